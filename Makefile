@@ -1,0 +1,67 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+# The rest is for people who work on noisegate; see CONTRIBUTING.md.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+# Test workers: every core, each with single-threaded linear algebra.
+JOBS ?= auto
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: demo test test-all test-core lint types bench lock clean
+
+demo: .venv/run.stamp
+	$(BIN)/noisegate demo
+
+test: lint types
+	$(BIN)/pytest -n $(JOBS) -m "not slow"
+
+test-all: lint types
+	$(BIN)/pytest -n $(JOBS)
+
+# The core ring alone, in an environment that has nothing but NumPy, SciPy and Numba.
+test-core: .venv-core/test.stamp
+	.venv-core/bin/pytest -q tests/core
+
+lint: .venv/test.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-cache
+
+types: .venv/test.stamp
+	$(BIN)/mypy
+
+bench: .venv/test.stamp
+	$(BIN)/python bench/run.py
+
+# Pin everything anew from the bounds in pyproject.toml.
+lock: .venv/test.stamp
+	$(BIN)/pip-compile -q --upgrade --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links \
+	  --no-emit-trusted-host --allow-unsafe --build-deps-for editable -o requirements/run.txt pyproject.toml
+	$(BIN)/pip-compile -q --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links \
+	  --no-emit-trusted-host --allow-unsafe --extra test -c requirements/run.txt -o requirements/test.txt pyproject.toml
+
+clean:
+	rm -rf .venv .venv-core
+
+.venv/bin/python:
+	@echo "creating .venv (first run only)"
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: requirements/run.txt pyproject.toml | .venv/bin/python
+	@echo "installing noisegate and what it runs on"
+	$(PIP) install --require-hashes -r requirements/run.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/test.stamp: requirements/test.txt .venv/run.stamp
+	@echo "installing what the tests use"
+	$(PIP) install --require-hashes -r requirements/test.txt
+	@touch $@
+
+.venv-core/test.stamp: requirements/test.txt pyproject.toml
+	$(PYTHON) -m venv .venv-core
+	.venv-core/bin/pip --disable-pip-version-check --quiet install -c requirements/core.txt numpy scipy numba pytest hypothesis mpmath
+	.venv-core/bin/pip --disable-pip-version-check --quiet install --no-deps .
+	@touch $@

@@ -1,0 +1,1 @@
+"""noisegate: make private count releases properly, and take published count tables apart."""
