@@ -198,6 +198,7 @@ def positive_scale(scale: float, /, *, what: str = "scale") -> float:
 
 def whole(value: float, /, *, what: str, least: int) -> int:
     """`value` as an int, once it is known to be a whole number of at least `least`."""
-    if isinstance(value, bool) or not math.isfinite(value) or value != int(value) or value < least:
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value != int(value) or value < least:
         raise SpecError.for_value(what, found=value, allowed=f"a whole number of at least {least}")
     return int(value)
