@@ -1,0 +1,295 @@
+"""`noisegate ledger`: show, check and set what each dataset may spend.
+
+Errors of noisegate are left to the main program, which prints them and sets the exit code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from noisegate.errors import DataError, GateError, OutputError
+from noisegate.ledger import (
+    Account,
+    Budget,
+    Entry,
+    Ledger,
+    Problem,
+    account_document,
+    budget_document,
+    entry_document,
+    open_ledger,
+    problem_document,
+    shown_down,
+    shown_up,
+)
+
+app = typer.Typer(
+    name="ledger",
+    help="What each dataset may spend, has spent, and on what.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="PATH|URL",
+        help="An SQLite file or postgresql://… (default: $NOISEGATE_LEDGER, or ledger.sqlite in your state directory)",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the result as JSON.", show_default=False),
+]
+
+_SHOW = """Examples:
+
+- `noisegate ledger show`: all datasets
+- `noisegate ledger show taps`: one dataset, with its history
+- `noisegate ledger show --json ledger.json`: exact amounts, for programs
+"""
+
+_CHECK = """Examples:
+
+- `noisegate ledger check`: exit code 0 if all is well, 3 if not
+- `noisegate ledger check --settle`: also close what stopped releases left open
+"""
+
+_SET = """Examples:
+
+- `noisegate ledger set taps --epsilon 10 --unit person-day`: at first
+- `noisegate ledger set taps --epsilon 12 --delta 1e-6`: later, to raise it
+"""
+
+
+@app.command(epilog=_SHOW)
+def show(
+    *,
+    dataset: Annotated[
+        str | None,
+        typer.Argument(metavar="DATASET", help="Only this one, with its history.", show_default=False),
+    ] = None,
+    ledger: LedgerOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Show what each dataset may spend, has spent and has left.
+
+    Amounts are rounded outward: spent upward, left downward. The JSON file has them exactly.
+    """
+    _refuse_bad_file(json_file)
+    console = _console()
+    with open_ledger(ledger, read_only=True) as book:
+        accounts = book.accounts()
+        history = book.history(dataset) if dataset is not None else ()
+        document: dict[str, Any] = {"ledger": book.place, "exists": book.exists}
+    if dataset is not None:
+        accounts = tuple(one for one in accounts if one.dataset == dataset)
+        if not accounts:
+            raise DataError(
+                f"The ledger {book.place} knows no dataset {dataset!r}. See 'noisegate ledger show'."
+            )
+        document["history"] = [entry_document(entry) for entry in history]
+    _print_place(console, book)
+    if accounts:
+        console.print(_account_table(accounts))
+    if any(one.budget is not None and one.budget.source == "default" for one in accounts):
+        console.print("* the default, as nobody has set a budget: choose one with 'noisegate ledger set'.")
+    if history:
+        console.print(_history_table(history))
+    _write_json(json_file, {**document, "accounts": [account_document(one) for one in accounts]})
+
+
+@app.command(epilog=_CHECK)
+def check(
+    *,
+    settle: Annotated[
+        bool,
+        typer.Option(
+            "--settle",
+            help="Mark what stopped releases left open: published if in place, else abandoned. Still spent.",
+        ),
+    ] = False,
+    ledger: LedgerOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Check the ledger, and the releases it speaks of, for consistency.
+
+    Verifies the chain of entries, that no reservation was ever over its budget, that each
+    release still in place has the card the ledger recorded, and that there is none it does not
+    know. What a stopped release left behind is listed as a note. Exit code 3 on any fault.
+    """
+    _refuse_bad_file(json_file)
+    console = _console()
+    with open_ledger(ledger, read_only=not settle) as book:
+        settled = book.settle() if settle else ()
+        problems = book.check()
+        history = book.history()
+    faults = [one for one in problems if one.fault]
+    _print_place(console, book)
+    if problems:
+        console.print(_problem_table(problems))
+    if settled:
+        console.print(f"Settled: {_many(len(settled), 'reservation')}. All still count as spent.")
+    if not faults and history:
+        console.print(
+            f"Consistent: {_many(len(history), 'entry')}, last digest {history[-1].digest}.", soft_wrap=True
+        )
+    _write_json(
+        json_file,
+        {
+            "ledger": book.place,
+            "exists": book.exists,
+            "consistent": not faults,
+            "entries": len(history),
+            "last_digest": history[-1].digest if history else None,
+            "problems": [problem_document(one) for one in problems],
+            "settled": [one.id for one in settled],
+        },
+    )
+    if faults:
+        raise GateError(
+            f"The ledger {book.place} is not consistent: {_many(len(faults), 'fault')}, listed above."
+        )
+
+
+@app.command("set", epilog=_SET)
+def set_budget(
+    *,
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET", help="The name of the dataset.", show_default=False)
+    ],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", metavar="NUMBER", help="For all releases together: 10, 0.5, 1/3.")
+    ],
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            "--delta",
+            metavar="NUMBER",
+            help="Likewise; unchanged if not given, 0 at first.",
+            show_default=False,
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit",
+            metavar="event|person-day|person",
+            help="What it protects; needed at first.",
+            show_default=False,
+        ),
+    ] = None,
+    ledger: LedgerOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Set, raise or lower the budget of a dataset. The change is kept in the history, with its time."""
+    _refuse_bad_file(json_file)
+    console = _console()
+    with open_ledger(ledger) as book:
+        budget = book.set_budget(dataset, epsilon=epsilon, delta=delta, unit=unit)
+        account = book.account(dataset)
+    _print_place(console, book)
+    console.print(_account_table([account]))
+    _write_json(json_file, {"ledger": book.place, "dataset": dataset, "budget": budget_document(budget)})
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _print_place(console: Console, book: Ledger) -> None:
+    """Where the ledger is, and what it means that nothing is in it."""
+    console.print(f"Ledger: {escape(book.place)}", soft_wrap=True)
+    if not book.exists:
+        console.print(
+            "There is no ledger there yet: nothing has been spent. "
+            "The first release makes it, or 'noisegate ledger set'.",
+            soft_wrap=True,
+        )
+
+
+def _account_table(accounts: Sequence[Account]) -> Table:
+    """Two rows a dataset, epsilon and delta; the second only where delta plays a part."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("dataset", overflow="fold")
+    for heading in ("per", "", "budget", "spent", "left", "releases", "unpublished"):
+        table.add_column(heading, justify="left" if heading in ("per", "") else "right", no_wrap=True)
+    for one in accounts:
+        spent, left, budget = one.spent, one.left, one.budget
+        published = sum(each.state == "published" for each in one.reservations)
+        unit = budget.unit if budget else "-"
+        epsilon = ("ε", _allowed(budget, "epsilon"), shown_up(spent.epsilon), shown_down(left.epsilon))
+        delta = ("δ", _allowed(budget, "delta"), shown_up(spent.delta), shown_down(left.delta))
+        table.add_row(
+            escape(one.dataset), unit, *epsilon, str(published), str(len(one.reservations) - published)
+        )
+        if spent.delta or (budget is not None and budget.delta):
+            table.add_row("", "", *delta, "", "")
+    return table
+
+
+def _allowed(budget: Budget | None, name: str) -> str:
+    if budget is None:
+        return "-"
+    return ("*" if budget.source == "default" else "") + shown_down(getattr(budget, name))
+
+
+def _history_table(history: Sequence[Entry]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("when (UTC)", no_wrap=True)
+    table.add_column("entry")
+    table.add_column("ε", justify="right")
+    table.add_column("δ", justify="right")
+    table.add_column("about", overflow="fold")
+    for entry in history:
+        about = {
+            "budget": f"{entry.source}, per {entry.unit}",
+            "reserved": f"{entry.release} → {entry.output} ({entry.reservation_id})",
+        }.get(entry.kind, entry.reservation_id)
+        table.add_row(entry.at[:19], entry.kind, entry.epsilon or "", entry.delta or "", escape(about))
+    return table
+
+
+def _problem_table(problems: Sequence[Problem]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("")
+    table.add_column("what", no_wrap=True)
+    table.add_column("found", overflow="fold")
+    for one in sorted(problems, key=lambda each: not each.fault):
+        table.add_row("[red]fault[/red]" if one.fault else "note", one.kind, escape(one.message))
+    return table
+
+
+def _many(count: int, noun: str) -> str:
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
+def _refuse_bad_file(path: Path | None) -> None:
+    """`OutputError` before anything is done if the JSON file cannot be put where it should go."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise OutputError(
+            f"The file {path} for --json is a directory or in none that exists. Name another one."
+        )
+
+
+def _write_json(path: Path | None, document: Mapping[str, Any]) -> None:
+    if path is None:
+        return
+    try:
+        path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(
+            f"The file {path} for --json cannot be written ({error.strerror}). Name another one."
+        ) from error

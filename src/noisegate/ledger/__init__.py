@@ -1,0 +1,56 @@
+"""What each dataset has spent, durably.
+
+A release reserves its loss before any noise is drawn and marks it published once it is in
+place; what was reserved stays spent. See docs/explanation/ledger.md.
+"""
+
+from noisegate.ledger._account import (
+    DEFAULT_DELTA,
+    DEFAULT_EPSILON,
+    UNITS,
+    Account,
+    Budget,
+    Loss,
+    Reservation,
+    default_budget,
+)
+from noisegate.ledger._check import Problem
+from noisegate.ledger._document import (
+    account_document,
+    budget_document,
+    entry_document,
+    problem_document,
+    reservation_document,
+)
+from noisegate.ledger._entry import Entry
+from noisegate.ledger._exact import Exact, as_delta, as_epsilon, float_down, float_up, shown_down, shown_up
+from noisegate.ledger._ledger import Ledger
+from noisegate.ledger._location import default_target, open_ledger
+
+__all__ = [
+    "DEFAULT_DELTA",
+    "DEFAULT_EPSILON",
+    "UNITS",
+    "Account",
+    "Budget",
+    "Entry",
+    "Exact",
+    "Ledger",
+    "Loss",
+    "Problem",
+    "Reservation",
+    "account_document",
+    "as_delta",
+    "as_epsilon",
+    "budget_document",
+    "default_budget",
+    "default_target",
+    "entry_document",
+    "float_down",
+    "float_up",
+    "open_ledger",
+    "problem_document",
+    "reservation_document",
+    "shown_down",
+    "shown_up",
+]

@@ -1,0 +1,192 @@
+"""Whether a ledger is sound, and agrees with the releases it speaks of.
+
+Two kinds of result. A *fault* means that the ledger cannot be trusted, or that something was
+released that it does not know: the gate says no. A *note* is what a killed or running release
+leaves behind; the ledger is sound all the same, since every such release is charged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from noisegate.errors import DataError
+from noisegate.ledger._account import Reservation
+from noisegate.ledger._book import Book
+from noisegate.ledger._card import CARD, CardStub, read_card
+from noisegate.ledger._entry import PUBLISHED, RESERVED, Entry, broken_links
+
+Kind = Literal[
+    "storage",
+    "chain",
+    "entry",
+    "overspent",
+    "card",
+    "uncharged",
+    "unmarked",
+    "unpublished",
+    "staging",
+    "unreadable",
+]
+NOTES: Final[frozenset[Kind]] = frozenset({"unmarked", "unpublished", "staging", "unreadable"})
+
+_STAGING = re.compile(r"\..+\.(?P<reservation>[0-9a-f]{32})\.staging", re.ASCII | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that `check` found.
+
+    kind: `storage` the file is damaged; `chain` history was altered; `entry` an entry makes no
+    sense; `overspent` a reservation is over its budget; `card` a release and its entry differ;
+    `uncharged` a release that the ledger does not know. Notes: `unmarked` a release in place
+    whose reservation was not marked; `unpublished` spent, nothing published; `staging` a
+    leftover directory; `unreadable` a place that could not be looked at.
+    """
+
+    kind: Kind
+    message: str
+    dataset: str = ""
+    reservation: str = ""
+    path: Path | None = None
+    card_digest: str = ""
+
+    @property
+    def fault(self) -> bool:
+        """Whether it makes the ledger inconsistent; otherwise it is a note."""
+        return self.kind not in NOTES
+
+
+def find_problems(
+    entries: Sequence[Entry], /, *, origin: str, damage: Iterable[str] = ()
+) -> Iterator[Problem]:
+    """All problems: of the storage, of the chain, of the arithmetic, of the released directories."""
+    for sentence in damage:
+        yield Problem(kind="storage", message=sentence)
+    for _, sentence in broken_links(entries, origin=origin):
+        yield Problem(kind="chain", message=sentence)
+    book = Book()
+    for entry in entries:
+        yield from _replayed(entry, book)
+    yield from _Places(book).problems()
+
+
+def _replayed(entry: Entry, book: Book) -> Iterator[Problem]:
+    """Take `entry` into `book` as it was done when it was written, and see whether it was allowed."""
+    try:
+        book.add(entry)
+    except DataError as error:
+        yield Problem(kind="entry", message=str(error), dataset=entry.dataset)
+        return
+    if entry.kind != RESERVED:
+        return
+    budget = book.budget(entry.dataset)
+    about = f"Entry {entry.seq} charges dataset {entry.dataset!r}"
+    if budget is None:
+        message = f"{about}, which had no budget."
+    elif budget.unit != entry.unit:
+        message = f"{about} per {entry.unit}, but its budget was kept per {budget.unit}."
+    elif not book.spent(entry.dataset).fits(budget):
+        message = f"{about} beyond the budget it had then."
+    else:
+        return
+    yield Problem(kind="overspent", message=message, dataset=entry.dataset, reservation=entry.reservation_id)
+
+
+class _Places:
+    """The directories that a ledger speaks of, compared with its reservations."""
+
+    def __init__(self, book: Book) -> None:
+        self._known = {one.id: one for one in book.reservations()}
+        self._latest = {one.output: one for one in book.reservations()}
+        self._in_place: dict[str, CardStub] = {}
+
+    def problems(self) -> Iterator[Problem]:
+        """What does not fit."""
+        parents = sorted({output.parent for output in self._latest})
+        for output in self._latest:
+            if output.is_dir():
+                yield from self._judged(output)
+        for parent in parents:
+            yield from self._around(parent)
+        for one in self._known.values():
+            if one.state == RESERVED:
+                yield self._open(one)
+
+    def _around(self, parent: Path) -> Iterator[Problem]:
+        """Problems of the directories in `parent`: releases nobody charged, staging left over."""
+        try:
+            children = sorted(child for child in parent.iterdir() if child.is_dir())
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            yield Problem(
+                kind="unreadable", message=f"{parent} cannot be looked at ({error.strerror}).", path=parent
+            )
+            return
+        for child in children:
+            staging = _STAGING.fullmatch(child.name)
+            if staging:
+                yield Problem(
+                    kind="staging",
+                    message=f"{child} was left by a release that was stopped, or belongs to one that is running. "
+                    "If none is running, delete it: it was never published.",
+                    reservation=staging["reservation"],
+                    path=child,
+                )
+            elif child not in self._latest and not child.name.startswith("."):
+                yield from self._judged(child)
+
+    def _judged(self, directory: Path) -> Iterator[Problem]:
+        """Problems of one directory that may hold a release."""
+        recorded = self._latest.get(directory)
+        try:
+            card = read_card(directory)
+        except OSError as error:
+            message = f"{directory / CARD} cannot be read ({error.strerror})."
+            yield Problem(kind="unreadable", message=message, path=directory)
+            return
+        if card is None or card.reservation is None:
+            if recorded is not None and recorded.state == PUBLISHED:
+                message = f"{directory} was published, but has no {CARD} that names its reservation."
+                yield _card_problem(message, recorded, directory)
+            return
+        paid = self._known.get(card.reservation)
+        if paid is None:
+            message = f"{directory} holds a release paid with reservation {card.reservation}, which this ledger does not know."
+            yield Problem(kind="uncharged", message=message, reservation=card.reservation, path=directory)
+        elif card.dataset != paid.dataset:
+            yield _card_problem(
+                f"The card of {directory} names another dataset than its reservation.", paid, directory
+            )
+        elif paid.state == PUBLISHED and card.digest != paid.card_digest:
+            yield _card_problem(
+                f"The card of {directory} was altered after it was published.", paid, directory
+            )
+        else:
+            self._in_place[paid.id] = card
+
+    def _open(self, one: Reservation) -> Problem:
+        """The note on a reservation that was never marked."""
+        card = self._in_place.get(one.id)
+        if card is None:
+            message = f"Release {one.release!r} of dataset {one.dataset!r}: spent, nothing published."
+            return Problem(
+                kind="unpublished", message=message, dataset=one.dataset, reservation=one.id, path=one.output
+            )
+        message = f"Release {one.release!r} of dataset {one.dataset!r} is in place and charged, but not marked published."
+        return Problem(
+            kind="unmarked",
+            message=message,
+            dataset=one.dataset,
+            reservation=one.id,
+            path=card.directory,
+            card_digest=card.digest,
+        )
+
+
+def _card_problem(message: str, one: Reservation, directory: Path) -> Problem:
+    return Problem(kind="card", message=message, dataset=one.dataset, reservation=one.id, path=directory)

@@ -1,0 +1,212 @@
+"""A ledger in one SQLite file.
+
+Rollback journal (`journal_mode=DELETE`) with `synchronous=EXTRA`: a commit has reached the disk,
+directory entry included, before the release goes on. The write-ahead log would let readers
+and a writer overlap, which a ledger written once per release does not need, and would leave
+recent entries in a second file that a copy of the first one loses. `BEGIN IMMEDIATE` takes the
+write lock before anything is read, so two releases cannot both see the same money.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from noisegate.errors import DataError, InternalError, NoisegateError, OutputError
+from noisegate.ledger._entry import COLUMNS, Entry
+from noisegate.ledger._store import (
+    BUSY_S,
+    ENTRY_TABLE,
+    FORMAT,
+    LEDGER_TABLE,
+    SELECT_ENTRIES,
+    SELECT_LAST,
+    NoStore,
+    Store,
+    as_entries,
+    as_row,
+    insert_entry,
+)
+
+APPLICATION_ID: Final = 0x4E474C47  # "NGLG" in the file's header: how a foreign database is told apart
+
+_TRIGGERS: Final = tuple(
+    f"""
+    CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table}
+    BEGIN SELECT RAISE(ABORT, 'the ledger only grows'); END
+    """
+    for table in ("noisegate_ledger", "noisegate_entry")
+    for verb in ("UPDATE", "DELETE")
+)
+
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT})
+_CLOSED: Final = frozenset(
+    {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY}
+)
+_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
+
+
+def open_sqlite(path: Path, /, *, read_only: bool = False) -> Store:
+    """The ledger in the file `path`, made if need be; nothing is made when it is only to be read."""
+    try:
+        if path.is_dir():
+            raise OutputError(f"The ledger {path} is a directory. Name a file in it.")
+        if read_only and not path.exists():
+            return NoStore(str(path))
+        if not read_only:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"The directory of the ledger {path} cannot be used ({error.strerror}). "
+            "Name another place with --ledger or NOISEGATE_LEDGER."
+        ) from error
+    store = SqliteStore(path, read_only=read_only)
+    if store.exists:
+        return store
+    store.close()
+    return NoStore(str(path))
+
+
+class SqliteStore:
+    """Entries in one SQLite file; see `Store` for what it guarantees.
+
+    For one thread and one process at a time: open another one after a fork.
+    """
+
+    def __init__(self, path: Path, /, *, read_only: bool = False, busy_s: float = BUSY_S) -> None:
+        self.place = str(path)
+        with self._mapped():
+            mode = "rw" if read_only else "rwc"
+            self._connection = sqlite3.connect(
+                f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=busy_s, isolation_level=None
+            )
+        try:
+            self._start(read_only=read_only)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _start(self, *, read_only: bool) -> None:
+        """Recognise the file, or make it a ledger if it is new; then set how it is written."""
+        with self._mapped():
+            self._connection.execute("PRAGMA synchronous = EXTRA")
+            self.exists = self._recognised()
+            if not self.exists and not read_only:
+                with self.exclusive():
+                    if not self._recognised():  # another process may have been faster
+                        self._create()
+                self.exists = True
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+            self._connection.execute(f"PRAGMA query_only = {int(read_only)}")
+
+    def _recognised(self) -> bool:
+        """Whether the file is a ledger; False if it is empty, `DataError` if it is something else."""
+        found = self._number("PRAGMA application_id")
+        tables = self._number("SELECT count(*) FROM sqlite_master")
+        if found == 0 and tables == 0:
+            return False
+        if found != APPLICATION_ID:
+            raise DataError(
+                f"{self.place} is a database, but not a ledger of noisegate. Name another file with --ledger."
+            )
+        columns = [row[1] for row in self._connection.execute("PRAGMA table_info(noisegate_entry)")]
+        if tuple(columns) != COLUMNS or self._number("SELECT count(*) FROM noisegate_ledger") != 1:
+            raise DataError(f"The ledger {self.place} lacks some of its tables. Restore it from a backup.")
+        version = self._number("SELECT format FROM noisegate_ledger")
+        if version != FORMAT:
+            raise DataError(
+                f"The ledger {self.place} has format {version}; this version of noisegate reads format {FORMAT}. "
+                "Use the version that wrote it, or a newer one."
+            )
+        return True
+
+    def _create(self) -> None:
+        self._connection.execute(LEDGER_TABLE)
+        self._connection.execute(ENTRY_TABLE)
+        for trigger in _TRIGGERS:
+            self._connection.execute(trigger)
+        row = (1, FORMAT, secrets.token_hex(32))
+        self._connection.execute("INSERT INTO noisegate_ledger VALUES (?, ?, ?)", row)
+        self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _number(self, query: str) -> int:
+        return int(self._connection.execute(query).fetchone()[0])
+
+    def origin(self) -> str:
+        """See `Store`."""
+        with self._mapped():
+            row = self._connection.execute("SELECT origin FROM noisegate_ledger").fetchone()
+            return str(row[0])
+
+    def entries(self) -> list[Entry]:
+        """See `Store`."""
+        with self._mapped():
+            return as_entries(self._connection.execute(SELECT_ENTRIES).fetchall())
+
+    def last(self) -> tuple[int, str] | None:
+        """See `Store`."""
+        with self._mapped():
+            row = self._connection.execute(SELECT_LAST).fetchone()
+        return (int(row[0]), str(row[1])) if row else None
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """See `Store`."""
+        with self._mapped():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def append(self, entry: Entry, /) -> None:
+        """See `Store`."""
+        with self._mapped():
+            self._connection.execute(insert_entry("?"), as_row(entry))
+
+    def damage(self) -> list[str]:
+        """See `Store`."""
+        with self._mapped():
+            rows = self._connection.execute("PRAGMA integrity_check(5)").fetchall()
+        return [f"SQLite finds the file damaged: {row[0]}." for row in rows if row[0] != "ok"]
+
+    def close(self) -> None:
+        """See `Store`."""
+        self._connection.close()
+
+    @contextmanager
+    def _mapped(self) -> Iterator[None]:
+        """Whatever SQLite raises, as an error of ours."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _as_ours(error, place=self.place) from error
+
+
+def _as_ours(error: sqlite3.Error, *, place: str) -> NoisegateError:
+    """The error of ours that says what `error` means for the person who asked."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
+    if code in _DAMAGED:
+        return DataError(
+            f"{place} is not a ledger of noisegate, or it is damaged. Name another file with --ledger, or restore a backup."
+        )
+    if code in _BUSY:
+        return OutputError(f"The ledger {place} is in use by another process. Try again when it has ended.")
+    if code == sqlite3.SQLITE_FULL:
+        return OutputError(f"The ledger {place} cannot grow: the disk is full.")
+    if code in _CLOSED:
+        return OutputError(
+            f"The ledger {place} cannot be opened or written. "
+            "Check the rights on it and its directory, or name another place with --ledger or NOISEGATE_LEDGER."
+        )
+    return InternalError(
+        f"SQLite refused what noisegate asked of the ledger {place}: {error}. Please report this."
+    )

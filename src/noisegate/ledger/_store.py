@@ -1,0 +1,140 @@
+"""Where entries are kept: what a store must do, and the tables that both kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final, Protocol
+
+from noisegate.errors import InternalError
+from noisegate.ledger._entry import COLUMNS, KINDS, Entry
+
+FORMAT: Final = 1
+"""Version of the tables; a ledger of another version is refused, never guessed at."""
+
+BUSY_S: Final = 60
+"""How long a writer waits for another one before it gives up."""
+
+
+class Store(Protocol):
+    """A durable list of entries that several processes may read and extend.
+
+    A store knows nothing of budgets. It guarantees three things: what `append` wrote is on disk
+    once `exclusive` is left without an error, and not there at all if it is left with one;
+    while one process is inside `exclusive`, no other is, and `entries` there sees everything
+    committed before; entries are never changed or removed. Whatever its driver raises comes out as an error
+    of `noisegate.errors`.
+    """
+
+    @property
+    def place(self) -> str:
+        """Where it is, fit to be shown: without a password."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is anything at that place yet."""
+
+    def origin(self) -> str:
+        """The random number at which the chain of digests starts."""
+
+    def entries(self) -> list[Entry]:
+        """All entries, oldest first, as of one moment."""
+
+    def last(self) -> tuple[int, str] | None:
+        """Number and digest of the latest entry; None if there is none."""
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """A transaction that no other writer shares."""
+
+    def append(self, entry: Entry, /) -> None:
+        """Add `entry`; only inside `exclusive`."""
+
+    def damage(self) -> list[str]:
+        """What the storage itself finds wrong with its file, as sentences."""
+
+    def close(self) -> None:
+        """Let go of the storage."""
+
+
+class NoStore:
+    """The store of a ledger that does not exist yet: it can be read, and is empty."""
+
+    exists = False
+
+    def __init__(self, place: str, /) -> None:
+        self.place = place
+
+    def origin(self) -> str:
+        """No chain has started."""
+        return ""
+
+    def entries(self) -> list[Entry]:
+        """None."""
+        return []
+
+    def last(self) -> tuple[int, str] | None:
+        """None."""
+        return None
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Not possible: the ledger was opened to be read."""
+        raise InternalError(f"The ledger {self.place} was opened for reading only. Please report this.")
+
+    def append(self, entry: Entry, /) -> None:
+        """Not possible: the ledger was opened to be read."""
+        raise InternalError(
+            f"The ledger {self.place} cannot take a {entry.kind} entry: it is open for reading. Please report this."
+        )
+
+    def damage(self) -> list[str]:
+        """Nothing is there that could be damaged."""
+        return []
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+LEDGER_TABLE: Final = """
+CREATE TABLE noisegate_ledger (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    format INTEGER NOT NULL,
+    origin TEXT NOT NULL
+)"""
+
+ENTRY_TABLE: Final = f"""
+CREATE TABLE noisegate_entry (
+    seq INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ({", ".join(f"'{kind}'" for kind in KINDS)})),
+    dataset TEXT NOT NULL,
+    unit TEXT,
+    epsilon TEXT,
+    delta TEXT,
+    source TEXT,
+    release TEXT,
+    spec_digest TEXT,
+    output TEXT,
+    reservation TEXT,
+    card_digest TEXT,
+    previous TEXT NOT NULL UNIQUE,
+    digest TEXT NOT NULL UNIQUE
+)"""
+
+SELECT_ENTRIES: Final = f"SELECT {', '.join(COLUMNS)} FROM noisegate_entry ORDER BY seq"  # noqa: S608 - constants only
+SELECT_LAST: Final = "SELECT seq, digest FROM noisegate_entry ORDER BY seq DESC LIMIT 1"
+
+
+def insert_entry(mark: str, /) -> str:
+    """The statement that adds an entry, with the driver's own placeholder `mark`."""
+    marks = ", ".join([mark] * len(COLUMNS))
+    return f"INSERT INTO noisegate_entry ({', '.join(COLUMNS)}) VALUES ({marks})"  # noqa: S608 - constants only
+
+
+def as_row(entry: Entry, /) -> list[Any]:
+    """The values of `entry`, in the order of its columns."""
+    return [getattr(entry, column) for column in COLUMNS]
+
+
+def as_entries(rows: Sequence[Sequence[Any]], /) -> list[Entry]:
+    """The entries that the rows of `SELECT_ENTRIES` hold."""
+    return [Entry(**dict(zip(COLUMNS, row, strict=True))) for row in rows]
