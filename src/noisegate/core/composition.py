@@ -23,6 +23,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.core.laws import DiscreteGaussian
 from noisegate.core.loss import LossAtoms, Side, split_between
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.privacy import CountLosses, count_losses, least_epsilon
@@ -189,13 +190,13 @@ def _real_pair(losses: CountLosses, step: float, pick: int, /) -> LossAtoms:
 
 
 def _grid_step(contributions: Sequence[Contribution], /) -> float:
-    """A step that divides the loss of the first Laplace law, so that such losses lie on the grid."""
-    for one in contributions:
-        bound = one.mechanism.law.loss_bound(one.change)
-        if math.isfinite(bound):
-            return bound / one.change / 32
-    first = contributions[0]
-    return float(first.change / math.sqrt(first.mechanism.law.variance)) / 32
+    """A step on which the losses of the first law lie, where it has such: then nothing is rounded."""
+    law, change = contributions[0].mechanism.law, contributions[0].change
+    if math.isfinite(law.loss_bound(1)):
+        return law.loss_bound(1) / 32
+    if isinstance(law, DiscreteGaussian):
+        return 1 / (2 * law.scale**2)
+    return change / math.sqrt(law.variance) / 64
 
 
 __all__ = ["Bracket", "Contribution", "GridLoss", "composed_delta", "composed_epsilon"]
