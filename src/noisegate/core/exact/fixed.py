@@ -36,7 +36,7 @@ def exp_minus(exponent: Fraction, /) -> int:
 def decimal_exp_minus(exponent: Fraction, /) -> Decimal:
     """e**-exponent to a relative error of (exponent + 1) * 1e-119; exponents may be huge."""
     quotient = DECIMALS.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-    return DECIMALS.exp(-quotient)
+    return DECIMALS.exp(quotient.copy_negate())  # "-quotient" would round to the caller's 28 digits
 
 
 def to_decimal(value: Fraction, /) -> Decimal:

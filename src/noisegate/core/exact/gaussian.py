@@ -44,7 +44,7 @@ def discrete_gaussian_above(
 def discrete_gaussian_tail(sigma: Number, threshold: int, /) -> Decimal:
     """P(noise > threshold) of discrete Gaussian noise, threshold >= 0, to 70 digits.
 
-    What is below 10**(-10**17) is given as 0.
+    What is below 10**(-10**17) may be given as 0.
     """
     return _tail(as_sigma(sigma), as_threshold(threshold))
 

@@ -52,7 +52,7 @@ def discrete_laplace_above(
 def discrete_laplace_tail(scale: Number, threshold: int, /) -> Decimal:
     """P(noise > threshold) of discrete Laplace noise, t = threshold >= 0, to 70 digits: r**(t+1) / (1+r).
 
-    What is below 10**(-10**17) is given as 0.
+    What is below 10**(-10**17) may be given as 0.
     """
     exact, above = as_scale(scale), as_threshold(threshold) + 1
     mass = decimal_exp_minus(above / exact)
@@ -77,7 +77,7 @@ def rounded_laplace_above(
 def rounded_laplace_tail(scale: Number, threshold: int, /) -> Decimal:
     """P(noise > threshold) of rounded Laplace noise, t = threshold >= 0, to 70 digits: exp(-(t+1/2)/scale) / 2.
 
-    What is below 10**(-10**17) is given as 0.
+    What is below 10**(-10**17) may be given as 0.
     """
     exponent = (as_threshold(threshold) + Fraction(1, 2)) / as_scale(scale)
     return DECIMALS.divide(decimal_exp_minus(exponent), Decimal(2))
