@@ -1,0 +1,25 @@
+"""The release spec: what a custodian writes down before anything is counted."""
+
+from __future__ import annotations
+
+from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
+from noisegate.spec.load import load_spec, parse_spec
+from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
+from noisegate.spec.privacy import Contribution, Privacy, Suppress
+from noisegate.spec.values import ValueList
+
+__all__ = [
+    "Budget",
+    "Contribution",
+    "DateDimension",
+    "Events",
+    "ListedDimension",
+    "Merge",
+    "Privacy",
+    "ReleaseSpec",
+    "Suppress",
+    "TimeDimension",
+    "ValueList",
+    "load_spec",
+    "parse_spec",
+]

@@ -1,0 +1,119 @@
+"""A YAML file as plain data, with the line of every key.
+
+All scalars stay the text that was written. YAML 1.1 would turn `on` and `off` into booleans, `06:00`
+into 360, `2.0` into a binary float and `007` into 7; here the model says what a value is, so none of
+these traps exists and quotes make no difference. Only a plain empty value, `~` or `null` means
+"nothing".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from noisegate.errors import SpecError
+
+Place = tuple[str | int, ...]
+
+_NOTHING = frozenset({"", "~", "null", "Null", "NULL"})
+_LONGEST = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What a spec file says, and where it says it."""
+
+    name: str
+    data: Any
+    lines: dict[Place, int]
+
+    def line(self, place: Place, /) -> int | None:
+        """The line of the innermost known part of `place`."""
+        for end in range(len(place), 0, -1):
+            if place[:end] in self.lines:
+                return self.lines[place[:end]]
+        return None
+
+
+def read_document(path: Path, /) -> Document:
+    """The contents of a YAML file, or a `SpecError` that says why there are none."""
+    try:
+        if path.stat().st_size > _LONGEST:
+            raise SpecError(
+                f"The spec {path.name} is longer than 10 MB; put long lists of values into a CSV file."
+            )
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise SpecError(f"The spec {str(path)!r} does not exist.") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"The spec {str(path)!r} is not UTF-8 text.") from None
+    except OSError as error:
+        raise SpecError(f"The spec {str(path)!r} cannot be read: {error.strerror}.") from None
+    return parse_document(text, name=path.name)
+
+
+def parse_document(text: str, /, *, name: str) -> Document:
+    """The contents of YAML text; `name` is what messages call it."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"{name}, line {mark.line + 1}" if mark else name
+        raise SpecError(f"{where}: this is not YAML ({error.problem}).") from None
+    except (yaml.YAMLError, RecursionError):
+        raise SpecError(f"{name}: this is not YAML text.") from None
+    if root is None:
+        raise SpecError(f"{name} is empty; a release spec has name, events, dimensions, tables and privacy.")
+    lines: dict[Place, int] = {}
+    data = _Reader(name, lines).read(root, ())
+    return Document(name=name, data=data, lines=lines)
+
+
+class _Reader:
+    """Turns nodes into text, lists and dictionaries, and notes their lines."""
+
+    def __init__(self, name: str, lines: dict[Place, int], /) -> None:
+        self._name = name
+        self._lines = lines
+        self._open: set[int] = set()
+
+    def read(self, node: yaml.Node, place: Place, /) -> Any:
+        self._lines.setdefault(place, node.start_mark.line + 1)
+        if isinstance(node, yaml.ScalarNode):
+            plain = node.style is None
+            return None if plain and node.value in _NOTHING else node.value
+        if id(node) in self._open:
+            raise SpecError(f"{self._at(node)}: an alias contains itself; write the value out.")
+        self._open.add(id(node))
+        found = self._list(node, place) if isinstance(node, yaml.SequenceNode) else self._dict(node, place)
+        self._open.remove(id(node))
+        return found
+
+    def _list(self, node: yaml.SequenceNode, place: Place, /) -> list[Any]:
+        return [self.read(item, (*place, index)) for index, item in enumerate(node.value)]
+
+    def _dict(self, node: yaml.Node, place: Place, /) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise SpecError(f"{self._at(key)}: a key must be a single word, not a list or a block.")
+            here = (*place, key.value)
+            if key.value in found:
+                raise SpecError(f"{self._at(key)}: {dotted(here)} is given twice; keep one of them.")
+            self._lines[here] = key.start_mark.line + 1
+            found[key.value] = self.read(value, here)
+        return found
+
+    def _at(self, node: yaml.Node, /) -> str:
+        return f"{self._name}, line {node.start_mark.line + 1}"
+
+
+def dotted(place: Place, /) -> str:
+    """A place as a person writes it: `privacy.epsilon`, `merge[0].where`."""
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text

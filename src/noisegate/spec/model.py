@@ -1,0 +1,158 @@
+"""The release spec: events, dimensions, tables, privacy, and what they must agree on."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_validator
+
+from noisegate.core.domain import Domain
+from noisegate.core.tables import Margin
+from noisegate.errors import SpecError
+from noisegate.spec.block import SpecBlock
+from noisegate.spec.checks import check_split, check_tables, check_unit
+from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, ListedDimension
+from noisegate.spec.fields import Positive, Text, Word, placed, refusal, shown, word
+from noisegate.spec.privacy import Privacy
+from noisegate.spec.public_domain import MergeRule, build_domain, merge_rule
+
+
+def _zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (ValueError, OSError, KeyError):
+        raise refusal(f"must be a time zone such as Australia/Sydney, got {shown(value)}") from None
+    return value
+
+
+def _tables(value: object) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict) or not value:
+        raise refusal(f"must be a block of tables, each a list of dimensions, got {shown(value)}")
+    tables = {}
+    for name, names in value.items():
+        placed(word, name, at=[str(name)])
+        if not isinstance(names, list | tuple) or not names:
+            raise refusal(f"must be a list of dimensions such as [date, time], got {shown(names)}", at=[name])
+        tables[str(name)] = tuple(str(inner) for inner in names)
+    return tables
+
+
+class Events(SpecBlock):
+    """Where the raw events are: a file, a glob, or a table of the engine; and whose they are."""
+
+    source: Text
+    person: Text | None = None
+    timezone: Annotated[Text, AfterValidator(_zone)] | None = None
+
+
+class Merge(SpecBlock):
+    """Values of one dimension that become one, wherever the conditions hold."""
+
+    dimension: Text
+    by: Text | None = None
+    into: Text | None = None
+    where: Conditions = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Merge:
+        if (self.by is None) == (self.into is None):
+            raise refusal(
+                "must have exactly one of by (a column of the values file) and into (a time span or a new label)"
+            )
+        return self
+
+
+class Budget(SpecBlock):
+    """The account that pays: the dataset's name in the ledger, and what it may spend in all."""
+
+    dataset: Text
+    epsilon: Positive | None = None
+
+
+class ReleaseSpec(SpecBlock):
+    """A release as a custodian writes it down; complete and consistent once it exists.
+
+    `folder` is where relative paths start. `domain` is the public domain of the base table; it is a
+    function of this spec and its values files alone.
+    """
+
+    name: Word
+    events: Events
+    dimensions: dict[Word, DimensionSpec]
+    tables: Annotated[dict[str, tuple[str, ...]], PlainValidator(_tables)]
+    privacy: Privacy
+    merge: tuple[Merge, ...] = ()
+    budget: Budget | None = None
+    _folder: Path = PrivateAttr(default=Path())
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Remember the folder that the spec was read from."""
+        self._folder = (context or {}).get("folder", Path())
+
+    @model_validator(mode="after")
+    def _agrees(self) -> ReleaseSpec:
+        check_tables(self)
+        check_unit(self)
+        check_split(self)
+        _ = self.domain, self.margins
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return self._folder
+
+    @property
+    def base(self) -> str:
+        """The name of the finest table, which all others are sums of."""
+        return max(self.tables, key=lambda name: len(self.tables[name]))
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The public domain of the base table."""
+        return build_domain(self.dimensions, self.tables[self.base], self.merge_rules)
+
+    @cached_property
+    def margins(self) -> dict[str, Margin]:
+        """The tables other than the base, by name."""
+        return {name: self._margin(name) for name in self.tables if name != self.base}
+
+    def _margin(self, name: str, /) -> Margin:
+        try:
+            return Margin.over(self.domain, self.tables[name])
+        except SpecError as error:
+            raise refusal(f"cannot be made: {error}", at=("tables", name)) from None
+
+    @property
+    def day(self) -> DateDimension | None:
+        """The date dimension that days of a person are counted by."""
+        days = [dim for dim in self.dimensions.values() if isinstance(dim, DateDimension)]
+        return days[0] if days else None
+
+    @property
+    def merge_rules(self) -> list[MergeRule]:
+        """Every merge, those of `group_by` first."""
+        return [
+            merge_rule(
+                self.dimensions,
+                name,
+                by=dim.group_by.column,
+                where=dim.group_by.where,
+                at=("dimensions", name, "group_by"),
+            )
+            for name, dim in self.dimensions.items()
+            if isinstance(dim, ListedDimension) and dim.group_by is not None
+        ] + [
+            merge_rule(
+                self.dimensions,
+                rule.dimension,
+                by=rule.by,
+                into=rule.into,
+                where=rule.where,
+                at=("merge", index),
+            )
+            for index, rule in enumerate(self.merge)
+        ]

@@ -1,0 +1,151 @@
+"""From the words of a spec to the public domain of its base table.
+
+Nothing here has seen an event: the domain is a function of the spec and of its values files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisegate.core.domain import Dimension, Domain, Mask
+from noisegate.core.merging import merge, restrict
+from noisegate.errors import SpecError
+from noisegate.spec.conditions import which
+from noisegate.spec.dimensions import Condition, DateDimension, ListedDimension, TimeDimension
+from noisegate.spec.fields import DAY_S, SPAN, clock_text, did_you_mean, refusal, seconds, shown, span_text
+
+AnyDimension = ListedDimension | DateDimension | TimeDimension
+At = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRule:
+    """One merge, worked out: the group of each value, and which values meet each condition."""
+
+    name: str
+    groups: tuple[str, ...]
+    where: dict[str, Mask]
+    at: At
+
+
+def merge_rule(
+    dimensions: Mapping[str, AnyDimension],
+    name: str,
+    /,
+    *,
+    by: str | None = None,
+    into: str | None = None,
+    where: Mapping[str, Condition],
+    at: At,
+) -> MergeRule:
+    """The merge of dimension `name` by a column of its file, or into a time span or one new label."""
+    met = {}
+    for other, condition in where.items():
+        dim = known(dimensions, other, at=(*at, "where"))
+        met[other] = which(dim, condition, at=(*at, "where", other))
+    dimension = known(dimensions, name, at=(*at, "dimension"))
+    own = met.get(name, np.ones(len(dimension.values), dtype=bool))
+    if by is not None:
+        groups = _groups_by_column(dimension, by, at=at)
+    elif isinstance(dimension, TimeDimension) and SPAN.fullmatch(str(into)):
+        groups = _groups_by_span(dimension, seconds(into), at=(*at, "into"))
+    else:
+        groups = tuple(str(into) if here else "" for here in own)
+    _check_whole(groups, own, name=name, at=at)
+    return MergeRule(name=name, groups=groups, where=met, at=at)
+
+
+def build_domain(
+    dimensions: Mapping[str, AnyDimension], names: Sequence[str], rules: Sequence[MergeRule], /
+) -> Domain:
+    """The domain over the dimensions `names`: all merges applied, then what `only` rules out."""
+    domain = Domain.product(Dimension(name=name, values=dimensions[name].values) for name in names)
+    for rule in rules:
+        domain = _merged(domain, rule)
+    for name in names:
+        dimension = dimensions[name]
+        if isinstance(dimension, ListedDimension):
+            for other in dimension.only:
+                domain = _restricted(domain, dimensions, name, other)
+    return domain
+
+
+def _merged(domain: Domain, rule: MergeRule, /) -> Domain:
+    for name in (rule.name, *rule.where):
+        if name not in domain.names:
+            raise refusal(
+                f"uses {name}, which the base table does not have; add it to that table", at=rule.at
+            )
+    try:
+        return merge(domain, name=rule.name, groups=rule.groups, where=rule.where)
+    except SpecError as error:
+        raise refusal(f"cannot be done: {error}", at=rule.at) from None
+
+
+def _restricted(domain: Domain, dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -> Domain:
+    at = ("dimensions", name, "only", other)
+    allowed = _allowed(dimensions, name, other)
+    if other not in domain.names:
+        raise refusal("is not a dimension of the base table; add it to that table", at=at)
+    try:
+        return restrict(domain, name=name, by=other, allowed=allowed)
+    except SpecError as error:
+        raise refusal(f"cannot be done: {error}", at=at) from None
+
+
+def known(dimensions: Mapping[str, AnyDimension], name: str, /, *, at: At) -> AnyDimension:
+    """The dimension called `name`."""
+    if name not in dimensions:
+        hint = did_you_mean(name, dimensions) or f"; there are {', '.join(dimensions)}"
+        raise refusal(f"names a dimension {name!r} that does not exist{hint}", at=at)
+    return dimensions[name]
+
+
+def _groups_by_column(dimension: AnyDimension, column: str, /, *, at: At) -> tuple[str, ...]:
+    if not isinstance(dimension, ListedDimension):
+        raise refusal(f"merges by a column {column!r}, which only listed values have; use into", at=at)
+    groups = dimension.listed.attribute(column, at=at)
+    for value, group in zip(dimension.values, groups, strict=True):
+        if not group.strip():
+            raise refusal(f"merges by {column}, which is empty for {shown(value)}; fill it in", at=at)
+    return groups
+
+
+def _groups_by_span(dimension: TimeDimension, span_s: int, /, *, at: At) -> tuple[str, ...]:
+    if DAY_S % span_s or span_s % dimension.every:
+        every = span_text(dimension.every)
+        raise refusal(
+            f"must be a multiple of the {every} bins that divides the day, got {span_text(span_s)!r}", at=at
+        )
+    starts = [index * dimension.every // span_s * span_s for index in range(dimension.bins)]
+    step = dimension.every
+    return tuple(f"{clock_text(s, step_s=step)}-{clock_text(s + span_s, step_s=step)}" for s in starts)
+
+
+def _check_whole(groups: Sequence[str], own: Mask, /, *, name: str, at: At) -> None:
+    """Refuse a condition that covers a part of a group only: its label would say too much."""
+    inside = {group for group, here in zip(groups, own, strict=True) if here}
+    outside = {group for group, here in zip(groups, own, strict=True) if not here}
+    torn = sorted(inside & outside)
+    if torn:
+        raise refusal(
+            f"covers only a part of {shown(torn[0])}; widen it to whole groups", at=(*at, "where", name)
+        )
+
+
+def _allowed(dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -> dict[int, Mask]:
+    """For each value of `other`, which values of `name` may go with it; empty in the file means all."""
+    at = ("dimensions", name, "only", other)
+    dimension, partner = dimensions[name], known(dimensions, other, at=at[:-1])
+    assert isinstance(dimension, ListedDimension)
+    marks = np.array(dimension.listed.attribute(dimension.only[other], at=at), dtype=object)
+    for value, mark in zip(dimension.values, marks.tolist(), strict=True):
+        if mark and mark not in partner.values:
+            file = dimension.listed.file
+            raise refusal(
+                f"reads {shown(mark)} for {shown(value)} in {file}, which is not a value of {other}", at=at
+            )
+    return {code: (marks == value) | (marks == "") for code, value in enumerate(partner.values)}
