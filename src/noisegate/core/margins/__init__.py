@@ -1,0 +1,53 @@
+"""Margins: consistent tables from noisy measurements of one base and sums of it (MATH 7).
+
+    Measurement, ...  ->  reconcile  ->  Reconciled        real, signed, unbiased, smallest variance
+                                         |
+                                         v
+                          round_consistent  ->  ConsistentTables   whole, non-negative, all sums exact
+
+Everything here is post-processing of noisy values and draws no randomness. `best_split` says beforehand how to
+share epsilon among the tables, `plan_rounding` whether a set of margins can be rounded at all, and
+`error_figures` what a card may state; none of the three looks at data.
+"""
+
+from __future__ import annotations
+
+from noisegate.core.margins.design import Box, Design, Influence, MeasuredTable
+from noisegate.core.margins.error import (
+    ErrorFigures,
+    ErrorLaw,
+    ErrorTerm,
+    error_figures,
+)
+from noisegate.core.margins.integers import ConsistentTables, derive, round_consistent
+from noisegate.core.margins.plan import Apportion, Join, Nearest, Step, plan_rounding
+from noisegate.core.margins.reconcile import Measurement, Reconciled, reconcile
+from noisegate.core.margins.shape import MOST_CELLS, Table, TableShape
+from noisegate.core.margins.split import best_split, error_ratios
+
+__all__ = [
+    "MOST_CELLS",
+    "Apportion",
+    "Box",
+    "ConsistentTables",
+    "Design",
+    "ErrorFigures",
+    "ErrorLaw",
+    "ErrorTerm",
+    "Influence",
+    "Join",
+    "MeasuredTable",
+    "Measurement",
+    "Nearest",
+    "Reconciled",
+    "Step",
+    "Table",
+    "TableShape",
+    "best_split",
+    "derive",
+    "error_figures",
+    "error_ratios",
+    "plan_rounding",
+    "reconcile",
+    "round_consistent",
+]
