@@ -5,17 +5,16 @@ Errors of noisegate are left to the main program, which prints them and sets the
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from noisegate.cli.output import JsonOption, console, write_json
 from noisegate.errors import DataError, GateError, OutputError
 from noisegate.ledger import (
     Account,
@@ -47,10 +46,6 @@ LedgerOption = Annotated[
         help="An SQLite file or postgresql://… (default: $NOISEGATE_LEDGER, or ledger.sqlite in your state directory)",
         show_default=False,
     ),
-]
-JsonOption = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Also write the result as JSON.", show_default=False),
 ]
 
 _SHOW = """Examples:
@@ -88,7 +83,6 @@ def show(
     Amounts are rounded outward: spent upward, left downward. The JSON file has them exactly.
     """
     _refuse_bad_file(json_file)
-    console = _console()
     with open_ledger(ledger, read_only=True) as book:
         accounts = book.accounts()
         history = book.history(dataset) if dataset is not None else ()
@@ -100,14 +94,17 @@ def show(
                 f"The ledger {book.place} knows no dataset {dataset!r}. See 'noisegate ledger show'."
             )
         document["history"] = [entry_document(entry) for entry in history]
-    _print_place(console, book)
+    _print_place(book)
     if accounts:
         console.print(_account_table(accounts))
     if any(one.budget is not None and one.budget.source == "default" for one in accounts):
-        console.print("* the default, as nobody has set a budget: choose one with 'noisegate ledger set'.")
+        console.print(
+            "* the default, as nobody has set a budget: choose one with 'noisegate ledger set'.",
+            soft_wrap=True,
+        )
     if history:
         console.print(_history_table(history))
-    _write_json(json_file, {**document, "accounts": [account_document(one) for one in accounts]})
+    write_json(json_file, {**document, "accounts": [account_document(one) for one in accounts]})
 
 
 @app.command(epilog=_CHECK)
@@ -130,13 +127,12 @@ def check(
     know. What a stopped release left behind is listed as a note. Exit code 3 on any fault.
     """
     _refuse_bad_file(json_file)
-    console = _console()
     with open_ledger(ledger, read_only=not settle) as book:
         settled = book.settle() if settle else ()
         problems = book.check()
         history = book.history()
     faults = [one for one in problems if one.fault]
-    _print_place(console, book)
+    _print_place(book)
     if problems:
         console.print(_problem_table(problems))
     if settled:
@@ -145,7 +141,7 @@ def check(
         console.print(
             f"Consistent: {_many(len(history), 'entry')}, last digest {history[-1].digest}.", soft_wrap=True
         )
-    _write_json(
+    write_json(
         json_file,
         {
             "ledger": book.place,
@@ -195,20 +191,15 @@ def set_budget(
 ) -> None:
     """Set, raise or lower the budget of a dataset. The change is kept in the history, with its time."""
     _refuse_bad_file(json_file)
-    console = _console()
     with open_ledger(ledger) as book:
         budget = book.set_budget(dataset, epsilon=epsilon, delta=delta, unit=unit)
         account = book.account(dataset)
-    _print_place(console, book)
+    _print_place(book)
     console.print(_account_table([account]))
-    _write_json(json_file, {"ledger": book.place, "dataset": dataset, "budget": budget_document(budget)})
+    write_json(json_file, {"ledger": book.place, "dataset": dataset, "budget": budget_document(budget)})
 
 
-def _console() -> Console:
-    return Console(highlight=False)
-
-
-def _print_place(console: Console, book: Ledger) -> None:
+def _print_place(book: Ledger) -> None:
     """Where the ledger is, and what it means that nothing is in it."""
     console.print(f"Ledger: {escape(book.place)}", soft_wrap=True)
     if not book.exists:
@@ -277,19 +268,8 @@ def _many(count: int, noun: str) -> str:
 
 
 def _refuse_bad_file(path: Path | None) -> None:
-    """`OutputError` before anything is done if the JSON file cannot be put where it should go."""
+    """`OutputError` before anything is done if the JSON file has no place to go to."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
         raise OutputError(
             f"The file {path} for --json is a directory or in none that exists. Name another one."
         )
-
-
-def _write_json(path: Path | None, document: Mapping[str, Any]) -> None:
-    if path is None:
-        return
-    try:
-        path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"The file {path} for --json cannot be written ({error.strerror}). Name another one."
-        ) from error

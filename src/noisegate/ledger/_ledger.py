@@ -68,7 +68,7 @@ class Ledger:
 
     def account(self, dataset: str, /) -> Account:
         """The account of one dataset; an empty one if the ledger does not know it."""
-        return Book.of(self._store.entries()).account(dataset)
+        return Book.of(self.history(dataset)).account(dataset)
 
     def budget(self, dataset: str, /) -> Budget | None:
         """The budget in force, or None if there is none yet."""
@@ -241,10 +241,11 @@ class Ledger:
                 f"The ledger {self.place} was altered from outside: {broken[0][1]} "
                 "See 'noisegate ledger check', and restore a backup."
             )
-        return Book.of(entries).account(dataset)
+        return Book.of(one for one in entries if one.dataset == dataset).account(dataset)
 
     def _reservation(self, reservation_id: str) -> Reservation:
-        known = Book.of(self._store.entries()).reservation(reservation_id)
+        entries = (one for one in self._store.entries() if one.reservation_id == reservation_id)
+        known = Book.of(entries).reservation(reservation_id)
         if known is None:
             raise DataError(f"The ledger {self.place} has no reservation {reservation_id!r}.")
         return known

@@ -113,14 +113,21 @@ class PostgresStore:
         return True
 
     def _create(self) -> None:
-        with self._connection.transaction():
-            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", [_CREATION_LOCK])
-            if self._recognised():  # another process was faster
-                return
-            for statement in (LEDGER_TABLE, ENTRY_TABLE, _GROWS, *_TRIGGERS):
-                self._connection.execute(statement.encode())
-            row = [1, FORMAT, secrets.token_hex(32)]
-            self._connection.execute("INSERT INTO noisegate_ledger VALUES (%s, %s, %s)", row)
+        # The lock is taken before the transaction starts: one that has already started may go on
+        # believing that the tables are missing after another process has made them.
+        self._connection.execute("SELECT pg_advisory_lock(%s)", [_CREATION_LOCK])
+        try:
+            with self._connection.transaction():
+                if not self._recognised():
+                    self._create_tables()
+        finally:
+            self._connection.execute("SELECT pg_advisory_unlock(%s)", [_CREATION_LOCK])
+
+    def _create_tables(self) -> None:
+        for statement in (LEDGER_TABLE, ENTRY_TABLE, _GROWS, *_TRIGGERS):
+            self._connection.execute(statement.encode())
+        row = [1, FORMAT, secrets.token_hex(32)]
+        self._connection.execute("INSERT INTO noisegate_ledger VALUES (%s, %s, %s)", row)
 
     def _value(self, query: str) -> Any:
         row = self._connection.execute(query.encode()).fetchone()
