@@ -16,6 +16,7 @@ from noisegate.core.exact.gaussian import discrete_gaussian_runs
 from noisegate.core.exact.laplace import discrete_laplace_runs
 from noisegate.core.exact.runs import CHUNK
 from noisegate.core.exact.table import Table
+from noisegate.core.exact.uniform import below
 from noisegate.core.randomness import NoiseSource, SeededNoise
 from noisegate.entropy import OsNoise
 from noisegate.errors import DataError, RandomnessError, SpecError
@@ -62,6 +63,19 @@ class Constant(NoiseSource):
 
     def octets(self, count, /):
         return self.octet * count
+
+
+class Queue(NoiseSource):
+    """Serves given octets in order."""
+
+    simulated = True
+
+    def __init__(self, octets):
+        self.left = octets
+
+    def octets(self, count, /):
+        taken, self.left = self.left[:count], self.left[count:]
+        return taken
 
 
 def ends_of(table):
@@ -265,6 +279,21 @@ def test_random_rounding_goes_to_the_multiples_next_to_a_count():
     assert np.all(rounded % 7 == 0)
     assert np.all(np.abs(rounded - counts) < 7)
     assert np.array_equal(rounded[counts % 7 == 0], counts[counts % 7 == 0])
+
+
+@pytest.mark.parametrize("bound", [1, 3, 7, 256, 4095, 4096])
+def test_uniform_numbers_use_every_accepted_word_equally_often(bound):
+    every_word = Queue(np.arange(1 << 16, dtype="<u2")[::-1].tobytes())  # the rejected ones first
+    share = (1 << 16) // bound
+    drawn = below(bound, share * bound, noise=every_word)
+    assert np.array_equal(np.bincount(drawn), np.full(bound, share))
+
+
+@pytest.mark.parametrize("bound", [4097, 10**9 + 7, 2**54 + 1])
+def test_uniform_numbers_reject_the_incomplete_last_round(bound):
+    last = 2**64 // bound * bound - 1
+    words = Queue(np.array([last, last + 1, 2**64 - 1, 5, bound + 6], dtype="<u8").tobytes())
+    assert below(bound, 3, noise=words).tolist() == [bound - 1, 5, 6]
 
 
 def test_draws_above_a_threshold_are_above_it():
