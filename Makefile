@@ -35,12 +35,13 @@ types: .venv/test.stamp
 bench: .venv/test.stamp
 	$(BIN)/python bench/run.py
 
-# Pin everything anew from the bounds in pyproject.toml.
+# Pin everything anew from the bounds in pyproject.toml: the tests' needs first, so that what
+# runs is a subset of what is tested.
+COMPILE := $(BIN)/pip-compile -q --generate-hashes --strip-extras --allow-unsafe \
+  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --build-deps-for editable
 lock: .venv/test.stamp
-	$(BIN)/pip-compile -q --upgrade --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links \
-	  --no-emit-trusted-host --allow-unsafe --build-deps-for editable -o requirements/run.txt pyproject.toml
-	$(BIN)/pip-compile -q --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links \
-	  --no-emit-trusted-host --allow-unsafe --extra test -c requirements/run.txt -o requirements/test.txt pyproject.toml
+	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade --extra test -o requirements/test.txt pyproject.toml
+	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) -c requirements/test.txt -o requirements/run.txt pyproject.toml
 
 clean:
 	rm -rf .venv .venv-core
@@ -62,6 +63,6 @@ clean:
 
 .venv-core/test.stamp: requirements/test.txt pyproject.toml
 	$(PYTHON) -m venv .venv-core
-	.venv-core/bin/pip --disable-pip-version-check --quiet install -c requirements/core.txt numpy scipy numba pytest hypothesis mpmath
+	.venv-core/bin/pip --disable-pip-version-check --quiet install -c requirements/test.txt numpy scipy numba pytest hypothesis mpmath
 	.venv-core/bin/pip --disable-pip-version-check --quiet install --no-deps .
 	@touch $@

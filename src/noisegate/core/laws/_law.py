@@ -52,9 +52,9 @@ class Law(ABC):
     def sum_of(self, n: int, /) -> Law:
         """The law of a sum of `n` independent draws."""
 
+    @abstractmethod
     def difference(self) -> Law:
         """The law of X - Y for two independent draws; for a symmetric law, that of X + Y."""
-        return self.sum_of(2)
 
     @abstractmethod
     def sample(self, size: int, /, *, rng: np.random.Generator) -> NDArray[Any]:
@@ -96,6 +96,14 @@ class ContinuousLaw(Law):
     def rounded(self) -> LatticeLaw:
         """The law of a draw rounded to the nearest integer."""
 
+    @abstractmethod
+    def sum_of(self, n: int, /) -> ContinuousLaw:
+        """The law of a sum of `n` independent draws."""
+
+    def difference(self) -> ContinuousLaw:
+        """The law of X - Y for two independent draws."""
+        return self.sum_of(2)
+
     @property
     def mean(self) -> float:
         """Zero, by symmetry."""
@@ -128,6 +136,14 @@ class LatticeLaw(Law):
     def rounded(self) -> LatticeLaw:
         """The law itself: integers stay."""
         return self
+
+    @abstractmethod
+    def sum_of(self, n: int, /) -> LatticeLaw:
+        """The law of a sum of `n` independent draws."""
+
+    def difference(self) -> LatticeLaw:
+        """The law of X - Y for two independent draws."""
+        return self.sum_of(2)
 
     def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
         """`size` draws for publishing, exact to the bound in docs/proofs/exact-noise.md."""

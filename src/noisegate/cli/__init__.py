@@ -1,0 +1,1 @@
+"""The command line: options in, tables and files out; no science."""

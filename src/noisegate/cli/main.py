@@ -1,0 +1,103 @@
+"""The `noisegate` command: its sub-commands, and what each kind of error returns.
+
+Exit codes: 0 fine; 1 a fault of ours; 2 bad input; 3 a gate said no; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Annotated
+
+import click
+import typer
+
+from noisegate.cli.demo import demo
+from noisegate.cli.mechanism import mechanism
+from noisegate.cli.reproduce import reproduce
+from noisegate.errors import NoisegateError
+
+app = typer.Typer(
+    name="noisegate",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Make private count releases properly, and take published count tables apart, exactly.",
+    epilog="Start with: noisegate demo",
+)
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - the shape Typer calls
+    if wanted:
+        typer.echo(f"noisegate {metadata.version('noisegate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    del version
+
+
+app.command()(demo)
+app.command()(reproduce)
+app.command()(mechanism)
+
+
+def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for each kind of ending
+    """Run the command line and return its exit code."""
+    try:
+        result = app(list(arguments), standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return int(done.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return _say("stopped.", 130)
+    except click.ClickException as problem:
+        return _say(_one_sentence(problem), 2)
+    except NoisegateError as problem:
+        return _say(str(problem), problem.exit_code)
+    except BrokenPipeError:
+        # The reader (a pager, head) went away: nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as problem:  # noqa: BLE001 - the last line of defence: no traceback, no data
+        return _our_fault(problem)
+    return result if isinstance(result, int) else 0
+
+
+def run() -> None:
+    """Entry point of the `noisegate` program."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def _say(sentence: str, code: int, /) -> int:
+    typer.echo(f"noisegate: {sentence}", err=True)
+    return code
+
+
+def _one_sentence(problem: click.ClickException, /) -> str:
+    text = " ".join(problem.format_message().split()).rstrip(".")
+    where = getattr(problem, "ctx", None)
+    command = where.command_path if where is not None else "noisegate"
+    return f"{text}. See '{command} --help'."
+
+
+def _our_fault(problem: Exception, /) -> int:
+    """Name the place, not the values: the text of an unforeseen error may hold data."""
+    if os.environ.get("NOISEGATE_DEBUG"):
+        traceback.print_exception(problem)
+        return 1
+    frame = traceback.extract_tb(problem.__traceback__)[-1]
+    place = f"{os.path.basename(frame.filename)}:{frame.lineno}"  # noqa: PTH119 - a name from a traceback
+    return _say(
+        f"an unforeseen {type(problem).__name__} at {place}; this is a fault of ours, please report it "
+        "(NOISEGATE_DEBUG=1 shows the details).",
+        1,
+    )

@@ -1,0 +1,99 @@
+"""`noisegate mechanism`: what one way of publishing a count gives away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from noisegate.cli.output import JsonOption, console, number, write_json
+
+
+def mechanism(
+    *,
+    law: Annotated[
+        str,
+        typer.Option(
+            help="laplace, rounded-laplace, discrete-laplace, gaussian, discrete-gaussian, uniform or random-rounding."
+        ),
+    ] = "laplace",
+    scale: Annotated[float, typer.Option(help="Scale of the noise (sigma, width or base, by law).")] = 1.4,
+    threshold: Annotated[
+        float | None, typer.Option(help="Publish only what passes it; none: no cut.")
+    ] = None,
+    rule: Annotated[str, typer.Option(help="gt: publish above the threshold; ge: at or above it.")] = "gt",
+    rounding: Annotated[str, typer.Option(help="none, or to the nearest integer.")] = "none",
+    cut: Annotated[
+        str, typer.Option(help="The threshold looks at the value before or after rounding.")
+    ] = "after",
+    zeros: Annotated[
+        str, typer.Option(help="keep: a raw 0 stays 0, as in 2016; perturb: noise on it too.")
+    ] = "keep",
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture as .svg, .png or .html.")] = None,
+    json: JsonOption = None,
+) -> None:
+    """Exact detection probabilities, privacy curve and verdict of one mechanism.
+
+    Example, the 2016 release: noisegate mechanism --law laplace --scale 1.4 --threshold 18
+
+    Example, corrected: noisegate mechanism --scale 1.4 --threshold 18 --zeros perturb --plot m.svg
+    """
+    from noisegate.core.laws import make_law  # noqa: PLC0415 - a command loads what it uses
+    from noisegate.core.mechanism import Mechanism  # noqa: PLC0415
+    from noisegate.core.statement import statement  # noqa: PLC0415
+
+    chosen = Mechanism(
+        law=make_law(law, scale=scale),
+        threshold=threshold,
+        rule=rule,  # type: ignore[arg-type]  # Mechanism checks the word and names the allowed ones
+        rounding=rounding,  # type: ignore[arg-type]
+        cut=cut,  # type: ignore[arg-type]
+        zeros=zeros,  # type: ignore[arg-type]
+    )
+    facts = statement(chosen)
+    _show(facts)
+    if plot is not None:
+        from noisegate.pictures import mechanism_picture, save  # noqa: PLC0415
+
+        save(mechanism_picture(chosen), plot)
+        console.print(f"\nPicture: {plot}")
+    write_json(json, facts)
+
+
+def _show(facts: dict[str, Any], /) -> None:
+    made = facts["mechanism"]
+    cut = (
+        "no cut"
+        if made["threshold"] is None
+        else f"published when {_sign(made['rule'])} {number(made['threshold'])}"
+    )
+    console.print(
+        f"[bold]{made['law']}[/bold] scale {number(made['scale'])}, rounding {made['rounding']}, {cut}, "
+        f"zeros {'kept' if made['zeros'] == 'keep' else 'perturbed'}\n"
+    )
+    console.print(f"[bold]{facts['verdict']}[/bold]\n")
+    console.print(
+        f"Exact delta at epsilon = 1/scale = {number(facts['delta_at_epsilon'])}: [bold]{number(facts['delta'])}[/bold]\n"
+    )
+    detection = Table(title="A group in an otherwise empty cell", title_justify="left")
+    detection.add_column("group", justify="right")
+    detection.add_column("shown for certain with probability", justify="right")
+    for row in facts["detection"]:
+        detection.add_row(str(row["group"]), number(row["probability"]))
+    console.print(detection)
+    curve = Table(title="Privacy curve (one event added or removed)", title_justify="left")
+    curve.add_column("epsilon", justify="right")
+    curve.add_column("exact delta", justify="right")
+    for row in facts["curve"][:: max(1, len(facts["curve"]) // 6)]:
+        curve.add_row(number(row["epsilon"]), number(row["delta"]))
+    console.print(curve)
+    console.print(
+        "One event in one table. An event that is in three tables costs up to three times this epsilon;\n"
+        "a person with many events costs more: see docs/explanation/privacy-units.md."
+    )
+
+
+def _sign(rule: str, /) -> str:
+    return {"gt": ">", "ge": ">="}[rule]

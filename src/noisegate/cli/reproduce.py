@@ -1,0 +1,96 @@
+"""`noisegate reproduce`: the 2017 report, recomputed line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.padding import Padding
+from rich.table import Table
+
+from noisegate.cli.output import JsonOption, console, number, write_json
+
+if TYPE_CHECKING:
+    from noisegate.reproduce import Item
+
+_COLOURS = {"agrees": "green", "agrees with log base 10": "yellow", "wrong": "red"}
+
+
+def reproduce(
+    *,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the figures there as SVG.")] = None,
+    json: JsonOption = None,
+    notes: Annotated[
+        bool, typer.Option("--notes/--no-notes", help="Print the reasons under the table.")
+    ] = True,
+) -> None:
+    """Every figure of the 2017 report: printed, recomputed, exact, and a verdict.
+
+    Example: noisegate reproduce --json report.json --out figures
+    """
+    from noisegate.reproduce import reproduce as recompute  # noqa: PLC0415 - a command loads what it uses
+
+    items = recompute()
+    table = Table(
+        title="Privacy Assessment of De-identified Opal Data (2017), recomputed",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+        pad_edge=False,
+    )
+    table.add_column("item", no_wrap=True)
+    for name in ("printed", "formula", "exact"):
+        table.add_column(name, overflow="ellipsis", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for item in items:
+        colour = _COLOURS[item.verdict]
+        verdict = f"[{colour}]{item.verdict.replace('agrees with log base 10', 'log10')}[/{colour}]"
+        table.add_row(item.id, _text(item.printed), _text(item.formula), _text(item.exact), verdict)
+    console.print(table)
+    if notes:
+        console.print("[bold]Where it is not right, and why[/bold]")
+        for item in items:
+            if item.verdict != "agrees":
+                console.print(f"[bold]{item.id}[/bold] ({item.where})")
+                console.print(Padding(item.note + _values(item), (0, 0, 0, 2)))
+    counts = {verdict: sum(item.verdict == verdict for item in items) for verdict in _COLOURS}
+    console.print(
+        "\n" + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {len(items)} items."
+    )
+    if out is not None:
+        from noisegate.reproduce.figures import write_figures  # noqa: PLC0415
+
+        for path in write_figures(out):
+            console.print(f"figure: {path}")
+    write_json(json, [item.as_json() for item in items])
+
+
+def _text(value: Any, /) -> str:
+    """A value in one table cell; several values are only counted there."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value if len(value) < 16 else "(in words)"
+    if isinstance(value, dict):
+        return f"{len(value)} values"
+    if isinstance(value, list):
+        short = (
+            "[" + ", ".join(f"{part:g}" if isinstance(part, int) else f"{part:.2f}" for part in value) + "]"
+            if _flat(value)
+            else ""
+        )
+        return short if 0 < len(short) < 16 else f"{len(value)} values"
+    return str(value) if isinstance(value, int) else number(value)
+
+
+def _flat(value: list[Any], /) -> bool:
+    return all(isinstance(part, int | float) for part in value)
+
+
+def _values(item: Item, /) -> str:
+    """The exact values that did not fit into the table, in words."""
+    if not isinstance(item.exact, dict):
+        return ""
+    return " Exact: " + "; ".join(f"{name} {_text(part)}" for name, part in item.exact.items()) + "."

@@ -1,0 +1,66 @@
+"""The look that all pictures share, and writing them to files without a network or a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import altair as alt
+
+from noisegate.errors import OutputError
+
+#: Colours that stay apart for colour-blind readers and in grey print (Okabe and Ito).
+INK = "#222222"
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+GREEN = "#009E73"
+GREY = "#8A8A8A"
+
+#: An Altair chart of any kind; Altair's own types are too loose to tell them apart.
+Picture: TypeAlias = Any
+
+_KINDS = (".svg", ".png", ".html")
+
+
+def styled(chart: Picture, /) -> Picture:
+    """`chart` with the fonts, colours and spacing of all our pictures."""
+    return (
+        chart.configure(font="sans-serif", padding=12, background="white")
+        .configure_axis(
+            labelColor=INK,
+            titleColor=INK,
+            titleFontWeight="normal",
+            gridColor="#ECECEC",
+            domainColor=GREY,
+            tickColor=GREY,
+        )
+        .configure_title(color=INK, anchor="start", fontSize=14, subtitleColor="#555555", subtitleFontSize=11)
+        .configure_legend(labelColor=INK, titleColor=INK, orient="top", titleFontWeight="normal")
+        .configure_view(stroke=None)
+    )
+
+
+def save(chart: Picture, path: Path, /) -> None:
+    """Write `chart` to `path`; the ending (.svg, .png, .html) says how."""
+    if path.suffix.lower() not in _KINDS:
+        raise OutputError(f"a picture is written as {', '.join(_KINDS)}, got {path.name!r}.")
+    try:
+        styled(chart).save(str(path), **({"scale_factor": 2} if path.suffix.lower() == ".png" else {}))
+    except OSError as problem:
+        raise OutputError(
+            f"cannot write the picture {path}: {problem.strerror or 'unknown reason'}."
+        ) from None
+
+
+def rows(**columns: Any) -> Picture:
+    """Inline data for a chart from columns of equal length."""
+    names = list(columns)
+    values = [
+        {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        for row in zip(*columns.values(), strict=True)
+    ]
+    return alt.InlineData(values=values)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
