@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,24 @@ def target(request):
 def ledger(target):
     with open_ledger(target) as opened:
         yield opened
+
+
+@pytest.fixture
+def few_rights():
+    """A context in which we act as a user who may not read and write everything, as root may."""
+
+    @contextmanager
+    def few_rights():
+        if os.geteuid() != 0:
+            yield
+            return
+        os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    return few_rights
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sqlite3
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -192,6 +193,22 @@ def test_altered_history_is_found_and_stops_the_next_release(history, charge, st
         assert ledger.history() == before
 
 
+def test_an_entry_altered_and_sealed_again_no_longer_leads_to_the_next(history):
+    with open_ledger(history, read_only=True) as ledger:
+        entries, origin = list(ledger.history()), ledger._store.origin()
+    cheaper = replace(entries[1], epsilon="1/1000")
+    entries[1] = replace(cheaper, digest=cheaper.seal())
+    chain = [one.message for one in find_problems(entries, origin=origin) if one.kind == "chain"]
+    assert chain == ["Entry 3 does not follow the entry before it."]
+
+
+def test_a_history_from_another_ledger_does_not_start_where_this_one_does(history):
+    with open_ledger(history, read_only=True) as ledger:
+        entries = ledger.history()
+    chain = [one.message for one in find_problems(entries, origin="00") if one.kind == "chain"]
+    assert chain == ["Entry 1 does not follow the entry before it."]
+
+
 def test_entries_cut_off_at_the_end_are_given_away_by_the_cards(sqlite_target, charge, put_in_place):
     with open_ledger(sqlite_target) as ledger:
         charge(ledger, release="kept")
@@ -297,6 +314,16 @@ def test_an_entry_that_makes_no_sense_is_a_fault_and_stops_the_account(fact):
     faults = [one for one in find_problems(chain(BUDGET, fact), origin="00") if one.fault]
     assert [one.kind for one in faults] == ["entry"]
     assert faults[0].message.startswith("Entry 2 of the ledger makes no sense: ")
+
+
+def test_a_place_that_cannot_be_looked_at_is_a_note_and_nothing_is_said_about_it(tmp_path, few_rights):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    entries = chain(BUDGET, {**SPEND, "output": str(locked / "week")})
+    with few_rights():
+        problems = list(find_problems(entries, origin="00"))
+    locked.chmod(0o700)
+    assert [(one.kind, one.fault) for one in problems] == [("unreadable", False), ("unreadable", False)]
 
 
 def test_a_reservation_cannot_be_published_twice_or_under_another_dataset():

@@ -1,11 +1,9 @@
 """The ledger in a file: foreign, damaged, forbidden and busy files, each in one clear sentence."""
 
 import os
-import pwd
 import shutil
 import sqlite3
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -161,19 +159,6 @@ def test_a_place_under_a_file_cannot_be_used(tmp_path):
         open_ledger(tmp_path / "file" / "ledger.sqlite")
 
 
-@contextmanager
-def few_rights():
-    """Act as a user who may not write everywhere, as root may."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(pwd.getpwnam("nobody").pw_uid)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
 @pytest.fixture
 def protected():
     """A directory that may be read but not written."""
@@ -183,7 +168,7 @@ def protected():
         Path(name).chmod(0o755)
 
 
-def test_a_read_only_directory_is_an_output_error(protected):
+def test_a_read_only_directory_is_an_output_error(protected, few_rights):
     with few_rights():
         with pytest.raises(
             OutputError, match=r"^The ledger .+ cannot be opened or written\. Check the rights"
@@ -198,7 +183,7 @@ def test_a_read_only_directory_is_an_output_error(protected):
     assert list(protected.iterdir()) == []
 
 
-def test_a_read_only_ledger_can_be_looked_at(protected):
+def test_a_read_only_ledger_can_be_looked_at(protected, few_rights):
     path = protected / "ledger.sqlite"
     protected.chmod(0o755)
     with open_ledger(path) as ledger:
@@ -212,7 +197,7 @@ def test_a_read_only_ledger_can_be_looked_at(protected):
             ledger.set_budget("taps", epsilon=2)
 
 
-def test_a_directory_without_rights_is_an_output_error(protected):
+def test_a_directory_without_rights_is_an_output_error(protected, few_rights):
     protected.chmod(0o700)
     with few_rights(), pytest.raises(OutputError, match="Permission denied"):
         open_ledger(protected / "ledger.sqlite", read_only=True)

@@ -103,17 +103,17 @@ class _Places:
         self._known = {one.id: one for one in book.reservations()}
         self._latest = {one.output: one for one in book.reservations()}
         self._in_place: dict[str, CardStub] = {}
+        self._unseen: set[Path] = set()
 
     def problems(self) -> Iterator[Problem]:
         """What does not fit."""
         parents = sorted({output.parent for output in self._latest})
         for output in self._latest:
-            if output.is_dir():
-                yield from self._judged(output)
+            yield from self._judged(output)
         for parent in parents:
             yield from self._around(parent)
         for one in self._known.values():
-            if one.state == RESERVED:
+            if one.state == RESERVED and one.output not in self._unseen:
                 yield self._open(one)
 
     def _around(self, parent: Path) -> Iterator[Problem]:
@@ -144,13 +144,15 @@ class _Places:
         """Problems of one directory that may hold a release."""
         recorded = self._latest.get(directory)
         try:
+            there = directory.is_dir()
             card = read_card(directory)
         except OSError as error:
+            self._unseen.add(directory)
             message = f"{directory / CARD} cannot be read ({error.strerror})."
             yield Problem(kind="unreadable", message=message, path=directory)
             return
         if card is None or card.reservation is None:
-            if recorded is not None and recorded.state == PUBLISHED:
+            if there and recorded is not None and recorded.state == PUBLISHED:
                 message = f"{directory} was published, but has no {CARD} that names its reservation."
                 yield _card_problem(message, recorded, directory)
             return
