@@ -336,8 +336,10 @@ def test_forked_processes_draw_different_noise():
     for _ in range(2):
         reader, writer = os.pipe()
         if os.fork() == 0:
-            os.write(writer, exact.discrete_laplace(1000, 64, noise=source).tobytes())
-            os._exit(0)
+            try:
+                os.write(writer, exact.discrete_laplace(1000, 64, noise=source).tobytes())
+            finally:
+                os._exit(0)
         os.close(writer)
         with os.fdopen(reader, "rb") as pipe:
             shares.append(pipe.read())
