@@ -11,9 +11,9 @@ up for the cells that were raised to zero: large counts, which the data support,
 `bend` at two standard deviations, small estimates give way first and the change of a large one falls as 1/y.
 
 The multiplier of one sum solves an increasing, convex, piecewise linear equation: Newton's method
-ends after a few passes. Rows and columns are solved in turn (block ascent on the dual) until no sum is off by
-more than `tolerance`, or `sweeps` are used up. What is left over is mended exactly on integers (`_fixed.py`), so
-the number of sweeps bears on closeness only, never on consistency.
+ends after a few passes. Rows and columns are solved in turn (block ascent on the dual) until the sums are off by
+no more than `tolerance` a row on average, or `sweeps` are used up. What is left over is mended exactly on
+integers (`_fixed.py`), so the number of sweeps bears on closeness only, never on consistency.
 """
 
 from __future__ import annotations
@@ -105,23 +105,23 @@ def _column_sums(  # noqa: PLR0917 - Numba has no keyword-only arguments
 def _solve_columns(  # noqa: PLR0917 - Numba has no keyword-only arguments
     y: Floats, w: Floats, wanted: Ints, rows: Floats, columns: Floats, tolerance: float
 ) -> float:
-    """A few Newton steps for all columns at once; returns how far the worst sum was off before."""
+    """A few Newton steps for all columns at once; returns by how much all sums together were off before."""
     totals = np.empty(wanted.size)
     slopes = np.empty(wanted.size)
     first = 0.0
     for step in range(_NEWTON_EACH):
         _column_sums(y, w, rows, columns, totals, slopes)
-        worst = 0.0
+        off = 0.0
         for j in range(wanted.size):
             if wanted[j] > 0:
                 gap = wanted[j] - totals[j]
-                worst = max(worst, abs(gap))
+                off += abs(gap)
                 if slopes[j] > 0.0:
                     columns[j] += gap / slopes[j]
                 else:
                     columns[j] = _row_start(y[:, j], w[:, j], float(wanted[j]), rows)
-        first = worst if step == 0 else first
-        if worst <= tolerance:
+        first = off if step == 0 else first
+        if off <= tolerance:
             break
     return first
 
@@ -150,8 +150,8 @@ def fit_matrix(  # noqa: PLR0917 - Numba has no keyword-only arguments
     rows = np.zeros(row_sums.size)
     columns = np.zeros(column_sums.size)
     for sweep in range(sweeps):
-        worst = _solve_columns(out, w, column_sums, rows, columns, tolerance)
-        if sweep > 0 and worst <= tolerance:
+        off = _solve_columns(out, w, column_sums, rows, columns, tolerance * row_sums.size)
+        if sweep > 0 and off <= tolerance * row_sums.size:
             break
         for i in range(row_sums.size):
             if row_sums[i] > 0:

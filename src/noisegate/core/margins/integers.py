@@ -39,7 +39,7 @@ Number = TypeVar("Number", np.float64, np.int64)
 BEND_SDS = 2.0
 _MOST_SHIFT = 24
 _MOST_TOTAL_BITS = 50
-_SWEEPS = 100
+_SWEEPS = 200
 _TOLERANCE = 0.01
 
 

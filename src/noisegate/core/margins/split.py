@@ -166,7 +166,7 @@ class _Problem:
         return starts[:_MOST_STARTS]
 
     def _descend(self, start: Floats) -> Floats:
-        found = optimize.minimize(  # type: ignore[call-overload]  # the stubs ask for *args that are never passed
+        found = optimize.minimize(
             self.cost,
             start,
             method="SLSQP",
