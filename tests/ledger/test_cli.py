@@ -35,6 +35,12 @@ def test_an_empty_ledger_is_said_to_be_empty_and_is_not_made(run, sqlite_target,
     assert not (tmp_path / "state").exists()
 
 
+def test_a_ledger_without_entries_is_said_to_be_empty(run, sqlite_target):
+    open_ledger(sqlite_target).close()
+    assert "It is empty: nothing has been spent." in run("show")
+    assert "Consistent: 0 entries." in run("check")
+
+
 def test_set_then_show(run, charge, sqlite_target, tmp_path, put_in_place):
     assert "person-day" in run("set", "taps", "--epsilon", "10", "--delta", "1e-6", "--unit", "person-day")
     with open_ledger(sqlite_target) as ledger:
@@ -131,12 +137,18 @@ def test_check_says_no_with_exit_code_3_and_still_writes_its_json(run, charge, s
 def test_bad_budgets_are_bad_input(run, words, says):
     with pytest.raises(SpecError, match=says):
         run("set", *words)
-    assert "taps" not in run("show")
+    assert "nothing has been spent" in run("show")
 
 
 def test_a_json_file_that_cannot_be_written_stops_before_anything_is_done(run, tmp_path):
     with pytest.raises(OutputError, match="for --json is a directory or in none that exists"):
         run("set", "taps", "--epsilon", "1", "--unit", "event", "--json", str(tmp_path / "no" / "out.json"))
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_budget_that_is_no_number_makes_no_ledger(run, tmp_path):
+    with pytest.raises(SpecError):
+        run("set", "taps", "--epsilon", "ten", "--unit", "event")
     assert not (tmp_path / "state").exists()
 
 

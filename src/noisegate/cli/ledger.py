@@ -23,6 +23,9 @@ from noisegate.ledger import (
     Ledger,
     Problem,
     account_document,
+    as_delta,
+    as_epsilon,
+    as_unit,
     budget_document,
     entry_document,
     open_ledger,
@@ -97,6 +100,8 @@ def show(
     _print_place(book)
     if accounts:
         console.print(_account_table(accounts))
+    elif book.exists:
+        console.print("It is empty: nothing has been spent.")
     if any(one.budget is not None and one.budget.source == "default" for one in accounts):
         console.print(
             "* the default, as nobody has set a budget: choose one with 'noisegate ledger set'.",
@@ -137,10 +142,9 @@ def check(
         console.print(_problem_table(problems))
     if settled:
         console.print(f"Settled: {_many(len(settled), 'reservation')}. All still count as spent.")
-    if not faults and history:
-        console.print(
-            f"Consistent: {_many(len(history), 'entry')}, last digest {history[-1].digest}.", soft_wrap=True
-        )
+    if not faults:
+        last = f", last digest {history[-1].digest}" if history else ""
+        console.print(f"Consistent: {_many(len(history), 'entry')}{last}.", soft_wrap=True)
     write_json(
         json_file,
         {
@@ -191,6 +195,9 @@ def set_budget(
 ) -> None:
     """Set, raise or lower the budget of a dataset. The change is kept in the history, with its time."""
     _refuse_bad_file(json_file)
+    as_epsilon(epsilon)  # what is wrong is said before a ledger is made
+    as_delta(delta or "0")
+    as_unit(unit or "event")
     with open_ledger(ledger) as book:
         budget = book.set_budget(dataset, epsilon=epsilon, delta=delta, unit=unit)
         account = book.account(dataset)

@@ -12,6 +12,7 @@ from noisegate.ledger._account import (
     Budget,
     Loss,
     Reservation,
+    as_unit,
     default_budget,
 )
 from noisegate.ledger._check import Problem
@@ -42,6 +43,7 @@ __all__ = [
     "account_document",
     "as_delta",
     "as_epsilon",
+    "as_unit",
     "budget_document",
     "default_budget",
     "default_target",
