@@ -5,9 +5,10 @@
                                          v
                           round_consistent  ->  ConsistentTables   whole, non-negative, all sums exact
 
-Everything here is post-processing of noisy values and draws no randomness. `best_split` says beforehand how to
-share epsilon among the tables, `plan_rounding` whether a set of margins can be rounded at all, and
-`error_figures` what a card may state; none of the three looks at data.
+`reconcile_tables` does both for a whole public domain, piece by piece. Everything here is post-processing of
+noisy values and draws no randomness. `best_split` says beforehand how to share epsilon among the tables, `pieces`
+and `plan_rounding` whether a set of margins can be handled at all, and `error_figures` what a card may
+state; none of them looks at data.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from noisegate.core.margins.error import (
     error_figures,
 )
 from noisegate.core.margins.integers import ConsistentTables, derive, round_consistent
+from noisegate.core.margins.pieces import NoisyTable, Piece, WholeTables, pieces, reconcile_tables
 from noisegate.core.margins.plan import Apportion, Join, Nearest, Step, plan_rounding
 from noisegate.core.margins.reconcile import Measurement, Reconciled, reconcile
 from noisegate.core.margins.shape import MOST_CELLS, Table, TableShape
@@ -39,15 +41,20 @@ __all__ = [
     "MeasuredTable",
     "Measurement",
     "Nearest",
+    "NoisyTable",
+    "Piece",
     "Reconciled",
     "Step",
     "Table",
     "TableShape",
+    "WholeTables",
     "best_split",
     "derive",
     "error_figures",
     "error_ratios",
+    "pieces",
     "plan_rounding",
     "reconcile",
+    "reconcile_tables",
     "round_consistent",
 ]

@@ -24,7 +24,7 @@ lowers the base's error where counts are small; `docs/explanation/margins.md` ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -61,7 +61,7 @@ def error_ratios(shape: TableShape, shares: Mapping[Table, Fraction], /) -> dict
 
 
 def best_split(
-    shape: TableShape,
+    shapes: TableShape | Sequence[TableShape],
     tables: Mapping[str, Iterable[str]],
     /,
     *,
@@ -71,7 +71,8 @@ def best_split(
     """The share of epsilon for each named table: exact rationals that sum to 1.
 
     Assumes Laplace noise (standard deviation proportional to 1/share) and the same sensitivity in every table, which
-    holds when each counts the same events. The objective is in the module's docstring.
+    holds when each counts the same events. The objective is in the module's docstring. A domain in several
+    pieces has several shapes over the same axes; ratios are then means over pieces, weighted by their cells.
 
     Examples
     --------
@@ -85,13 +86,15 @@ def best_split(
         raise SpecError(
             f"goal and base_floor must lie strictly between 0 and 1, got {goal} and {base_floor}."
         )
+    pieces = (shapes,) if isinstance(shapes, TableShape) else tuple(shapes)
+    shape = pieces[0]
     named = {name: shape.table(axes) for name, axes in tables.items()}
     if len(set(named.values())) != len(named):
         raise SpecError("two tables have the same dimensions; declare each table once.")
     if shape.axes not in named.values():
         raise SpecError("the tables to split epsilon over must include the base, which keeps all dimensions.")
     problem = _Problem(
-        shape=shape,
+        pieces=pieces,
         margins=tuple(table for table in named.values() if table != shape.axes),
         goal=float(goal),
         base_floor=float(base_floor),
@@ -104,7 +107,7 @@ def best_split(
 class _Problem:
     """The minimisation over the margins' shares; the base has what they leave."""
 
-    shape: TableShape
+    pieces: tuple[TableShape, ...]
     margins: tuple[Table, ...]
     goal: float
     base_floor: float
@@ -122,7 +125,7 @@ class _Problem:
         left = 1 - sum(rounded, Fraction(0))
         if left <= 0:
             raise InternalError("the split leaves nothing to the base.")
-        return {self.shape.axes: left, **dict(zip(self.margins, rounded, strict=True))}
+        return {self.pieces[0].axes: left, **dict(zip(self.margins, rounded, strict=True))}
 
     def cost(self, margin_shares: Floats) -> float:
         """The sum of the ratios."""
@@ -131,11 +134,18 @@ class _Problem:
     def ratios(self, margin_shares: Floats) -> Floats:
         """Those of the base and then of each margin."""
         shares = [max(1 - float(margin_shares.sum()), _LEAST_SHARE), *map(float, margin_shares)]
-        return np.asarray(_ratios(self.shape, [self.shape.axes, *self.margins], shares))
+        tables = [self.pieces[0].axes, *self.margins]
+        return np.average(
+            [_ratios(shape, tables, shares) for shape in self.pieces], axis=0, weights=self._weights()
+        )
+
+    def _weights(self) -> list[int]:
+        return [shape.cells for shape in self.pieces]
 
     def _wanted(self, table: Table) -> float:
         """The share with which `table`, measured alone, reaches the goal."""
-        return 1 / (self.goal * math.sqrt(self.shape.terms(table)))
+        alone = [1 / math.sqrt(shape.terms(table)) for shape in self.pieces]
+        return float(np.average(alone, weights=self._weights())) / self.goal
 
     def _granted(self) -> list[int]:
         """The margins whose goal is affordable, dearest last."""
