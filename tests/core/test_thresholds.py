@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from noisegate.core import thresholds
-from noisegate.core.thresholds import Cut, Threshold, find_threshold
+from noisegate.core.thresholds import Reading, Threshold, find_threshold
 from noisegate.errors import DataError
 
 SCALE = 1.4
@@ -29,7 +29,7 @@ HEAVY_TAILED = [pareto, lognormal, overdispersed]
 
 
 def cut_table(rng, raw, *, n, value, how):
-    """`n` published rows of the 2016 recipe; `how` names the rule and when it is applied."""
+    """`n` published rows of the 2016 recipe; `how` names the rule and when it is cut."""
     rows = np.empty(0)
     while rows.size < n:
         counts = raw(rng, 4 * n)
@@ -105,7 +105,7 @@ def test_the_rule_shows_in_the_height_of_the_edge(how):
         "gt before": (18, "gt", "before"),
         "gt after": (19, "ge", "after"),
     }
-    assert (cut.value, cut.rule, cut.applied) == expected[how]
+    assert (cut.value, cut.rule, cut.cut) == expected[how]
     assert cut.sure > 0.999
     assert cut.fill == pytest.approx(0.5 if how == "gt before" else 1.0, abs=0.1)
 
@@ -145,7 +145,7 @@ def test_counts_that_were_never_rounded():
     rng = np.random.default_rng(17)
     noisy = pareto(rng, 40_000) + rng.laplace(0, SCALE, 40_000)
     cut = find_threshold(noisy[noisy > 18])
-    assert (cut.value, cut.applied) == (18, "before")
+    assert (cut.value, cut.cut) == (18, "before")
     assert find_threshold(noisy).value is None
 
 
@@ -187,20 +187,20 @@ def test_json_holds_plain_values():
     cut = Threshold(
         value=18.0,
         rule="ge",
-        applied="after",
+        cut="after",
         sure=1.0,
         evidence="seen",
-        alternatives=(Cut(value=17.0, rule="gt", applied="before", probability=0.02),),
+        alternatives=(Reading(value=17.0, rule="gt", cut="before", probability=0.02),),
     )
     assert cut.to_json() == {
         "value": 18.0,
         "rule": "ge",
-        "applied": "after",
+        "cut": "after",
         "sure": 1.0,
         "evidence": "seen",
         "below": 0,
         "fill": None,
-        "alternatives": [{"value": 17.0, "rule": "gt", "applied": "before", "probability": 0.02}],
+        "alternatives": [{"value": 17.0, "rule": "gt", "cut": "before", "probability": 0.02}],
     }
 
 

@@ -10,8 +10,8 @@ The counts near the edge are modelled as independent Poisson frequencies with a 
 its probability, with even odds for "cut" and "no cut" beforehand; `a`, `b`, `c` are integrated out by
 Laplace's method. The share at the edge tells the rule:
 
-* about 1: ``ge``, applied after rounding (every value that rounds to the edge is published);
-* about ½: ``gt``, applied before rounding (of what rounds to 18, only 18.0 to 18.5 was published);
+* about 1: ``ge``, after rounding (every value that rounds to the edge is published);
+* about ½: ``gt``, before rounding (of what rounds to 18, only 18.0 to 18.5 was published);
 * nearly 0: a cut one higher that let a few rows through.
 
 A rule ``> 17`` applied to rounded counts is the same thing as ``>= 18`` and is reported as the latter.
@@ -55,12 +55,12 @@ SMOOTHNESS = np.array([5.0, 5.0, 5.0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class Reading:
     """One reading of the edge: which values are published, and how probable that is."""
 
     value: float
     rule: Rule
-    applied: Stage
+    cut: Stage
     probability: float
 
 
@@ -74,7 +74,7 @@ class Threshold:
         The smallest count that is published as a rule; None when there is no cut.
     rule
         ``ge``: counts from `value` on are published. ``gt``: counts above `value` are.
-    applied
+    cut
         Whether the rule looked at the count before or after it was rounded.
     sure
         Probability of this value (whatever the rule); of "no cut" when `value` is None.
@@ -90,19 +90,19 @@ class Threshold:
 
     value: float | None
     rule: Rule | None
-    applied: Stage | None
+    cut: Stage | None
     sure: float
     evidence: str
     below: int = 0
     fill: float | None = None
-    alternatives: tuple[Cut, ...] = ()
+    alternatives: tuple[Reading, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """The threshold as plain values for JSON."""
         return {
             "value": self.value,
             "rule": self.rule,
-            "applied": self.applied,
+            "cut": self.cut,
             "sure": round(self.sure, 6),
             "evidence": self.evidence,
             "below": self.below,
@@ -111,7 +111,7 @@ class Threshold:
                 {
                     "value": c.value,
                     "rule": c.rule,
-                    "applied": c.applied,
+                    "cut": c.cut,
                     "probability": round(c.probability, 6),
                 }
                 for c in self.alternatives
@@ -153,8 +153,8 @@ def find_threshold(counts: ArrayLike, /) -> Threshold:
     >>> counts = np.rint(rng.pareto(1.0, 20_000) * 8 + 1 + rng.laplace(0, 1.4, 20_000))
     >>> find_threshold(counts).value is None
     True
-    >>> cut = find_threshold(counts[counts >= 18])
-    >>> cut.value, cut.rule, cut.applied
+    >>> edge = find_threshold(counts[counts >= 18])
+    >>> edge.value, edge.rule, edge.cut
     (18.0, 'ge', 'after')
     """
     numbers = np.asarray(counts, dtype=np.float64).ravel()
@@ -178,7 +178,7 @@ def find_threshold(counts: ArrayLike, /) -> Threshold:
 
 
 def _uncut(evidence: str, *, sure: float) -> Threshold:
-    return Threshold(value=None, rule=None, applied=None, sure=sure, evidence=evidence)
+    return Threshold(value=None, rule=None, cut=None, sure=sure, evidence=evidence)
 
 
 def _in_steps(numbers: Floats, *, rounded: bool) -> tuple[Integers, int]:
@@ -254,26 +254,26 @@ def _judge(window: _Window, steps: Integers, *, base: int, rounded: bool) -> Thr
         return _uncut(
             "the frequencies fade out towards the smallest counts; there is no sharp edge", sure=uncut
         )
-    cuts = _readings(cases, weight, base=base, rounded=rounded)
-    value_of = {c.value: sum(d.probability for d in cuts if d.value == c.value) for c in cuts}
+    readings = _readings(cases, weight, base=base, rounded=rounded)
+    value_of = {c.value: sum(d.probability for d in readings if d.value == c.value) for c in readings}
     value = max(value_of, key=lambda v: value_of[v])
-    best = next(c for c in cuts if c.value == value)
+    best = next(c for c in readings if c.value == value)
     likeliest = int(np.argmax(np.where(cases.edge > 0, weight, -1.0)))
     fill = _fill(window, curve[likeliest], edge=round(value / base))
     below = int((steps < round(value / base)).sum())
     return Threshold(
         value=value,
         rule=best.rule,
-        applied=best.applied,
+        cut=best.cut,
         sure=value_of[value],
         evidence=_evidence(window, curve[likeliest], value=value, base=base, below=below, fill=fill),
         below=below,
         fill=fill,
-        alternatives=tuple(c for c in cuts if c is not best and c.probability >= 0.01),
+        alternatives=tuple(c for c in readings if c is not best and c.probability >= 0.01),
     )
 
 
-def _readings(cases: _Hypotheses, weight: Floats, *, base: int, rounded: bool) -> list[Cut]:
+def _readings(cases: _Hypotheses, weight: Floats, *, base: int, rounded: bool) -> list[Reading]:
     """The hypotheses gathered into rules a person would state, most probable first."""
     total: dict[tuple[float, Rule, Stage], float] = {}
     for edge, fill, share in zip(
@@ -290,7 +290,7 @@ def _readings(cases: _Hypotheses, weight: Floats, *, base: int, rounded: bool) -
             )
         total[key] = total.get(key, 0.0) + share
     ranked = sorted(total.items(), key=lambda item: -item[1])
-    return [Cut(value=v, rule=r, applied=a, probability=p) for (v, r, a), p in ranked]
+    return [Reading(value=v, rule=r, cut=a, probability=p) for (v, r, a), p in ranked]
 
 
 def _fill(window: _Window, curve: Floats, *, edge: int) -> float:
