@@ -51,13 +51,13 @@ def test_expected_absolute_error_of_one_noise_is_exact(scale):
 
 
 @pytest.mark.parametrize("coefficient", [0.35, 0.98, 1.7])
-def test_a_real_coefficient_gives_the_rounded_law(coefficient):
-    law, scale = law_of((coefficient, 1, Laplace(2.0))), 2.0 * coefficient
-    _, mass = law._tabulated()
-    k = np.arange(1, 12)
-    expected = 0.5 * (np.exp(-(k - 0.5) / scale) - np.exp(-(k + 0.5) / scale))
-    assert np.allclose(mass[1:12], expected, atol=2e-5)
-    assert mass[0] == pytest.approx(1 - math.exp(-0.5 / scale), abs=2e-5)
+def test_a_real_coefficient_gives_the_law_rounded_by_its_fraction(coefficient):
+    """E max(0, 1 - |X - k|) for a Laplace X: the second difference of b/2 e^{-|k|/b} + |k|/2."""
+    b = 2.0 * coefficient
+    _, mass = law_of((coefficient, 1, Laplace(2.0)))._tabulated()
+    k = np.arange(12.0)
+    twice = [b / 2 * np.exp(-np.abs(x) / b) + np.abs(x) / 2 for x in (k - 1, k, k + 1)]
+    assert np.allclose(mass[:12], twice[0] - 2 * twice[1] + twice[2], atol=1e-7)
 
 
 def test_a_mixed_sum_agrees_with_simulation():
@@ -66,7 +66,7 @@ def test_a_mixed_sum_agrees_with_simulation():
     n = 400_000
     draws = 0.96 * DiscreteLaplace(3.0).sample(n, rng=rng) + 0.3 * rng.normal(0, 4 * 2**0.5, n)
     draws -= 0.04 * DiscreteLaplace(3.0).sum_of(95).sample(n, rng=rng)
-    error = np.rint(draws)
+    error = np.floor(draws + rng.random(n))
     assert law.standard_deviation == pytest.approx(draws.std(), rel=0.01)
     assert law.expected_absolute == pytest.approx(np.abs(error).mean(), rel=0.01)
     _, mass = law._tabulated()
@@ -108,9 +108,11 @@ def test_the_worked_example_of_three_noises():
     # Exact 95 % and 99 % half-widths for three Laplace(1.4) noises: 6.956 and 9.884; whole numbers beyond.
     law = law_of((1.0, 3, Laplace(1.4)))
     assert (law.half_width(0.95), law.half_width(0.99)) == (7, 10)
-    tail = math.exp(float(LaplaceSum(1.4, 3).logsf(7.5)))
+    # P(rounded error > 7) is the mean of the chance of X > u over u in (7, 8).
+    u = np.linspace(7, 8, 2001)
+    tail = np.exp(LaplaceSum(1.4, 3).logsf((u[1:] + u[:-1]) / 2)).mean()
     _, mass = law._tabulated()
-    assert mass[8:].sum() == pytest.approx(tail, abs=1e-6)
+    assert mass[8:].sum() == pytest.approx(tail, abs=1e-8)
 
 
 def test_very_wide_laws_are_rounded_up_to_their_unit():

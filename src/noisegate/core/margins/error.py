@@ -4,17 +4,19 @@ The error of a reconciled sum is a fixed linear combination of independent noise
 that of a derived sum a plain sum of them. The law is worked out from its characteristic function phi,
 the product of those of the noises, without a normal approximation.
 
-Published values are whole numbers, so what is tabulated is the law of the error E rounded to the nearest one:
+Published values are whole: each estimate goes to one of its two neighbouring integers, which one is decided by
+sums that must be kept. What is tabulated is therefore the law of E rounded up with the probability of its fraction,
 
-    P(k) = P(k - 1/2 < E < k + 1/2) = 1/(2 pi) * integral of phi(t) sinc(t/2) e^{-ikt} dt
-         = 1/(2 pi) * integral over (-pi, pi) of  [sum over m of phi(t + 2 pi m) sinc(t/2 + pi m)]  e^{-ikt} dt,
+    P(k) = E max(0, 1 - |E - k|) = 1/(2 pi) * integral of phi(t) sinc(t/2)^2 e^{-ikt} dt
+         = 1/(2 pi) * integral over (-pi, pi) of  [sum over m of phi(t + 2 pi m) sinc(t/2 + pi m)^2]  e^{-ikt} dt,
 
-which a fast Fourier transform gives for all k at once. If E is whole anyway (sums of whole noise), the bracket is
-phi(t) and the law is exact; otherwise the sum over m is cut at `_FOLDS`. Very wide laws are tabulated
-in units of a power of two, and half-widths are then rounded up to that unit.
+a little wider than rounding to the nearest. A fast Fourier transform gives it for all k at once. If E is
+whole anyway (sums of whole noise), the bracket is phi(t) and the law is exact; otherwise the sum over m
+is cut at `_FOLDS`. Very wide laws are tabulated in units of a power of two, and half-widths are then rounded
+up to that unit.
 
-The figures hold for the signed estimate rounded to the nearest integer. Making counts non-negative shrinks
-errors near zero and biases small counts; see `docs/explanation/margins.md`.
+The figures hold for the signed estimate. Making counts non-negative shrinks errors near zero and biases small
+counts; see `docs/explanation/margins.md`.
 """
 
 from __future__ import annotations
@@ -122,11 +124,11 @@ class ErrorLaw:
 
     def _folded(self, t: Floats, unit: int) -> Floats:
         """The bracket of the module's docstring, for the error in `unit`s."""
-        total = self._phi(t / unit) * np.sinc(t / (2 * math.pi))
+        total = self._phi(t / unit) * np.sinc(t / (2 * math.pi)) ** 2
         for m in range(1, _FOLDS + 1):
             pair = np.zeros_like(t)
             for shifted in (t + 2 * math.pi * m, t - 2 * math.pi * m):
-                pair += self._phi(shifted / unit) * np.sinc(shifted / (2 * math.pi))
+                pair += self._phi(shifted / unit) * np.sinc(shifted / (2 * math.pi)) ** 2
             total += pair
             if float(np.abs(pair).max()) < _NEGLIGIBLE:
                 break
