@@ -1,0 +1,176 @@
+"""Counting with DuckDB: one query turns every event into one integer.
+
+DuckDB reads the files, looks values up in small tables and does the arithmetic on all cores; what
+leaves it is a stream of integers. Sorting them and drawing lots is NumPy's (`bounding`), because
+DuckDB's own distinct counts and window functions were ten times slower (docs/adr/005).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from noisegate.core.domain import Ints
+from noisegate.core.randomness import NoiseSource
+from noisegate.engine.bounding import add_counts, bound_events, count_runs
+from noisegate.engine.cell_sql import CellSql, cell_sql
+from noisegate.engine.counts import Counts, Tally
+from noisegate.engine.people import People, numbered_people
+from noisegate.engine.plan import Plan, make_plan
+from noisegate.engine.source import Source, open_source, reading
+from noisegate.errors import DataError, SpecError
+from noisegate.spec import ReleaseSpec
+
+Progress = Callable[[int], None]
+
+#: Events that are held in memory at once: about 700 MB at the peak.
+ROWS_AT_ONCE = 1 << 25
+_KEY_BITS = 63
+_MOST_PASSES = 1000
+
+
+def count_with_duckdb(
+    spec: ReleaseSpec,
+    connection: duckdb.DuckDBPyConnection,
+    /,
+    *,
+    own: bool,
+    noise: NoiseSource,
+    progress: Progress | None,
+) -> Counts:
+    """The counts of `spec`; `own` says that the connection has no tables besides ours."""
+    source = open_source(spec, connection, own=own)
+    plan = make_plan(spec)
+    counter = _Counter(plan, source, progress)
+    if spec.privacy.unit == "event":
+        with cell_sql(spec, plan, source, connection=connection, person="NULL") as sql:
+            counter.count_events(connection, sql, narrow=spec.domain.size < 2**31)
+    else:
+        _count_units(spec, connection, counter, noise)
+    return counter.finish()
+
+
+def _count_units(
+    spec: ReleaseSpec, connection: duckdb.DuckDBPyConnection, counter: _Counter, noise: NoiseSource, /
+) -> None:
+    """Read the events, in as many passes as memory and the width of a key ask for, and bound each unit."""
+    cell_bits = (spec.domain.size - 1).bit_length()
+    days = spec.day.days if spec.privacy.unit == "person-day" and spec.day else 1
+    room = 2 ** (_KEY_BITS - cell_bits) // days
+    assert spec.events.person is not None
+    with (
+        numbered_people(counter.source, spec.events.person, connection=connection, most=room) as people,
+        cell_sql(spec, counter.plan, counter.source, connection=connection, person=people.column) as sql,
+    ):
+        passes = max(
+            1, -(-counter.source.rows // ROWS_AT_ONCE), -(-people.size // room) if room else _MOST_PASSES + 1
+        )
+        if passes > _MOST_PASSES:
+            raise SpecError(
+                f"The domain has {spec.domain.size:.3g} cells, too many to bound what a {spec.privacy.unit} adds; "
+                "merge some values."
+            )
+        for part in range(passes):
+            query = _key_query(
+                sql, people, counter.plan, cell_bits=cell_bits, days=days, part=part, passes=passes
+            )
+            keys = counter.keys(connection, query)
+            bounded = bound_events(keys, cell_bits=cell_bits, bound=spec.privacy.contribution, noise=noise)
+            counter.add(bounded.cells, repeated=bounded.repeated, beyond=bounded.beyond)
+
+
+def _key_query(
+    sql: CellSql, people: People, plan: Plan, /, *, cell_bits: int, days: int, part: int, passes: int
+) -> str:
+    """SQL for unit and cell in one number, for the persons of one pass."""
+    unit = f"({people.number} // {passes})" if passes > 1 else people.number
+    if days > 1:
+        unit = f"({unit} * {days} + {sql.day})"
+    nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
+    key = f"coalesce({unit} * {2**cell_bits}::BIGINT + {sql.cell}, {sql.why}, {nobody})::BIGINT"
+    where = f" WHERE coalesce({people.number}, 0) % {passes} = {part}" if passes > 1 else ""
+    return f"SELECT {key} FROM {sql.events}{people.join}{where}"  # noqa: S608 - built from quoted parts
+
+
+class _Counter:
+    """Collects cells and reasons until everything is counted."""
+
+    def __init__(self, plan: Plan, source: Source, progress: Progress | None, /) -> None:
+        self.plan = plan
+        self.source = source
+        self._progress = progress
+        self._events = 0
+        self._outside: Counter[int] = Counter()
+        self._left_out: Counter[str] = Counter()
+        nothing = np.zeros(0, dtype=np.int64)
+        self._table: tuple[Ints, Ints] = (nothing, nothing)
+
+    def count_events(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /, *, narrow: bool) -> None:
+        """Count every event on its own."""
+        kind = "INTEGER" if narrow else "BIGINT"
+        query = f"SELECT coalesce({sql.cell}, {sql.why})::{kind} FROM {sql.events}"  # noqa: S608 - quoted parts
+        held: list[NDArray[Any]] = []
+        for batch in self._stream(connection, query):
+            held.append(batch)
+            if sum(part.size for part in held) >= ROWS_AT_ONCE:
+                self.add(self._inside(held))
+                held = []
+        self.add(self._inside(held))
+
+    def keys(self, connection: duckdb.DuckDBPyConnection, query: str, /) -> Ints:
+        """The keys of all events inside the domain, in ascending order."""
+        return self._inside(list(self._stream(connection, query)))
+
+    def add(self, cells: NDArray[Any], /, *, repeated: int = 0, beyond: int = 0) -> None:
+        """Add one to each of these cells, as often as it is there."""
+        narrow = cells.size and cells.dtype == np.int64 and cells.max() < 2**31
+        ordered = np.sort(cells.astype(np.int32) if narrow else cells)
+        found, counts = count_runs(ordered)
+        self._table = add_counts(self._table, (found.astype(np.int64), counts))
+        self._left_out.update(repeated=repeated, beyond=beyond)
+
+    def finish(self) -> Counts:
+        """What was counted; refuses a source without events or with times that cannot be read."""
+        for code in self._outside:
+            refuse_unreadable(self.plan, code, name=self.source.name)
+        if self._events == 0:
+            raise DataError(f"{self.source.name} holds no events.")
+        outside = {
+            str(self.plan.reasons[-1 - code]): number for code, number in sorted(self._outside.items())[::-1]
+        }
+        tally = Tally(events=self._events, outside=outside, **self._left_out)
+        return Counts(cells=self._table[0], raw_counts=self._table[1], tally=tally)
+
+    def _inside(self, batches: list[NDArray[Any]], /) -> NDArray[Any]:
+        """All batches in ascending order, without the negative numbers, which are tallied."""
+        numbers = np.concatenate(batches) if batches else np.zeros(0, dtype=np.int64)
+        batches.clear()
+        numbers.sort()
+        codes, counts = count_runs(numbers[: np.searchsorted(numbers, 0)])
+        for code, number in zip(codes.tolist(), counts.tolist(), strict=True):
+            self._outside[code] += number
+        return numbers[np.searchsorted(numbers, 0) :]
+
+    def _stream(self, connection: duckdb.DuckDBPyConnection, query: str, /) -> Iterator[NDArray[Any]]:
+        with reading(self.source.name):
+            for batch in pa.RecordBatchReader.from_stream(connection.sql(query)):
+                self._events += batch.num_rows
+                if self._progress is not None:
+                    self._progress(batch.num_rows)
+                yield batch.column(0).to_numpy()
+
+
+def refuse_unreadable(plan: Plan, code: int, /, *, name: str) -> None:
+    """Refuse text that should be a time and is none; the text itself is not shown."""
+    reason = plan.reasons[-1 - code]
+    if reason.cause == "unreadable":
+        raise DataError(
+            f"Column {reason.column!r} of {name} holds text that is not a time; write it as 2016-07-25 06:15:00, "
+            "and set events.timezone if it carries a UTC offset."
+        )

@@ -1,0 +1,109 @@
+"""How an event becomes a cell, said once for every engine.
+
+An engine looks up, for every dimension, what the event's value adds to the number of its cell, and
+adds these terms up: one sum for each block of the domain, at most one of which exists. If none
+does, the event is outside, and the first reason that applies is noted as a negative number. So
+one integer for each event says all there is to know, in a single pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from noisegate.core.domain import Ints
+from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+
+Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DimensionPlan:
+    """One dimension: its column, and for each block what each value adds to the cell; -1 outside.
+
+    A dimension that no table shows adds nothing, but its values must still be in its list.
+    """
+
+    name: str
+    spec: ListedDimension | DateDimension | TimeDimension
+    terms: tuple[Ints, ...]
+    steps: tuple[tuple[int, int], ...] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        steps = [_step(terms) for terms in self.terms]
+        regular = not isinstance(self.spec, ListedDimension) and None not in steps
+        object.__setattr__(self, "steps", tuple(steps) if regular else None)
+
+    @property
+    def column(self) -> str:
+        """The column of the events."""
+        return self.spec.column
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return self.terms[0].size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why an event is outside: the cause, and the dimension that it is about."""
+
+    cause: Cause
+    dimension: str = ""
+    column: str = ""
+
+    def __str__(self) -> str:
+        if self.cause == "missing":
+            return f"{self.dimension} is missing"
+        if self.cause == "outside":
+            return f"{self.dimension} is not in the list"
+        if self.cause == "unreadable":
+            return f"{self.dimension} cannot be read"
+        return "no person is named" if self.cause == "person" else "a combination that is ruled out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The dimensions of a spec, the number of blocks, and the reasons in the order they are tried."""
+
+    dimensions: tuple[DimensionPlan, ...]
+    blocks: int
+    reasons: tuple[Reason, ...]
+
+    def code(self, reason: Reason, /) -> int:
+        """The negative number that stands for a reason."""
+        return -1 - self.reasons.index(reason)
+
+
+def make_plan(spec: ReleaseSpec, /) -> Plan:
+    """The plan for counting the base table of `spec`."""
+    domain = spec.domain
+    dims = []
+    for name, dim in spec.dimensions.items():
+        if name in domain.names:
+            terms = tuple(domain.terms(domain.axis(name)))
+        else:
+            terms = tuple(np.zeros(len(dim.values), dtype=np.int64) for _ in domain.blocks)
+        dims.append(DimensionPlan(name=name, spec=dim, terms=terms))
+    return Plan(dimensions=tuple(dims), blocks=len(domain.blocks), reasons=_reasons(spec))
+
+
+def _reasons(spec: ReleaseSpec, /) -> tuple[Reason, ...]:
+    causes: tuple[Cause, ...] = ("unreadable", "missing", "outside")
+    about = [
+        Reason(cause=cause, dimension=name, column=dim.column)
+        for cause in causes
+        for name, dim in spec.dimensions.items()
+    ]
+    return (*about, Reason(cause="person"), Reason(cause="ruled out"))
+
+
+def _step(terms: Ints, /) -> tuple[int, int] | None:
+    """Start and step of an arithmetic progression; None if the terms are none."""
+    if terms.min() < 0:
+        return None
+    step = int(terms[1] - terms[0]) if terms.size > 1 else 0
+    return (int(terms[0]), step) if (np.diff(terms) == step).all() else None

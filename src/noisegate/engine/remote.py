@@ -1,0 +1,224 @@
+"""Counting in another engine through Ibis: the events stay where they are.
+
+The engine groups; what comes back is one row for each cell, and one row for each cell of the few
+units that have too many. Which of those are kept is decided here, by our own noise source, since no
+engine's random numbers are made for secrets. It is a single query, so that the engine answers it
+from one state of the table.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+
+from noisegate.core.domain import Ints
+from noisegate.core.randomness import NoiseSource
+from noisegate.engine.bounding import add_counts, count_runs, keep_cells
+from noisegate.engine.counts import Counts, Tally
+from noisegate.engine.plan import DimensionPlan, Plan, make_plan
+from noisegate.errors import DataError, NoisegateError
+from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec.fields import did_you_mean
+
+
+def count_with_ibis(
+    spec: ReleaseSpec, connection: Any, /, *, noise: NoiseSource, progress: Callable[[int], None] | None
+) -> Counts:
+    """The counts of `spec`, whose source is a table of an Ibis connection."""
+    plan = make_plan(spec)
+    with asking(spec.events.source):
+        events = _open_table(connection, spec.events.source)
+        coded = _coded(spec, plan, events)
+        if spec.privacy.unit == "event":
+            rows = coded.group_by("key").aggregate(events=coded.count(), kept=coded.count()).to_pyarrow()
+        else:
+            rows = _grouped_units(coded, spec.privacy.contribution).to_pyarrow()
+    counts = _finish(rows, plan, spec, noise)
+    if progress is not None:
+        progress(counts.tally.events)
+    return counts
+
+
+@contextmanager
+def asking(name: str, /) -> Iterator[None]:
+    """Turn whatever an engine raises into a sentence; its own text may quote the data, so it is dropped."""
+    try:
+        with warnings.catch_warnings():
+            # Those of drivers are not about the user's doing, and may quote the data too.
+            warnings.simplefilter("ignore")
+            yield
+    except NoisegateError:
+        raise
+    except Exception as error:
+        if type(error).__module__ == "builtins":
+            raise
+        kind = type(error).__name__
+        raise DataError(f"{name} cannot be counted: the engine reports an error of kind {kind!r}.") from None
+
+
+def _open_table(connection: Any, name: str, /) -> Any:
+    *database, table = name.split(".")
+    try:
+        return connection.table(table, database=".".join(database) or None)
+    except ibis.common.exceptions.TableNotFound:
+        raise DataError(f"There is no table {name!r} in the database.") from None
+
+
+def _coded(spec: ReleaseSpec, plan: Plan, events: Any, /) -> Any:
+    """For each event its key (the cell, or a negative reason), its person and its day."""
+    by_person = spec.privacy.unit != "event"
+    columns = {f"v{n}": _value(events, dim, spec.events.source) for n, dim in enumerate(plan.dimensions)}
+    person = (
+        _column(events, str(spec.events.person), spec.events.source) if by_person else ibis.null("string")
+    )
+    table = events.select(person=person, **columns)
+    for n, dim in enumerate(plan.dimensions):
+        lookup = ibis.memtable(_lookup_table(dim, n))
+        table = table.left_join(lookup, table[f"v{n}"] == lookup[f"value{n}"])
+    sums = [sum(table[f"t{n}_{b}"] for n in range(len(plan.dimensions))) for b in range(plan.blocks)]
+    cell = ibis.coalesce(*sums) if len(sums) > 1 else sums[0]
+    key = ibis.coalesce(cell, ibis.cases(*_reasons(plan, table), else_=plan.code(plan.reasons[-1])))
+    if by_person:
+        nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
+        key = ibis.ifelse(cell.notnull() & table.person.isnull(), nobody, key)
+    return table.select(key=key.cast("int64"), person=table.person, day=_day(spec, plan, table))
+
+
+def _reasons(plan: Plan, table: Any, /) -> Iterator[tuple[Any, int]]:
+    names = [dim.name for dim in plan.dimensions]
+    for reason in plan.reasons:
+        if reason.cause == "missing":
+            yield table[f"v{names.index(reason.dimension)}"].isnull(), plan.code(reason)
+        elif reason.cause == "outside":
+            yield table[f"code{names.index(reason.dimension)}"].isnull(), plan.code(reason)
+
+
+def _lookup_table(dimension: DimensionPlan, n: int, /) -> pa.Table:
+    spec = dimension.spec
+    if isinstance(spec, DateDimension):
+        first = np.datetime64(spec.first)
+        values = pa.array(first + np.arange(dimension.size), pa.date32())
+    else:
+        values = pa.array(spec.values if isinstance(spec, ListedDimension) else range(dimension.size))
+    terms = {f"t{n}_{b}": pa.array(term, mask=term < 0) for b, term in enumerate(dimension.terms)}
+    return pa.table({f"value{n}": values, f"code{n}": pa.array(range(dimension.size), pa.int64()), **terms})
+
+
+def _value(events: Any, dimension: DimensionPlan, name: str, /) -> Any:
+    """The value of an event: text, a date, or the number of a time bin."""
+    column = _column(events, dimension.column, name)
+    if isinstance(dimension.spec, ListedDimension):
+        return column.cast("string")
+    kind = column.type()
+    if kind.is_timestamp() and kind.timezone is not None:
+        raise DataError(
+            f"Column {dimension.column!r} of {name} has a time zone; count a view with local times instead."
+        )
+    if isinstance(dimension.spec, DateDimension):
+        if not (kind.is_timestamp() or kind.is_date()):
+            raise DataError(_wrong_type(name, dimension, str(kind), "a date or a timestamp"))
+        return column if kind.is_date() else column.date()
+    if not (kind.is_timestamp() or kind.is_time()):
+        raise DataError(_wrong_type(name, dimension, str(kind), "a time or a timestamp"))
+    return _time_bin(column, dimension.spec)
+
+
+def _time_bin(column: Any, spec: TimeDimension, /) -> Any:
+    seconds = column.hour().cast("int64") * 3600 + column.minute().cast("int64") * 60
+    if spec.every % 60:
+        seconds += column.second().cast("int64")
+    return (seconds - seconds % spec.every) // spec.every
+
+
+def _column(events: Any, wanted: str, name: str, /) -> Any:
+    if wanted not in events.columns:
+        hint = did_you_mean(wanted, events.columns) or f"; it has {', '.join(events.columns)}"
+        raise DataError(f"{name} has no column {wanted!r}{hint}{'' if hint.endswith('?') else '.'}")
+    return events[wanted]
+
+
+def _person(events: Any, column: str, name: str, /) -> Any:
+    """The person as text: drivers that pass whole numbers with gaps through floats would blur large ones."""
+    person = _column(events, column, name)
+    if person.type().is_floating() or person.type().is_nested():
+        raise DataError(
+            f"Column {column!r} of {name} holds {person.type()}; a person needs whole numbers or text."
+        )
+    return person.cast("string")
+
+
+def _wrong_type(name: str, dimension: DimensionPlan, kind: str, needed: str, /) -> str:
+    return f"Column {dimension.column!r} of {name} holds {kind}; dimension {dimension.name} needs {needed}."
+
+
+def _day(spec: ReleaseSpec, plan: Plan, table: Any, /) -> Any:
+    if spec.privacy.unit != "person-day":
+        return ibis.literal(0, "int64")
+    (n,) = (n for n, dim in enumerate(plan.dimensions) if isinstance(dim.spec, DateDimension))
+    return table[f"code{n}"]
+
+
+def _grouped_units(coded: Any, bound: Contribution, /) -> Any:
+    """One row for each cell; and for units with too many cells, one for each of their cells.
+
+    In the rows of single units `person` is not NULL. `kept` counts events up to the bound for one cell.
+    """
+    inside = coded.key >= 0
+    pairs = coded.select(
+        key=coded.key,
+        person=ibis.ifelse(inside, coded.person, ibis.null(coded.person.type())),
+        day=ibis.ifelse(inside, coded.day, 0),
+    )
+    pairs = pairs.group_by(["person", "day", "key"]).aggregate(events=pairs.count())
+    pairs = pairs.mutate(size=pairs.count().over(group_by=["person", "day"]))
+    many = pairs.person.notnull() & (pairs["size"] > bound.cells)
+    rows = pairs.select(
+        key=pairs.key,
+        events=pairs.events,
+        kept=ibis.least(pairs.events, bound.per_cell),
+        day=ibis.ifelse(many, pairs.day, 0),
+        person=ibis.ifelse(many, pairs.person, ibis.null(pairs.person.type())),
+    )
+    return rows.group_by(["person", "day", "key"]).aggregate(events=rows.events.sum(), kept=rows.kept.sum())
+
+
+def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, noise: NoiseSource, /) -> Counts:
+    key, events, kept = (rows[name].to_numpy().astype(np.int64) for name in ("key", "events", "kept"))
+    if events.sum() == 0:
+        raise DataError(f"{spec.events.source} holds no events.")
+    strays = sorted(zip(key[key < 0].tolist(), events[key < 0].tolist(), strict=True), reverse=True)
+    outside = {str(plan.reasons[-1 - code]): number for code, number in strays}
+    alone = (
+        rows["person"].is_valid().to_numpy()
+        if "person" in rows.column_names
+        else np.zeros(key.size, dtype=bool)
+    )
+    together = (key >= 0) & ~alone
+    order = np.argsort(key[together])
+    table = (key[together][order], kept[together][order])
+    chosen, dropped = _choose(rows.filter(pa.array(alone)), spec.privacy.contribution, noise)
+    cells, counts = add_counts(table, chosen)
+    repeated = int((events - kept)[key >= 0].sum())
+    tally = Tally(events=int(events.sum()), outside=outside, repeated=repeated, beyond=dropped)
+    return Counts(cells=cells, raw_counts=counts, tally=tally)
+
+
+def _choose(rows: pa.Table, bound: Contribution, noise: NoiseSource, /) -> tuple[tuple[Ints, Ints], int]:
+    """The counts of the cells that units with too many of them keep, and how many events they lose."""
+    nothing = np.zeros(0, dtype=np.int64)
+    if rows.num_rows == 0:
+        return (nothing, nothing), 0
+    person = rows["person"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+    day, key, kept = (rows[name].to_numpy().astype(np.int64) for name in ("day", "key", "kept"))
+    unit = person * (int(day.max()) + 1) + day
+    order = np.argsort(unit, kind="stable")
+    stay = keep_cells(unit[order], most=bound.cells, noise=noise)
+    assert stay is not None
+    cells = np.repeat(key[order][stay], kept[order][stay])
+    return count_runs(np.sort(cells)), int(kept[order][~stay].sum())

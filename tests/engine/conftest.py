@@ -1,0 +1,189 @@
+"""A small town of taps, the spec that counts it, and a counter that is too simple to be wrong."""
+
+import csv
+import datetime as dt
+import random
+from collections import Counter
+from itertools import groupby
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from noisegate.core.randomness import NoiseSource
+from noisegate.engine import count
+from noisegate.entropy import OsNoise
+from noisegate.spec import parse_spec
+
+FIRST, DAYS = dt.date(2016, 7, 25), 3
+DIMENSIONS = {
+    "mode": {"column": "mode", "values": ["train", "bus"]},
+    "tap": {"column": "tap", "values": ["on", "off"]},
+    "date": {"column": "tapped_at", "from": "2016-07-25", "to": "2016-07-27"},
+    "time": {"column": "tapped_at", "every": "1h"},
+    "location": {"column": "stop", "values": "stops.csv"},
+}
+TABLES = {"base": ["mode", "date", "tap", "time", "location"], "time": ["mode", "date", "tap", "time"]}
+SCHEMA = pa.schema(
+    [
+        ("card_id", pa.int64()),
+        ("mode", pa.string()),
+        ("tap", pa.string()),
+        ("tapped_at", pa.timestamp("us")),
+        ("stop", pa.string()),
+    ]
+)
+STRAYS = [
+    ("mode", "monorail"),
+    ("mode", None),
+    ("tap", None),
+    ("tapped_at", dt.datetime.combine(FIRST, dt.time(6)) + dt.timedelta(days=400)),
+    ("tapped_at", dt.datetime.combine(FIRST, dt.time(6)) - dt.timedelta(days=1000)),
+    ("tapped_at", None),
+    ("stop", "Nowhere"),
+    ("card_id", None),
+]
+
+
+class Town:
+    """A folder with stops.csv and events, and what a count of them must give."""
+
+    stops: ClassVar = {
+        "Central": ("train", "2000"),
+        "Redfern": ("train", "2016"),
+        "Lee St": ("bus", "2000"),
+        "Cleveland St": ("bus", "2016"),
+        "Abercrombie St": ("bus", "2016"),
+        "UNKNOWN": ("", "none"),
+    }
+
+    def __init__(self, folder):
+        self.folder = folder
+        with (folder / "stops.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["stop", "mode", "postcode"])
+            writer.writerows((stop, mode, postcode) for stop, (mode, postcode) in self.stops.items())
+
+    def events(self, number, *, seed=0, persons=12, strays=True):
+        """Random taps as dictionaries; some lie outside the domain if `strays`."""
+        rng = random.Random(seed)
+        return [self._event(rng, persons, strays=strays) for _ in range(number)]
+
+    def _event(self, rng, persons, *, strays):
+        hour = rng.choice([0, 1, 6, 8, 17, 23])
+        time = dt.time(hour, rng.randrange(60), rng.randrange(60))
+        stop = rng.choice(list(self.stops))
+        event = {
+            "card_id": 7_000_000_000_000_000 + rng.randrange(persons),
+            "mode": self.stops[stop][0] or "bus",
+            "tap": rng.choice(["on", "off"]),
+            "tapped_at": dt.datetime.combine(FIRST + dt.timedelta(days=rng.randrange(DAYS)), time),
+            "stop": stop,
+        }
+        if strays and rng.random() < 0.3:
+            key, value = rng.choice(STRAYS)
+            event[key] = value
+        return event
+
+    def table(self, events):
+        return pa.Table.from_pylist(events, schema=SCHEMA)
+
+    def write(self, events, name="taps.parquet"):
+        """Write the events as Parquet or CSV, as the name says."""
+        write = pq.write_table if name.endswith(".parquet") else pa_csv.write_csv
+        table = events if isinstance(events, pa.Table) else self.table(events)
+        write(table, self.folder / name)
+
+    def spec(self, *, source="taps.parquet", dimensions=None, tables=None, merge=(), events=None, **privacy):
+        """A spec of the town; unit person-day with many cells unless told otherwise."""
+        unit = privacy.get("unit", "person-day")
+        given = {"unit": unit, "epsilon": "1"} | ({} if unit == "event" else {"max_cells": 1000}) | privacy
+        document = {
+            "name": "town",
+            "events": {"source": source, "person": "card_id"} | (events or {}),
+            "dimensions": DIMENSIONS | (dimensions or {}),
+            "tables": tables or TABLES,
+            "merge": list(merge),
+            "privacy": given,
+        }
+        return parse_spec(document, folder=self.folder)
+
+    def count(self, spec, **options):
+        return count(spec, **({"noise": OsNoise()} | options))
+
+    def cell(self, event):
+        """The labels of an event in base order, or None outside the domain; no merges."""
+        at = event["tapped_at"]
+        inside = (
+            at is not None
+            and FIRST <= at.date() < FIRST + dt.timedelta(days=DAYS)
+            and event["mode"] in {"train", "bus"}
+            and event["tap"] in {"on", "off"}
+            and event["stop"] in self.stops
+        )
+        return (
+            (event["mode"], str(at.date()), event["tap"], f"{at.hour:02d}:00", event["stop"])
+            if inside
+            else None
+        )
+
+    def expected(self, events, *, unit, cell=None, per_cell=1):
+        """What counting must give when no unit has too many cells."""
+        cells = [((cell or self.cell)(event), event) for event in events]
+        if unit == "event":
+            return Counter(where for where, _ in cells if where is not None)
+        times = Counter()
+        for where, event in cells:
+            if where is not None and event["card_id"] is not None:
+                times[event["card_id"], event["tapped_at"].date() if unit == "person-day" else 0, where] += 1
+        counts = Counter()
+        for (_, _, where), number in times.items():
+            counts[where] += min(number, per_cell)
+        return counts
+
+    def labelled(self, spec, counts):
+        """Counts by the labels of their cells."""
+        columns = spec.domain.labels(counts.cells).values()
+        return Counter(dict(zip(zip(*columns, strict=True), counts.raw_counts.tolist(), strict=True)))
+
+
+@pytest.fixture
+def town(tmp_path):
+    return Town(tmp_path)
+
+
+class KeyedNoise(NoiseSource):
+    """Words that belong to (unit, cell) pairs, so that removing a unit leaves the others theirs.
+
+    Takes all pairs of a count and hands out, in order, the words of units with more than `most` cells.
+    """
+
+    simulated = True
+    mask = (1 << 64) - 1
+
+    def __init__(self, pairs, *, most, salt):
+        units = groupby(sorted(set(pairs)), key=lambda pair: pair[0])
+        crowded = [pair for _, own in units if len(listed := list(own)) > most for pair in listed]
+        self._words = [self._mix(hash((salt, *pair)) & self.mask) for pair in crowded]
+        self._next = 0
+
+    def _mix(self, x):
+        x = (x + 0x9E3779B97F4A7C15) & self.mask
+        x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & self.mask
+        x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & self.mask
+        return x ^ (x >> 31)
+
+    def octets(self, count, /):
+        raise AssertionError(f"bounding draws words of 64 bits, not {count} bytes")
+
+    def words64(self, count, /):
+        self._next += count
+        return np.array(self._words[self._next - count : self._next], dtype=np.uint64)
+
+
+@pytest.fixture(scope="session")
+def keyed_noise():
+    return KeyedNoise
