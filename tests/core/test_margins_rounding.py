@@ -20,7 +20,7 @@ from noisegate.core.margins import (
     reconcile,
     round_consistent,
 )
-from noisegate.core.margins._controlled import _mend, round_matrix, round_vector
+from noisegate.core.margins._controlled import _mend, _phase, round_matrix, round_vector
 from noisegate.core.margins._fixed import fix_matrix, fix_vector
 from noisegate.core.margins._nonnegative import fit_matrix, fit_vector
 from noisegate.errors import DataError, SpecError
@@ -69,6 +69,17 @@ def test_margins_in_a_circle_are_refused_with_the_way_out(margins):
 )
 def test_chains_stars_and_trees_can_be_planned(margins):
     assert plan_rounding(TableShape(axes=NAMES, sizes=(2, 3, 2, 3)), margins)[-1].table == NAMES
+
+
+def test_what_two_margins_share_is_fixed_before_either():
+    shape = TableShape(axes=("day", "time", "stop"), sizes=(2, 3, 4))
+    day, time, stop = ("day",), ("day", "time"), ("day", "stop")
+    assert plan_rounding(shape, [time, stop]) == (
+        Nearest(table=day),
+        Apportion(table=time, within=day),
+        Apportion(table=stop, within=day),
+        Join(table=shape.axes, rows=time, columns=stop),
+    )
 
 
 # The nearest non-negative table
@@ -216,6 +227,14 @@ def test_cascade_rounding_keeps_every_run_within_one(cells, turn):
     assert np.ptp(drift) < 2 * UNIT
     assert np.abs(drift).max() < UNIT
     assert (np.abs(x * UNIT - before) < UNIT).all()
+
+
+def test_a_running_sum_that_is_just_full_gives_its_unit_at_once():
+    for turn in range(5):
+        start = _phase(turn, SHIFT)
+        x = np.array([UNIT - start, 0, start])
+        round_vector(x, SHIFT, turn)
+        assert x.tolist() == [1, 0, 0]
 
 
 # All together

@@ -17,15 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.margins._compiled import compiled
-from noisegate.core.margins._controlled import round_matrix, round_vector
-from noisegate.core.margins._fixed import fix_matrix, fix_vector
-from noisegate.core.margins._nonnegative import fit_matrix, fit_vector
 from noisegate.core.margins.plan import Apportion, Join, Step, plan_rounding
 from noisegate.core.margins.reconcile import Reconciled
 from noisegate.core.margins.shape import Table, TableShape
@@ -132,7 +130,7 @@ class _Rounder:
         view = _arranged(values, step.table, (step.within, rest))
         out = np.empty(view.shape, np.int64)
         sums = self._known(step.within).reshape(-1)
-        round_groups(view, self._bend(step.table), sums, self.tolerance, self.shift, out)
+        _compiled_rounding().round_groups(view, self._bend(step.table), sums, self.tolerance, self.shift, out)
         return self._restored(out, (step.within, rest), step.table)
 
     def _join(self, step: Join, values: Floats) -> Ints:
@@ -150,7 +148,7 @@ class _Rounder:
             for side in (short, long)
         ]
         out = np.empty(view.shape, np.int64)
-        worked = round_slices(
+        worked = _compiled_rounding().round_slices(
             view, self._bend(step.table), sums[0], sums[1], self.tolerance, _SWEEPS, self.shift, out
         )
         if not worked:
@@ -175,42 +173,14 @@ class _Rounder:
         return np.ascontiguousarray(np.transpose(split, [order.index(axis) for axis in table]))
 
 
+def _compiled_rounding() -> ModuleType:
+    """The compiled part, loaded when it is first needed."""
+    return import_module("noisegate.core.margins._whole")
+
+
 def _arranged(values: NDArray[Number], table: Table, parts: tuple[Table, ...]) -> NDArray[Number]:
     """An array of `table` with one axis for each of `parts`, in their order."""
     order = [axis for part in parts for axis in part]
     turned = np.transpose(values, [table.index(axis) for axis in order])
     sizes = [math.prod(values.shape[table.index(axis)] for axis in part) for part in parts]
     return np.ascontiguousarray(turned.reshape(sizes))
-
-
-@compiled
-def round_groups(  # noqa: PLR0917 - Numba has no keyword-only arguments
-    y: Floats, bend: float, sums: Ints, tolerance: float, shift: int, out: Ints
-) -> None:
-    """Round each row of `y` to non-negative integers with the given sum."""
-    near = np.empty(y.shape[1])
-    for g in range(y.shape[0]):
-        fit_vector(y[g], bend, float(sums[g]), tolerance, near)
-        fix_vector(near, shift, sums[g], out[g])
-        round_vector(out[g], shift, g)
-
-
-@compiled
-def round_slices(  # noqa: PLR0917 - Numba has no keyword-only arguments
-    y: Floats,
-    bend: float,
-    row_sums: Ints,
-    column_sums: Ints,
-    tolerance: float,
-    sweeps: int,
-    shift: int,
-    out: Ints,
-) -> bool:
-    """Round each matrix of `y` to non-negative integers with the given row and column sums."""
-    near = np.empty(y.shape[1:])
-    worked = True
-    for s in range(y.shape[0]):
-        fit_matrix(y[s], bend, row_sums[s], column_sums[s], tolerance, sweeps, near)
-        fix_matrix(near, shift, row_sums[s], column_sums[s], out[s])
-        worked = round_matrix(out[s], shift, s) and worked
-    return worked
