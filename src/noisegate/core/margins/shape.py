@@ -18,7 +18,7 @@ from noisegate.errors import DataError, SpecError
 
 Table = tuple[str, ...]
 
-#: The largest base that is held in memory cell by cell: about 5 GB while it is being rounded.
+#: The largest base that is held in memory cell by cell: about 6 GB while it is being rounded.
 MOST_CELLS = 150_000_000
 
 
