@@ -67,6 +67,9 @@ class Piece:
 
     def put(self, dense: Ints, flat: Ints, /) -> None:
         """Write a dense array of the piece into an array over the domain."""
+        if len(self.blocks) == 1:
+            flat[self.blocks[0][0]] = dense.reshape(-1)
+            return
         for where, places in self.blocks:
             flat[where] = dense[np.ix_(*places)].reshape(-1)
 
