@@ -4,6 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# Machines differ in speed: an example may take as long as it needs, and there are not too many.
+settings.register_profile("noisegate", deadline=None, max_examples=60)
+settings.load_profile("noisegate")
 
 
 @pytest.fixture(autouse=True)

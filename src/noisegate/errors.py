@@ -74,7 +74,7 @@ class BudgetExceeded(GateError):  # noqa: N818 - the name says what happened
         """Error for a release that asks for more than is left."""
         return cls(
             f"The release asks for epsilon {asked} of dataset {dataset!r}; the ledger holds {left}. "
-            "Lower epsilon, or raise the budget with 'noisegate ledger'."
+            "Lower epsilon, or raise the budget with 'noisegate ledger set'."
         )
 
 

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Annotated
 
-import click
 import typer
+from typer.exceptions import TyperException
 
+from noisegate.cli import ledger
 from noisegate.cli.demo import demo
 from noisegate.cli.mechanism import mechanism
 from noisegate.cli.reproduce import reproduce
+from noisegate.cli.simulate import simulate
 from noisegate.errors import NoisegateError
 
 app = typer.Typer(
@@ -49,18 +51,21 @@ def _main(
 app.command()(demo)
 app.command()(reproduce)
 app.command()(mechanism)
+app.command()(simulate)
+app.add_typer(ledger.app, name="ledger")
 
 
 def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for each kind of ending
     """Run the command line and return its exit code."""
     try:
         result = app(list(arguments), standalone_mode=False)
-    except click.exceptions.Exit as done:
+    except typer.Exit as done:
         return int(done.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         return _say("stopped.", 130)
-    except click.ClickException as problem:
-        return _say(_one_sentence(problem), 2)
+    except TyperException as problem:
+        # Asked for nothing, Typer has printed the help already and has no more to say.
+        return _say(_one_sentence(problem), 2) if problem.format_message() else 2
     except NoisegateError as problem:
         return _say(str(problem), problem.exit_code)
     except BrokenPipeError:
@@ -82,7 +87,7 @@ def _say(sentence: str, code: int, /) -> int:
     return code
 
 
-def _one_sentence(problem: click.ClickException, /) -> str:
+def _one_sentence(problem: TyperException, /) -> str:
     text = " ".join(problem.format_message().split()).rstrip(".")
     where = getattr(problem, "ctx", None)
     command = where.command_path if where is not None else "noisegate"

@@ -44,6 +44,8 @@ def save(chart: Picture, path: Path, /) -> None:
     """Write `chart` to `path`; the ending (.svg, .png, .html) says how."""
     if path.suffix.lower() not in _KINDS:
         raise OutputError(f"a picture is written as {', '.join(_KINDS)}, got {path.name!r}.")
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write the picture {path}: there is no folder {str(path.parent)!r}.")
     try:
         styled(chart).save(str(path), **({"scale_factor": 2} if path.suffix.lower() == ".png" else {}))
     except OSError as problem:

@@ -54,13 +54,13 @@ def fitted_scale(differences: Ints, /) -> tuple[float, float, float]:
     def loglik(scale: float) -> float:
         return float(times @ RoundedLaplace(scale).difference().logpmf(values))
 
-    best = float(optimize.minimize_scalar(lambda s: -loglik(s), bounds=(0.05, 50), method="bounded").x)
+    best = float(optimize.minimize_scalar(lambda s: -loglik(s), bounds=(0.1, 8), method="bounded").x)
     drop = loglik(best) - 1.920729
 
     def excess(scale: float) -> float:
         return loglik(scale) - drop
 
-    return best, _root(excess, 0.05, best), _root(excess, best, 60.0)
+    return best, _root(excess, 0.1, best), _root(excess, best, 12.0)
 
 
 def _root(function: object, low: float, high: float, /) -> float:

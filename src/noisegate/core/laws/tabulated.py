@@ -1,7 +1,7 @@
 """Laws on finitely many integers, given by their probabilities, and convolutions of lattice laws.
 
 Convolutions are plain sums of positive products (no FFT, whose error is relative to the largest
-term): each probability keeps its relative precision. Tails below e^{-700} are cut.
+term): each probability keeps its relative precision. Tails below e^{-250} are cut.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from noisegate.core.laws._law import Floats, Ints, LatticeLaw, whole
 from noisegate.core.randomness import as_rng
 from noisegate.errors import SpecError
 
-_CUT_NATS = 700.0
+_CUT_NATS = 250.0
 _MOST_POINTS = 1 << 15
 
 
@@ -93,7 +93,7 @@ class Tabulated(LatticeLaw):
 
 
 def tabulate(law: LatticeLaw, /) -> Tabulated:
-    """`law` on the integers where its probability is above e^{-700}."""
+    """`law` on the integers where its probability is above e^{-250}."""
     if isinstance(law, Tabulated):
         return law
     half = min(law.reach(_CUT_NATS), _MOST_POINTS // 2)
@@ -121,14 +121,14 @@ def power(law: LatticeLaw, n: int, /) -> LatticeLaw:
     left = whole(n, what="n", least=1)
     if left == 1:
         return law
-    total, step = Tabulated(0, np.zeros(1)), tabulate(law)
-    while left:
+    total, step = None, tabulate(law)
+    while True:
         if left & 1:
-            total = _convolve_two(total, step)
+            total = step if total is None else _convolve_two(total, step)
         left >>= 1
-        if left:
-            step = _convolve_two(step, step)
-    return total
+        if not left:
+            return total if total is not None else step
+        step = _convolve_two(step, step)
 
 
 def _convolve_two(a: Tabulated, b: Tabulated, /) -> Tabulated:
@@ -140,7 +140,7 @@ def _convolve_two(a: Tabulated, b: Tabulated, /) -> Tabulated:
 
 
 def _trimmed(first: int, logp: Floats, /) -> Tabulated:
-    """The table without ends that are below e^{-700}."""
+    """The table without ends that are below e^{-250}."""
     kept = np.flatnonzero(logp > -_CUT_NATS)
     low, high = int(kept[0]), int(kept[-1])
     return Tabulated(first + low, logp[low : high + 1])
