@@ -1,0 +1,234 @@
+"""How a file is written, judged from its first megabyte: compression, encoding, delimiter, header.
+
+Nothing here reads more than `PREFIX` bytes of content, whatever the file's size, so a file that is
+no table is refused at once and cheaply.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import os
+import re
+import stat
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from noisegate.errors import DataError, SpecError
+
+#: How much of a file is looked at to find out how it is written; also the longest line allowed.
+PREFIX = 1 << 20
+#: Lines of the prefix that vote on the delimiter.
+VOTERS = 500
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_REFUSED = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it or save it as CSV",
+    b"\xfd7zXZ": "an xz archive; unpack it",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet; save it as CSV",
+    b"%PDF": "a PDF document; export its table as CSV",
+    b"SQLite format": "a database; export the table as CSV",
+}
+_NUMERIC = re.compile(r"[-+]?\d[\d.,:/ -]*")
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How a text file is written; `header_line` counts the lines before the header."""
+
+    compression: str | None
+    encoding: str
+    delimiter: str
+    header: tuple[str, ...]
+    header_line: int
+    has_header: bool = True
+
+    def describe(self) -> str:
+        """In words, for people."""
+        packed = f", {self.compression}" if self.compression else ""
+        return f"CSV with {DELIMITERS.get(self.delimiter, repr(self.delimiter))}, {self.encoding}{packed}"
+
+
+def check_file(path: Path, /) -> None:
+    """Refuse what is not a readable, regular, non-empty file."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {_why(error)}.") from error
+    if stat.S_ISDIR(found.st_mode):
+        raise DataError(f"{path} is a directory; name the table files in it.")
+    if not stat.S_ISREG(found.st_mode):
+        raise DataError(f"{path} is not a regular file; save the table to a file first.")
+    if found.st_size == 0:
+        raise DataError(f"{path} is empty; a table needs a header line and rows.")
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    return (error.strerror or "the file cannot be opened").lower()
+
+
+def is_parquet(path: Path, /) -> bool:
+    """Whether the file starts as Parquet files do."""
+    return _start(path, 4) == b"PAR1"
+
+
+def find_dialect(
+    path: Path,
+    /,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    columns: tuple[str, ...] | None = None,
+) -> Dialect:
+    """How the text file at `path` is written; what is given is believed."""
+    compression = _compression(path)
+    start = _content(path, compression)
+    if not start:
+        raise DataError(f"{path} is empty; a table needs a header line and rows.")
+    encoding = encoding or _encoding(start, path)
+    lines = _lines(start, encoding=encoding, path=path)
+    delimiter, fields = _delimiter(lines, delimiter, path)
+    if columns is not None:
+        return Dialect(
+            compression=compression,
+            encoding=encoding,
+            delimiter=delimiter,
+            header=columns,
+            header_line=0,
+            has_header=False,
+        )
+    line, header = _header(lines, delimiter, fields, path)
+    return Dialect(
+        compression=compression, encoding=encoding, delimiter=delimiter, header=header, header_line=line
+    )
+
+
+def _start(path: Path, size: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {_why(error)}.") from error
+
+
+def _compression(path: Path) -> str | None:
+    start = _start(path, 16)
+    for magic, what in _REFUSED.items():
+        if start.startswith(magic):
+            raise DataError(f"{path} is {what}.")
+    return next((name for magic, name in _COMPRESSED.items() if start.startswith(magic)), None)
+
+
+def _content(path: Path, compression: str | None) -> bytes:
+    """The first `PREFIX` bytes of content."""
+    try:
+        with pa.input_stream(os.fspath(path), compression=compression) as stream:
+            return bytes(stream.read(PREFIX))
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{path} cannot be unpacked as {compression}; the file is damaged.") from error
+
+
+def _encoding(start: bytes, path: Path) -> str:
+    for mark, name in _MARKS:
+        if start.startswith(mark):
+            return name
+    if b"\0" in start:
+        raise DataError(f"{path} holds binary data, not a table of text; CSV and Parquet are read.")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return western(start)
+    return "utf-8"
+
+
+def western(start: bytes, /) -> str:
+    """The Western single-byte encoding of text that is not UTF-8."""
+    try:
+        start.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def _lines(start: bytes, *, encoding: str, path: Path) -> list[str]:
+    """The complete lines of the prefix."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(start)
+    except LookupError as error:
+        raise SpecError(
+            f"encoding {encoding!r} of {path.name} is unknown; use utf-8, latin-1 or utf-16."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not written in {encoding}; give its encoding in the spec.") from error
+    controls = sum(char < " " and char not in "\t\r\n\f" for char in text[:65536])
+    if controls > 0.01 * min(len(text), 65536):
+        raise DataError(f"{path} holds binary data, not a table of text; CSV and Parquet are read.")
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if len(start) == PREFIX or not lines[-1]:
+        lines = lines[:-1]
+    if not lines:
+        raise DataError(f"{path} has a line longer than {PREFIX >> 20} MiB; that is not a table of counts.")
+    return lines[: 4 * VOTERS]
+
+
+def _fields(lines: list[str], delimiter: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        return []
+
+
+def _delimiter(lines: list[str], given: str | None, path: Path) -> tuple[str, int]:
+    """The delimiter that splits most lines into the same number of fields, and that number."""
+    best = (0.0, 0, "")
+    for delimiter in [given] if given else DELIMITERS:
+        widths = Counter(len(row) for row in _fields(lines, delimiter)[:VOTERS] if row)
+        if not widths:
+            continue
+        width, votes = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]))
+        if width > 1:
+            best = max(best, (votes / widths.total(), width, delimiter))
+    if not best[2]:
+        raise DataError(
+            f"{path} does not split into columns at {', '.join(DELIMITERS.values())}; "
+            "a table needs a count and at least one dimension."
+        )
+    return best[2], best[1]
+
+
+def _header(lines: list[str], delimiter: str, width: int, path: Path) -> tuple[int, tuple[str, ...]]:
+    """The first line with as many fields as most lines have; lines before it are a preamble."""
+    for number, line in enumerate(lines):
+        rows = _fields([line], delimiter)
+        if rows and len(rows[0]) == width:
+            header = tuple(field.strip() for field in rows[0])
+            if _looks_like_data(header):
+                raise DataError(
+                    f"{path} has numbers where column names belong (line {number + 1}). Add a header line, or list "
+                    "'columns' in the spec; a table with a column for each year needs one count per row instead."
+                )
+            return number, _unique(header)
+    raise DataError(f"{path} has no line of {width} column names; add a header.")
+
+
+def _looks_like_data(header: tuple[str, ...]) -> bool:
+    """Whether a line that should name columns holds a number, a date or a time."""
+    return not any(header) or any(_NUMERIC.fullmatch(field) for field in header)
+
+
+def _unique(header: tuple[str, ...]) -> tuple[str, ...]:
+    """The names with a number added where one comes twice, and a name for a nameless column."""
+    seen: Counter[str] = Counter()
+    names = []
+    for position, field in enumerate(header, start=1):
+        name = field or f"column {position}"
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return tuple(names)
