@@ -28,6 +28,13 @@ def in_csv(town, events):
     return {"source": "taps.csv"}, None
 
 
+def in_semicolons(town, events):
+    town.write(events, "commas.csv")
+    text = (town.folder / "commas.csv").read_text()
+    (town.folder / "taps.csv").write_text(text.replace(",", ";"))
+    return {"source": "taps.csv"}, None
+
+
 def in_zipped_csv(town, events):
     town.write(events, "taps.csv")
     subprocess.run(["gzip", town.folder / "taps.csv"], check=True)
@@ -87,6 +94,7 @@ def in_sqlite(town, events):
 SOURCES = [
     in_parquet,
     in_csv,
+    in_semicolons,
     in_zipped_csv,
     in_parquet_files,
     in_csv_files,
@@ -153,6 +161,19 @@ def test_merged_counts_are_the_same_everywhere(town, place):
 @pytest.mark.parametrize("place", [in_csv, in_duckdb_connection, in_sqlite])
 def test_bounds_hold_everywhere(town, place):
     check_bounds(town, place)
+
+
+@pytest.mark.parametrize("place", [in_parquet, in_sqlite])
+def test_persons_that_floats_would_blur_are_told_apart(town, place):
+    events = town.events(600, persons=2, strays=False)
+    for event in events:
+        event["stop"] = list(town.stops)[event["card_id"] % 2]
+        event["card_id"] = 2**60 + event["card_id"] % 2
+    given, connection = place(town, events)
+    spec = town.spec(unit="person", max_cells=5, **given)
+    with closed(connection):
+        found = town.labelled(spec, town.count(spec, connection=connection))
+    assert sorted(sum(cell[-1] == stop for cell in found) for stop in list(town.stops)[:2]) == [5, 5]
 
 
 @pytest.mark.parametrize("place", [in_duckdb_connection, in_ibis_duckdb])

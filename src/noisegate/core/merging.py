@@ -27,7 +27,8 @@ def merge(domain: Domain, /, *, name: str, groups: Sequence[str], where: Mapping
     name
         The dimension whose values are merged.
     groups
-        The label of the group of each value; values with the same label become one.
+        The label of the group of each value; values with the same label become one, and a value alone under
+        its own label stays what it is.
     where
         For each dimension that has a condition, which of its values meet it; may include `name`.
 
@@ -42,9 +43,7 @@ def merge(domain: Domain, /, *, name: str, groups: Sequence[str], where: Mapping
     """
     axis = domain.axis(name)
     met = [where.get(dim.name, np.ones(len(dim.values), dtype=bool)) for dim in domain.dimensions]
-    chosen = [label for label, here in zip(groups, met[axis], strict=True) if here]
-    old = domain.dimensions[axis]
-    new = replace(old, groups=old.groups + tuple(dict.fromkeys(g for g in chosen if g not in old.groups)))
+    new = _with_groups(domain.dimensions[axis], groups, met[axis])
     codes = {label: code for code, label in enumerate(new.labels)}
     target = np.array([codes.get(label, -1) for label in groups], dtype=np.int64)
     blocks: list[Block] = []
@@ -90,6 +89,16 @@ def restrict(domain: Domain, /, *, name: str, by: str, allowed: Mapping[int, Mas
     restricted = Domain(dimensions=domain.dimensions, blocks=tuple(blocks))
     _check_labels(restricted)
     return restricted
+
+
+def _with_groups(dimension: Dimension, groups: Sequence[str], met: Mask, /) -> Dimension:
+    """`dimension` with labels for the groups of the values that are meant."""
+    members: dict[str, list[str]] = {}
+    for value, label, here in zip(dimension.values, groups, met, strict=True):
+        if here:
+            members.setdefault(label, []).append(value)
+    added = [g for g, values in members.items() if values != [g] and g not in dimension.groups]
+    return replace(dimension, groups=dimension.groups + tuple(added))
 
 
 def cut(block: Block, met: Sequence[Mask], /) -> tuple[Block | None, list[Block]]:

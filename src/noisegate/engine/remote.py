@@ -75,7 +75,7 @@ def _coded(spec: ReleaseSpec, plan: Plan, events: Any, /) -> Any:
     by_person = spec.privacy.unit != "event"
     columns = {f"v{n}": _value(events, dim, spec.events.source) for n, dim in enumerate(plan.dimensions)}
     person = (
-        _column(events, str(spec.events.person), spec.events.source) if by_person else ibis.null("string")
+        _person(events, str(spec.events.person), spec.events.source) if by_person else ibis.null("string")
     )
     table = events.select(person=person, **columns)
     for n, dim in enumerate(plan.dimensions):

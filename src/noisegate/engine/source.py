@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,7 +55,8 @@ def open_source(spec: ReleaseSpec, connection: duckdb.DuckDBPyConnection, /, *, 
         files = _files(text, spec.folder)
         if not any(file.stat().st_size for file in files):
             raise DataError(f"{Path(text).name} is empty; a CSV file starts with a line of column names.")
-        sql = f"read_csv({_array(files)}, header = true, all_varchar = true)"
+        cells = f"header = true, all_varchar = true, delim = {literal(_separator(files[0]))}, quote = '\"'"
+        sql = f"read_csv({_array(files)}, {cells})"
         rows = sum(file.stat().st_size for file in files) // _CSV_ROW
         return _described(connection, Path(text).name, sql, rows=rows)
     if own:
@@ -102,6 +104,13 @@ def _files(text: str, folder: Path, /) -> list[Path]:
     if not found:
         raise DataError(f"No file matches the glob {text!r}.")
     return found
+
+
+def _separator(file: Path, /) -> str:
+    """What separates the columns of a CSV file: whichever mark its first line has most of."""
+    with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+        line = stream.readline(1 << 20)
+    return max((",", ";", "\t", "|"), key=lambda mark: line.count(mark.encode()))
 
 
 def _array(files: list[Path], /) -> str:
