@@ -60,18 +60,5 @@ def test_errors_are_left_to_the_main_program(run, tmp_path):
     assert isinstance(run("--out", tmp_path, "--days", 1).exception, OutputError)
 
 
-def test_the_progress_bar_comes_late_and_not_when_quiet(monkeypatch, capsys):
-    with command._LateProgress(silent=False) as bar:
-        bar.show(1, 3)
-        assert bar._bar is None
-        monkeypatch.setattr(command, "_PATIENCE_S", 0.0)
-        bar.show(2, 3)
-        assert bar._bar is not None
-    assert capsys.readouterr().out == ""
-    with command._LateProgress(silent=True) as bar:
-        bar.show(2, 3)
-        assert bar._bar is None
-
-
 def test_help_has_examples(run):
     assert "noisegate simulate --out world" in run("--help").output

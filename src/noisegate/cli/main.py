@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 from noisegate.cli import ledger
 from noisegate.cli.demo import demo
 from noisegate.cli.mechanism import mechanism
+from noisegate.cli.release import release
 from noisegate.cli.reproduce import reproduce
 from noisegate.cli.simulate import simulate
 from noisegate.errors import NoisegateError
@@ -52,6 +53,7 @@ app.command()(demo)
 app.command()(reproduce)
 app.command()(mechanism)
 app.command()(simulate)
+app.command()(release)
 app.add_typer(ledger.app, name="ledger")
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from noisegate.cli.output import JsonOption, QuietOption, console, write_json
+from noisegate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from noisegate.simulate import World
 
-_PATIENCE_S = 2.0
 _CONTENTS = {
     "taps.parquet": "raw events: card_id, mode, tap, tapped_at, stop",
     "taps_truth.parquet": "same rows: trip, vehicle, service date, true stop; never released",
@@ -60,7 +56,7 @@ def simulate(
     """
     from noisegate.simulate import simulate as make_world  # noqa: PLC0415 - a command loads what it uses
 
-    with _LateProgress(silent=quiet) as progress:
+    with Bar("simulating days", silent=quiet) as progress:
         world = make_world(
             out,
             days=days,
@@ -74,37 +70,6 @@ def simulate(
     summary = summarise(world)
     console.print(_table(world, summary))
     write_json(json, summary)
-
-
-class _LateProgress:
-    """A progress bar that appears once the work has taken two seconds."""
-
-    def __init__(self, *, silent: bool) -> None:
-        self._silent = silent
-        self._began = time.monotonic()
-        self._bar: Progress | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def show(self, done: int, total: int) -> None:
-        """Move the bar to `done` of `total` days."""
-        if self._silent:
-            return
-        if self._bar is None:
-            if time.monotonic() - self._began < _PATIENCE_S:
-                return
-            columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.add_task("days", total=total)
-            self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done)
 
 
 def summarise(world: World, /) -> dict[str, Any]:
