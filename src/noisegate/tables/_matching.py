@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from noisegate.tables._table import NO_ORDINAL, Dimension, Ints, Kind, PublishedTable, row_ids
+from noisegate.tables._table import NO_ORDINAL, Dimension, Kind, PublishedTable
 
 #: Words that mean the same thing at the head of a column.
 _SYNONYMS = (
@@ -155,12 +155,12 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _says_nothing(table: PublishedTable, position: int, kept: list[int]) -> bool:
-    """Whether a dimension has one value, or the kept dimensions determine it."""
-    if table.dimensions[position].size == 1:
+    """Whether a dimension has one value, or one of the kept dimensions determines it."""
+    column, size = table.codes[position], table.dimensions[position].size
+    if size == 1:
         return True
-    sizes = tuple(table.dimensions[i].size for i in kept)
-    without: Ints = row_ids(table.codes[kept], sizes)
-    within = row_ids(table.codes[[*kept, position]], (*sizes, table.dimensions[position].size))
-    # One row for each combination would hold for any column; it must repeat to say something.
-    groups = np.unique(without).size
-    return groups < table.rows and np.unique(within).size == groups
+    for place in kept:
+        pairs = np.unique(table.codes[place].astype(np.int64) * size + column).size
+        if pairs == np.unique(table.codes[place]).size:
+            return True
+    return False

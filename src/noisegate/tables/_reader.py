@@ -152,6 +152,7 @@ class _Rows:
                     rows=len(rejected),
                     first_line=self.raw.line_of_rejected(0),
                     example=rejected[0].text[:60],
+                    file=self.path.name,
                 )
             )
 
@@ -162,7 +163,11 @@ class _Rows:
             text = ",".join(column.labels[column.codes[first]] for column in self.raw.columns)
             self.aside.append(
                 SetAside(
-                    reason=reason, rows=int(rows.size), first_line=self.raw.line_of(first), example=text[:60]
+                    reason=reason,
+                    rows=int(rows.size),
+                    first_line=self.raw.line_of(first),
+                    example=text[:60],
+                    file=self.path.name,
                 )
             )
 

@@ -92,12 +92,14 @@ class SetAside:
     rows: int
     first_line: int
     example: str = ""
+    file: str = ""
 
     def to_json(self) -> dict[str, object]:
         """As plain values for JSON."""
         return {
             "reason": self.reason,
             "rows": self.rows,
+            "file": self.file,
             "first_line": self.first_line,
             "example": self.example,
         }
