@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from noisegate.core.randomness import SeededNoise
-from noisegate.engine import duck
+from noisegate.engine import accumulator, duck
 from noisegate.errors import RandomnessError, SpecError
 
 UNITS = ["event", "person-day", "person"]
@@ -165,15 +165,35 @@ def test_persons_of_any_kind_are_told_apart(town, unit, ids):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_many_passes_count_the_same(town, unit, monkeypatch):
+@pytest.mark.parametrize("most", [0, accumulator.DENSE_CELLS])
+def test_however_it_is_added_up_the_counts_are_the_same(town, unit, most, monkeypatch):
     town.write(town.events(2000))
     spec = town.spec(unit=unit)
     once = town.count(spec)
+    monkeypatch.setattr(accumulator, "DENSE_CELLS", most)
+    monkeypatch.setattr(accumulator.DenseAccumulator, "at_once", 300)
+    monkeypatch.setattr(accumulator.SparseAccumulator, "at_once", 300)
     monkeypatch.setattr(duck, "ROWS_AT_ONCE", 300)
     again = town.count(spec)
     assert (again.cells == once.cells).all()
     assert (again.raw_counts == once.raw_counts).all()
     assert again.tally == once.tally
+
+
+@pytest.mark.parametrize("most", [0, accumulator.DENSE_CELLS])
+def test_many_batches_add_up(town, most, monkeypatch):
+    town.write(town.events(1000))
+    spec = town.spec(unit="event")
+    once = town.count(spec)
+    town.write(pa.concat_tables([town.table(town.events(1000))] * 400))
+    monkeypatch.setattr(accumulator, "DENSE_CELLS", most)
+    monkeypatch.setattr(accumulator.DenseAccumulator, "at_once", 150_000)
+    monkeypatch.setattr(accumulator.SparseAccumulator, "at_once", 150_000)
+    batches = []
+    many = town.count(spec, progress=batches.append)
+    assert len(batches) > 2
+    assert (many.cells == once.cells).all()
+    assert (many.raw_counts == 400 * once.raw_counts).all()
 
 
 def test_passes_make_room_for_a_narrow_key(town, monkeypatch):

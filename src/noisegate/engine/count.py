@@ -48,7 +48,7 @@ def count(
     as_noise(noise)
     if connection is None:
         with duckdb.connect() as own:
-            own.execute("SET preserve_insertion_order = false")
+            own.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
             return count_with_duckdb(spec, own, own=True, noise=noise, progress=progress)
     if getattr(connection, "name", None) == "duckdb":
         connection = connection.con

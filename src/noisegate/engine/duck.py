@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from noisegate.core.domain import Ints
 from noisegate.core.randomness import NoiseSource
-from noisegate.engine.bounding import add_counts, bound_events, count_runs
+from noisegate.engine.accumulator import accumulator
+from noisegate.engine.bounding import Bounded, bound_events
+from noisegate.engine.buffer import Buffer
 from noisegate.engine.cell_sql import CellSql, cell_sql
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.people import People, numbered_people
@@ -46,10 +48,9 @@ def count_with_duckdb(
 ) -> Counts:
     """The counts of `spec`; `own` says that the connection has no tables besides ours."""
     source = open_source(spec, connection, own=own)
-    plan = make_plan(spec)
-    counter = _Counter(plan, source, progress)
+    counter = _Counter(spec, source, progress)
     if spec.privacy.unit == "event":
-        with cell_sql(spec, plan, source, connection=connection, person="NULL") as sql:
+        with cell_sql(spec, counter.plan, source, connection=connection, person="NULL") as sql:
             counter.count_events(connection, sql, narrow=spec.domain.size < 2**31)
     else:
         _count_units(spec, connection, counter, noise)
@@ -80,9 +81,9 @@ def _count_units(
             query = _key_query(
                 sql, people, counter.plan, cell_bits=cell_bits, days=days, part=part, passes=passes
             )
-            keys = counter.keys(connection, query)
+            keys = counter.keys(connection, query, passes=passes)
             bounded = bound_events(keys, cell_bits=cell_bits, bound=spec.privacy.contribution, noise=noise)
-            counter.add(bounded.cells, repeated=bounded.repeated, beyond=bounded.beyond)
+            counter.add(bounded)
 
 
 def _key_query(
@@ -101,39 +102,41 @@ def _key_query(
 class _Counter:
     """Collects cells and reasons until everything is counted."""
 
-    def __init__(self, plan: Plan, source: Source, progress: Progress | None, /) -> None:
-        self.plan = plan
+    def __init__(self, spec: ReleaseSpec, source: Source, progress: Progress | None, /) -> None:
+        self.plan = make_plan(spec)
         self.source = source
         self._progress = progress
         self._events = 0
         self._outside: Counter[int] = Counter()
         self._left_out: Counter[str] = Counter()
-        nothing = np.zeros(0, dtype=np.int64)
-        self._table: tuple[Ints, Ints] = (nothing, nothing)
+        self._cells = accumulator(cells=spec.domain.size)
 
     def count_events(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /, *, narrow: bool) -> None:
-        """Count every event on its own."""
+        """Count every event on its own, some millions at a time."""
         kind = "INTEGER" if narrow else "BIGINT"
         query = f"SELECT coalesce({sql.cell}, {sql.why})::{kind} FROM {sql.events}"  # noqa: S608 - quoted parts
-        held: list[NDArray[Any]] = []
+        most = self._cells.at_once
+        held = Buffer(expected=min(self.source.rows, most))
         for batch in self._stream(connection, query):
-            held.append(batch)
-            if sum(part.size for part in held) >= ROWS_AT_ONCE:
-                self.add(self._inside(held))
-                held = []
-        self.add(self._inside(held))
+            if len(held) + batch.size > most:
+                self._cells.add(self._inside(held.view()))
+                held.clear()
+            held.add(batch)
+        self._cells.add(self._inside(held.view()))
 
-    def keys(self, connection: duckdb.DuckDBPyConnection, query: str, /) -> Ints:
-        """The keys of all events inside the domain, in ascending order."""
-        return self._inside(list(self._stream(connection, query)))
+    def keys(self, connection: duckdb.DuckDBPyConnection, query: str, /, *, passes: int) -> Ints:
+        """The keys of all events inside the domain, in ascending order, in one of several passes."""
+        held = Buffer(expected=self.source.rows // passes)
+        for batch in self._stream(connection, query):
+            held.add(batch)
+        keys = held.view()
+        keys.sort()
+        return self._inside(keys)
 
-    def add(self, cells: NDArray[Any], /, *, repeated: int = 0, beyond: int = 0) -> None:
-        """Add one to each of these cells, as often as it is there."""
-        narrow = cells.size and cells.dtype == np.int64 and cells.max() < 2**31
-        ordered = np.sort(cells.astype(np.int32) if narrow else cells)
-        found, counts = count_runs(ordered)
-        self._table = add_counts(self._table, (found.astype(np.int64), counts))
-        self._left_out.update(repeated=repeated, beyond=beyond)
+    def add(self, bounded: Bounded, /) -> None:
+        """Count what units keep, and note what they do not."""
+        self._cells.add(bounded.cells)
+        self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
 
     def finish(self) -> Counts:
         """What was counted; refuses a source without events or with times that cannot be read."""
@@ -145,17 +148,17 @@ class _Counter:
             str(self.plan.reasons[-1 - code]): number for code, number in sorted(self._outside.items())[::-1]
         }
         tally = Tally(events=self._events, outside=outside, **self._left_out)
-        return Counts(cells=self._table[0], raw_counts=self._table[1], tally=tally)
+        cells, counts = self._cells.counts()
+        return Counts(cells=cells, raw_counts=counts, tally=tally)
 
-    def _inside(self, batches: list[NDArray[Any]], /) -> NDArray[Any]:
-        """All batches in ascending order, without the negative numbers, which are tallied."""
-        numbers = np.concatenate(batches) if batches else np.zeros(0, dtype=np.int64)
-        batches.clear()
-        numbers.sort()
-        codes, counts = count_runs(numbers[: np.searchsorted(numbers, 0)])
-        for code, number in zip(codes.tolist(), counts.tolist(), strict=True):
-            self._outside[code] += number
-        return numbers[np.searchsorted(numbers, 0) :]
+    def _inside(self, numbers: NDArray[Any], /) -> NDArray[Any]:
+        """The numbers without negative ones, which are tallied."""
+        outside = numbers < 0
+        if not outside.any():
+            return numbers
+        codes, counts = np.unique(numbers[outside], return_counts=True)
+        self._outside.update(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
+        return numbers[~outside]
 
     def _stream(self, connection: duckdb.DuckDBPyConnection, query: str, /) -> Iterator[NDArray[Any]]:
         with reading(self.source.name):

@@ -1,0 +1,75 @@
+"""Adding up cells: in an array as long as the domain if that is short, else by sorting.
+
+Both give the same; the array is twice as fast where it fits, sorting does not care how large the
+domain is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.core.domain import Ints
+from noisegate.engine.bounding import add_counts, count_runs
+
+#: The largest domain that gets an array: 128 MB of it.
+DENSE_CELLS = 1 << 24
+
+
+class Accumulator(Protocol):
+    """Counts how often each cell was added; likes to be given about `at_once` of them at a time."""
+
+    at_once: int
+
+    def add(self, cells: NDArray[Any], /) -> None:
+        """Add one to each of these cells, as often as it is there; may use up the array."""
+
+    def counts(self) -> tuple[Ints, Ints]:
+        """The cells that were added, in ascending order, and how often."""
+
+
+def accumulator(*, cells: int) -> Accumulator:
+    """An accumulator for a domain of so many cells."""
+    return DenseAccumulator(cells=cells) if cells <= DENSE_CELLS else SparseAccumulator()
+
+
+class DenseAccumulator:
+    """Counts in an array as long as the domain."""
+
+    at_once = 1 << 22
+
+    def __init__(self, *, cells: int) -> None:
+        self._counts = np.zeros(cells, dtype=np.int64)
+
+    def add(self, cells: NDArray[Any], /) -> None:
+        """Add one to each of these cells, as often as it is there."""
+        self._counts += np.bincount(cells, minlength=self._counts.size)
+
+    def counts(self) -> tuple[Ints, Ints]:
+        """The cells that were added, in ascending order, and how often."""
+        cells = np.flatnonzero(self._counts)
+        return cells, self._counts[cells]
+
+
+class SparseAccumulator:
+    """Counts by sorting; holds only cells that were added."""
+
+    at_once = 1 << 25
+
+    def __init__(self) -> None:
+        nothing = np.zeros(0, dtype=np.int64)
+        self._table: tuple[Ints, Ints] = (nothing, nothing)
+
+    def add(self, cells: NDArray[Any], /) -> None:
+        """Add one to each of these cells, as often as it is there; sorts them in place."""
+        if cells.size and cells.dtype == np.int64 and cells.max() < 2**31:
+            cells = cells.astype(np.int32)
+        cells.sort()
+        found, counts = count_runs(cells)
+        self._table = add_counts(self._table, (found.astype(np.int64), counts))
+
+    def counts(self) -> tuple[Ints, Ints]:
+        """The cells that were added, in ascending order, and how often."""
+        return self._table
