@@ -76,7 +76,7 @@ def _show(result: ReleaseResult, /) -> None:
     )
     for choice in card["unsafe"]:
         console.print(f"[red]unsafe[/red] {escape(choice['choice'])}: {escape(choice['consequence'])}.")
-    console.print(f"Charged to '{escape(card['ledger']['dataset'])}'; see 'noisegate ledger show'.")
+    console.print(f"Charged to '{escape(result.account)}'; see 'noisegate ledger show'.")
 
 
 def _row(part: dict[str, Any], /) -> tuple[str, ...]:

@@ -25,9 +25,9 @@ _METHODS = {
 
 
 def make_card(
-    plan: Plan, /, *, rows: Mapping[str, int], dataset: str, reservation: str, simulated: bool
+    plan: Plan, /, *, rows: Mapping[str, int], dataset: str | None, reservation: str, simulated: bool
 ) -> dict[str, Any]:
-    """The card as plain data. `rows` are the published rows of each table."""
+    """The card as plain data. `rows` are the published rows of each table, `dataset` its public name if any."""
     spec, privacy = plan.spec, plan.spec.privacy
     return {
         "name": spec.name,

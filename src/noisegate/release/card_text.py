@@ -117,7 +117,7 @@ def _details(card: dict[str, Any], /) -> list[str]:
         f"- Noise: {mechanism['law']}, {mechanism['sampler']}; zeros are {'kept' if mechanism['zeros'] == 'keep' else 'perturbed like any count'}.",
         f"- Margins: {mechanism['margins']}: {mechanism['margins_description']}.",
         f"- {card['composition'][0].upper()}{card['composition'][1:]}.",
-        f"- Ledger: dataset {escaped(card['ledger']['dataset'])}, reservation {escaped(card['ledger']['reservation'])}.",
+        f"- Ledger: reservation {escaped(card['ledger']['reservation'])}.",
         f"- Software: {card['software']['name']} {card['software']['version']}. The same in full: card.json.",
         "",
     ]

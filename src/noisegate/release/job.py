@@ -43,10 +43,11 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseResult:
-    """What was released. `tally` is raw: for the custodian's console only."""
+    """What was released. `tally` is raw and `account` may name a private place: for the custodian only."""
 
     folder: Path
     card: dict[str, Any]
+    account: str
     tally: Tally
     warnings: tuple[str, ...]
 
@@ -78,7 +79,9 @@ def release(
     for sentence in warnings:
         warn(sentence)
     card = _spend(plan, counts, out, ledger=ledger, noise=source, report=report)
-    return ReleaseResult(folder=out, card=card, tally=counts.tally, warnings=warnings)
+    return ReleaseResult(
+        folder=out, card=card, account=dataset_name(spec), tally=counts.tally, warnings=warnings
+    )
 
 
 def _spend(
@@ -104,7 +107,7 @@ def _spend(
             card = make_card(
                 plan,
                 rows={name: len(table.cells) for name, table in tables.items()},
-                dataset=dataset_name(spec),
+                dataset=spec.budget.dataset if spec.budget is not None else None,
                 reservation=reservation.id,
                 simulated=noise.simulated,
             )
@@ -120,10 +123,12 @@ def _write_tables(plan: Plan, tables: dict[str, PublishedCells], folder: Path, /
 
 
 def dataset_name(spec: ReleaseSpec, /) -> str:
-    """The account that pays: as the spec says, else one for the source and the unit."""
+    """The account that pays: as the spec says, else one for these events and this unit."""
     if spec.budget is not None:
         return spec.budget.dataset
-    return f"{spec.events.source} by {spec.privacy.unit}"
+    source = spec.events.source
+    place = source if "://" in source else str((spec.folder / source).resolve())
+    return f"{place} by {spec.privacy.unit}"
 
 
 def spec_digest(spec: ReleaseSpec, /) -> str:
