@@ -160,7 +160,7 @@ class _Places:
         if paid is None:
             message = f"{directory} holds a release paid with reservation {card.reservation}, which this ledger does not know."
             yield Problem(kind="uncharged", message=message, reservation=card.reservation, path=directory)
-        elif card.dataset != paid.dataset:
+        elif card.dataset not in {None, paid.dataset}:  # a card may keep the name of its dataset to itself
             yield _card_problem(
                 f"The card of {directory} names another dataset than its reservation.", paid, directory
             )
