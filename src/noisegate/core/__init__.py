@@ -1,0 +1,1 @@
+"""The mathematics: NumPy, SciPy and Numba, no input or output."""

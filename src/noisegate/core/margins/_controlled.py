@@ -88,7 +88,7 @@ def _give_column(fractions: Ints, owed: Ints, rows: Ints, shift: int, up: Flags)
 
 
 @compiled
-def _path(  # noqa: PLR0917 - Numba has no keyword-only arguments
+def _path(
     start: int, fractions: Ints, up: Flags, surplus: Ints, came: Ints, by: Ints
 ) -> int:
     """Breadth-first search from row `start` to a row that lacks a unit; -1 if there is none.

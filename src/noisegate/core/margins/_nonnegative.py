@@ -60,7 +60,7 @@ def _row_start(y: Floats, w: Floats, wanted: float, columns: Floats) -> float:
 
 
 @compiled
-def _solve_row(  # noqa: PLR0917 - Numba has no keyword-only arguments
+def _solve_row(
     y: Floats, w: Floats, wanted: float, start: float, columns: Floats, tolerance: float, passes: int
 ) -> float:
     """Newton's method for the multiplier of one row; after one step it comes down from above."""
@@ -88,7 +88,7 @@ def fit_vector(y: Floats, bend: float, wanted: float, tolerance: float, out: Flo
 
 
 @compiled
-def _column_sums(  # noqa: PLR0917 - Numba has no keyword-only arguments
+def _column_sums(
     y: Floats, w: Floats, rows: Floats, columns: Floats, totals: Floats, slopes: Floats
 ) -> None:
     """Column sums of max(0, y + w (rows + columns)) and their slopes in `columns`, in place."""
@@ -102,7 +102,7 @@ def _column_sums(  # noqa: PLR0917 - Numba has no keyword-only arguments
 
 
 @compiled
-def _solve_columns(  # noqa: PLR0917 - Numba has no keyword-only arguments
+def _solve_columns(
     y: Floats, w: Floats, wanted: Ints, rows: Floats, columns: Floats, tolerance: float
 ) -> float:
     """A few Newton steps for all columns at once; returns by how much all sums together were off before."""
@@ -127,7 +127,7 @@ def _solve_columns(  # noqa: PLR0917 - Numba has no keyword-only arguments
 
 
 @compiled
-def fit_matrix(  # noqa: PLR0917 - Numba has no keyword-only arguments
+def fit_matrix(
     y: Floats,
     bend: float,
     row_sums: Ints,

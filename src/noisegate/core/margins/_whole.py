@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 @compiled
-def round_groups(  # noqa: PLR0917 - Numba has no keyword-only arguments
+def round_groups(
     y: Floats, bend: float, sums: Ints, tolerance: float, shift: int, out: Ints
 ) -> None:
     """Round each row of `y` to non-negative integers with the given sum."""
@@ -31,7 +31,7 @@ def round_groups(  # noqa: PLR0917 - Numba has no keyword-only arguments
 
 
 @compiled
-def round_slices(  # noqa: PLR0917 - Numba has no keyword-only arguments
+def round_slices(
     y: Floats,
     bend: float,
     row_sums: Ints,
