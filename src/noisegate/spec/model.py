@@ -15,7 +15,7 @@ from noisegate.errors import SpecError
 from noisegate.spec.block import SpecBlock
 from noisegate.spec.checks import check_split, check_tables, check_unit
 from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, ListedDimension
-from noisegate.spec.fields import Positive, Text, Word, placed, refusal, shown, word
+from noisegate.spec.fields import Positive, Share, Text, Word, placed, refusal, shown, word
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import MergeRule, build_domain, merge_rule
 
@@ -70,6 +70,7 @@ class Budget(SpecBlock):
 
     dataset: Text
     epsilon: Positive | None = None
+    delta: Share | None = None
 
 
 class ReleaseSpec(SpecBlock):

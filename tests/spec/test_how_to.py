@@ -1,0 +1,34 @@
+"""Every spec and every fragment in the how-to loads, and every key is in it."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from noisegate.spec import Budget, Events, Merge, Privacy, ReleaseSpec, parse_spec
+from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "write-a-spec.md"
+FIRST, *FRAGMENTS = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def plain(text):
+    return yaml.load(text, Loader=yaml.BaseLoader)
+
+
+@pytest.mark.parametrize("fragment", ["", *FRAGMENTS])
+def test_a_block_of_the_page_loads(folder, fragment):
+    document = plain(FIRST)
+    for key, value in (plain(fragment) or {}).items():
+        document[key] = document[key] | value if key == "dimensions" else value
+    assert parse_spec(document, folder=folder).domain.size > 0
+
+
+@pytest.mark.parametrize(
+    "block",
+    [ReleaseSpec, Events, ListedDimension, DateDimension, TimeDimension, Merge, Privacy, Budget],
+)
+def test_every_key_is_on_the_page(block):
+    text = PAGE.read_text(encoding="utf-8")
+    assert [key for key in block.known_keys() if not re.search(rf"\b{key}\b", text)] == []
