@@ -121,13 +121,17 @@ def _read_csv(path: Path, dialect: Dialect) -> RawTable:
                     delimiter=dialect.delimiter,
                     newlines_in_values=True,
                     ignore_empty_lines=False,
-                    invalid_row_handler=_collector(rejected, path),
+                    invalid_row_handler=_collector(rejected),
                 ),
                 convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(names, _TEXT)),
             ) as reader,
         ):
             table = _held(reader, path)
     except (OSError, EOFError, UnicodeError, pa.ArrowException) as error:
+        if len(rejected) >= MOST_REJECTED:
+            raise DataError(
+                f"{path} has more than {MOST_REJECTED:,} lines that do not fit its header; that is not one table."
+            ) from error
         raise _unreadable(path, error) from error
     return RawTable(
         columns=_columns(table, dialect.header),
@@ -138,12 +142,12 @@ def _read_csv(path: Path, dialect: Dialect) -> RawTable:
     )
 
 
-def _collector(rejected: list[Rejected], path: Path) -> Callable[[Any], str]:
-    """A handler that notes each line with another number of fields than the header, and skips it."""
+def _collector(rejected: list[Rejected]) -> Callable[[Any], str]:
+    """A handler that notes each line with another number of fields than the header, up to a limit."""
 
     def note(row: Any) -> str:
         if len(rejected) >= MOST_REJECTED:
-            raise DataError(f"{path} has more than {MOST_REJECTED:,} lines that do not fit its header.")
+            return "error"
         rejected.append(Rejected(record=row.number, text=row.text[:200], breaks=row.text.count("\n")))
         return "skip"
 

@@ -124,7 +124,7 @@ class _Rows:
 
     def _sorted(self) -> tuple[Ints, Ints]:
         """Rows with a count, and rows that hide theirs; all others are set aside."""
-        self._reject_misfits()
+        misfits = self._reject_misfits()
         codes = self.raw.columns[self.position].codes
         number, marked, blank = (
             mask[codes] for mask in (self.numbers.is_number, self.numbers.marked, self.numbers.blank)
@@ -136,25 +136,32 @@ class _Rows:
         self._put_aside("no count", blank & ~empty)
         self._put_aside("the count is not a number", ~(number | marked | blank))
         shown, hidden = number & ~totals, marked & ~number
-        if shown.sum() < LEAST_USED * (self.raw.rows + len(self.raw.rejected) - hidden.sum() - empty.sum()):
+        if shown.sum() < LEAST_USED * (self.raw.rows + misfits - hidden.sum() - empty.sum()):
             raise DataError(
                 f"{self.path} has more lines that are no rows of a table than rows; "
                 f"the first one is line {min(one.first_line for one in self.aside)}."
             )
         return np.flatnonzero(shown), np.flatnonzero(hidden)
 
-    def _reject_misfits(self) -> None:
+    def _reject_misfits(self) -> int:
+        """Set aside the records that do not fit the header; how many lines that is."""
         rejected = self.raw.rejected
-        if rejected:
-            self.aside.append(
-                SetAside(
-                    reason="another number of fields than the header",
-                    rows=len(rejected),
-                    first_line=self.raw.line_of_rejected(0),
-                    example=rejected[0].text[:60],
-                    file=self.path.name,
+        for open_quote, reason in (
+            (False, "another number of fields than the header"),
+            (True, "a quotation mark that is not closed"),
+        ):
+            which = [place for place, one in enumerate(rejected) if bool(one.breaks) is open_quote]
+            if which:
+                self.aside.append(
+                    SetAside(
+                        reason=reason,
+                        rows=sum(1 + rejected[place].breaks for place in which),
+                        first_line=self.raw.line_of_rejected(which[0]),
+                        example=rejected[which[0]].text[:60].replace("\n", " "),
+                        file=self.path.name,
+                    )
                 )
-            )
+        return sum(1 + one.breaks for one in rejected)
 
     def _put_aside(self, reason: str, which: Bools) -> None:
         rows = np.flatnonzero(which)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from noisegate.core.thresholds import Threshold
 from noisegate.tables._cells import Cells
 from noisegate.tables._links import Link
 from noisegate.tables._structure import Structure
-from noisegate.tables._table import Dimension, ExtraColumn, Kind, SetAside
+from noisegate.tables._table import ExtraColumn, Kind, SetAside
 
 #: How many values a list in the summary shows.
 _SHOWN = 10
@@ -17,27 +19,35 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimensionSummary:
-    """A dimension: how it is written, how many values it has, the first and last, the unknown ones."""
+    """A dimension of a table: how it is written, and the values that the table covers.
+
+    `values` counts what the table covers, shown or suppressed; `shown` what the file itself has.
+    """
 
     name: str
     kind: str
     written: str
     values: int
+    shown: int
     first: str
     last: str
     unknown: tuple[str, ...]
 
     @classmethod
-    def of(cls, dimension: Dimension, /) -> DimensionSummary:
-        """The summary of a dimension."""
+    def of(cls, cells: Cells, position: int, /) -> DimensionSummary:
+        """The summary of one dimension of a table."""
+        axis = next(axis for axis in cells.axes if position in axis.dimensions)
+        codes = np.unique(axis.entries[axis.dimensions.index(position)])
+        dimension = cells.dimensions[position].take(codes)
         gone = dimension.unknown.tolist()
-        shown = dimension.keys if dimension.kind in {Kind.DATE, Kind.TIME} else dimension.labels
-        known = [value for value, away in zip(shown, gone, strict=True) if not away]
+        written = dimension.keys if dimension.kind in {Kind.DATE, Kind.TIME} else dimension.labels
+        known = [value for value, away in zip(written, gone, strict=True) if not away]
         return cls(
             name=dimension.name,
             kind=str(dimension.kind),
             written=dimension.written,
             values=dimension.size,
+            shown=int(np.unique(cells.codes(cells.flat)[position]).size),
             first=known[0] if known else "",
             last=known[-1] if known else "",
             unknown=tuple(label for label, away in zip(dimension.labels, gone, strict=True) if away),
@@ -50,6 +60,7 @@ class DimensionSummary:
             "kind": self.kind,
             "written": self.written,
             "values": self.values,
+            "shown": self.shown,
             "first": self.first,
             "last": self.last,
             "unknown": list(self.unknown),
@@ -133,7 +144,7 @@ class TableSummary:
             threshold=cells.threshold,
             count_column=source.count_name,
             dialect=source.dialect,
-            details=tuple(DimensionSummary.of(dimension) for dimension in cells.dimensions),
+            details=tuple(DimensionSummary.of(cells, place) for place in range(len(cells.dimensions))),
             set_aside=source.set_aside,
             extra=source.extra,
             notes=source.notes,
