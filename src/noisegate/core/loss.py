@@ -114,7 +114,7 @@ class GaussianLoss:
     def atoms(self, step: float, /, *, side: Side) -> LossAtoms:
         """Bins out to 12 standard deviations; the rest above is infinite, or at the last edge."""
         centre, half = self.span**2 / 2, 12 * self.span
-        edges = step * np.arange(math.floor((centre - half) / step), math.ceil((centre + half) / step) + 1)
+        edges = step * np.arange(math.floor((centre - half) / step), math.ceil((centre + half) / step) + 1.0)
         z = (edges - centre) / self.span
         mass_p = np.exp(log_subtract(special.log_ndtr(-z[:-1]), special.log_ndtr(-z[1:])))
         mass_q = np.exp(
