@@ -79,7 +79,7 @@ def week_rows(week):
     }
 
 
-def as_csv(header, rows, *, delimiter=","):
+def csv_text(header, rows, *, delimiter=","):
     """Rows as CSV text; values with the delimiter in them are quoted."""
 
     def field(value):
@@ -88,6 +88,17 @@ def as_csv(header, rows, *, delimiter=","):
 
     lines = [header, *([field(value) for value in row] for row in rows)]
     return "".join(delimiter.join(map(str, line)) + "\n" for line in lines)
+
+
+@pytest.fixture
+def as_csv():
+    return csv_text
+
+
+@pytest.fixture
+def modes():
+    """How many stops each mode has in the small week."""
+    return MODES
 
 
 @pytest.fixture(scope="session")
@@ -102,5 +113,5 @@ def week_files(tmp_path_factory, week_rows):
     files = {}
     for name, rows in week_rows.items():
         files[name] = folder / f"{name}.csv"
-        files[name].write_text(as_csv(headers[name], rows))
+        files[name].write_text(csv_text(headers[name], rows))
     return files

@@ -37,6 +37,8 @@ Integers = NDArray[np.int64]
 
 #: A cut is reported only when it is this probable: the edge was looked for, so it has to be plain.
 DECISIVE = 0.99
+#: Fewer rows than this show no edge, however they lie.
+LEAST_ROWS = 10
 #: Rows wanted in the window above the edge, and the least and most values it spans.
 WINDOW_ROWS = 120
 WINDOW_LEAST, WINDOW_MOST = 10, 60
@@ -162,8 +164,8 @@ def find_threshold(counts: ArrayLike, /) -> Threshold:
         raise DataError(
             "Published counts must be finite numbers; set the others aside before looking for a cut."
         )
-    if numbers.size == 0:
-        return _uncut("the table shows no counts", sure=0.5)
+    if numbers.size < LEAST_ROWS:
+        return _uncut(f"{numbers.size} rows are too few to tell", sure=0.5)
     if numbers.min() < 0:
         return _uncut("negative counts are published, so small ones were not removed", sure=1.0)
     rounded = bool((numbers == np.rint(numbers)).all())
@@ -230,7 +232,9 @@ def _hypotheses(window: _Window) -> _Hypotheses:
     rows: list[tuple[Floats, float, int, float]] = [(np.ones(values.size), 0.5, 0, 1.0)]
     for edge in edges:
         for fill, fill_weight in zip(FILLS, FILL_WEIGHTS, strict=True):
-            for leak, leak_weight in zip(LEAKS, LEAK_WEIGHTS, strict=True):
+            # A leak and an odd fill at once would explain anything.
+            leaks = LEAKS if fill in {1.0, 0.5} else LEAKS[:1]
+            for leak, leak_weight in zip(leaks, LEAK_WEIGHTS, strict=False):
                 passed = np.where(values < edge, leak, np.where(values == edge, fill, 1.0))
                 if not (shown & (passed == 0)).any():
                     rows.append((passed, 0.5 * fill_weight * leak_weight / len(edges), edge, fill))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from noisegate.tables._table import NO_ORDINAL, Dimension, Kind, PublishedTable
@@ -27,8 +28,8 @@ _SYNONYMS = (
 _FILLERS = frozenset({"name", "code", "id", "of", "the", "group", "band", "label", "desc", "description"})
 #: The least affinity of two dimensions that are the same thing.
 ACCEPTED = 0.3
-#: Two partners closer than this cannot be told apart.
-TIE = 0.02
+#: Two partners closer than this cannot be told apart: when the name speaks for one, and when it does not.
+TIE_NAMED, TIE = 0.02, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +79,20 @@ def match(base: PublishedTable, margin: PublishedTable, /) -> Matching:
         pairs=pairs,
         dropped=dropped,
         missing=tuple(i for i in rest if i not in dropped),
-        unclear=_tie(affinity, pairs),
+        unclear=_tie(affinity, pairs, base, margin),
     )
 
 
-def _tie(affinity: np.ndarray, pairs: tuple[Pair, ...]) -> tuple[int, int, int] | None:
+def _tie(
+    affinity: NDArray[np.float64], pairs: tuple[Pair, ...], base: PublishedTable, margin: PublishedTable
+) -> tuple[int, int, int] | None:
     taken = {pair.base for pair in pairs}
     for pair in pairs:
         row = affinity[pair.margin]
+        named = name_likeness(base.names[pair.base], margin.names[pair.margin]) >= 0.8
+        least = max(row[pair.base] - (TIE_NAMED if named else TIE), ACCEPTED)
         for other in range(row.size):
-            if other not in taken and row[other] >= max(row[pair.base] - TIE, ACCEPTED):
+            if other not in taken and row[other] >= least:
                 return pair.margin, pair.base, other
     return None
 
@@ -155,12 +160,17 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _says_nothing(table: PublishedTable, position: int, kept: list[int]) -> bool:
-    """Whether a dimension has one value, or one of the kept dimensions determines it."""
+    """Whether a dimension has one value, or one of the kept dimensions determines it.
+
+    Few rows, each with its own values, determine nothing: there every column seems to follow from every
+    other.
+    """
     column, size = table.codes[position], table.dimensions[position].size
     if size == 1:
         return True
     for place in kept:
+        values = np.unique(table.codes[place]).size
         pairs = np.unique(table.codes[place].astype(np.int64) * size + column).size
-        if pairs == np.unique(table.codes[place]).size:
+        if pairs == values and (values >= 10 or table.rows >= 2 * values):
             return True
     return False

@@ -1,0 +1,352 @@
+"""Base, margins, domains and links: found in any order, under other names, over other slices."""
+
+from collections import defaultdict
+from itertools import permutations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from noisegate.core.laws import Laplace
+from noisegate.core.linked.problem import Sums
+from noisegate.core.mechanism import Mechanism
+from noisegate.errors import DataError, SpecError
+from noisegate.tables import find_structure, parse_overrides, read_table, summarise
+
+
+def labelled(cells, flat):
+    """For each cell, its values by dimension, as a set."""
+    columns = cells.labels(np.asarray(flat))
+    return [frozenset(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def check_link(link, *, rename=None):
+    """Every base cell lies in the margin cell whose values are its own; numbers agree with brute force."""
+    rename = rename or {}
+    base, margin = link.base, link.margin
+    cells = np.arange(base.size)
+    groups = link.groups()
+    names = {d.name for d in margin.dimensions}
+    wanted = {frozenset(values): k for k, values in enumerate(labelled(margin, np.arange(margin.size)))}
+    for values, group in zip(labelled(base, cells), groups.tolist(), strict=True):
+        mine = frozenset((rename.get(n, n), v) for n, v in values if rename.get(n, n) in names)
+        assert wanted.get(mine, -1) == group
+    dense = base.dense()
+    inside = groups >= 0
+    np.testing.assert_array_equal(link.members, np.bincount(groups[inside], minlength=margin.size))
+    seen = inside & np.isfinite(dense)
+    np.testing.assert_array_equal(link.shown, np.bincount(groups[seen], minlength=margin.size))
+    np.testing.assert_allclose(link.parts, np.bincount(groups[seen], dense[seen], minlength=margin.size))
+
+
+@pytest.mark.parametrize("order", list(permutations(["time-loc", "time", "loc"])))
+def test_the_base_is_found_in_any_order(week_files, week, order):
+    structure = find_structure([read_table(week_files[name]) for name in order])
+    assert structure.base.name == "time-loc"
+    assert {link.margin.name: link.summed for link in structure.links} == {"time": ("loc",), "loc": ("time",)}
+    assert structure.nests == (("mode", "loc"),)
+    assert structure.base.size == week["raw"].size
+    assert structure.base.suppressed == week["raw"].size - structure.base.published
+    sizes = {link.margin.name: link.margin.size for link in structure.links}
+    assert sizes == {"time": 3 * 7 * 2 * 72, "loc": 25 * 7 * 2}
+    assert [cells.threshold.value for cells in structure.tables[:1]] == [18]
+
+
+def test_links_agree_with_brute_force(week_files):
+    structure = find_structure([read_table(path) for path in week_files.values()])
+    for link in structure.links:
+        check_link(link)
+        assert link.comparable.all()
+        whole = link.complete
+        assert whole.any() == (link.margin.name == "loc")
+        if not whole.any():
+            continue
+        # What is complete differs from the sum of its parts by noise alone.
+        residual = link.margin.dense()[whole] - link.parts[whole]
+        assert np.abs(residual).mean() < 3 * 1.4 * np.sqrt(1 + link.members[whole].max())
+    assert all(np.array_equal(c.locate(c.codes(c.flat)), c.flat) for c in structure.tables)
+
+
+def test_links_feed_the_linked_inference(week_files):
+    structure = find_structure([read_table(path) for path in week_files.values()])
+    link = structure.links[0]
+    mechanism = Mechanism(law=Laplace(1.4), threshold=35, rule="ge", rounding="nearest")
+    sums = Sums.by(link.groups(), link.margin.dense(), mechanism=mechanism, name=link.margin.name)
+    assert sums.rows == link.margin.size
+    np.testing.assert_array_equal(np.diff(sums.indptr), link.members)
+
+
+def test_other_names_and_wider_bins(week_rows, write, as_csv, modes):
+    hours = defaultdict(int)
+    for mode, date, tap, time, count in week_rows["time"]:
+        hours[mode, f"{date[6:]}/{date[4:6]}/{date[:4]}", tap, int(time[:2])] += count
+    base = write("base.csv", as_csv(["mode", "stop", "date", "tap", "time", "count"], week_rows["time-loc"]))
+    margin = write(
+        "hourly.csv",
+        as_csv(["transport_mode", "day", "direction", "hour", "n"], [(*k, v) for k, v in hours.items()]),
+    )
+    structure = find_structure([read_table(margin), read_table(base)])
+    (link,) = structure.links
+    assert structure.base.name == "base"
+    assert (link.summed, link.coarser) == (("stop",), ("hour",))
+    assert link.margin.shape == (3, 7, 2, 18)
+    shown = {mode: len({row[1] for row in week_rows["time-loc"] if row[0] == mode}) for mode in modes}
+    assert set(link.members.tolist()) == {4 * stops for stops in shown.values()}
+    # The group of a base cell is the hour that its quarter lies in.
+    cells = structure.base.flat[:500]
+    own = structure.base.labels(cells)
+    there = link.margin.labels(link.group_of(cells))
+    assert [int(time[:2]) for time in own["time"]] == [int(hour) for hour in there["hour"]]
+    # Dates are written as the base writes them, whatever the margin's format is.
+    assert own["date"].tolist() == there["day"].tolist()
+
+
+def test_a_slice_of_the_base_is_recognised(week_files, week_rows, write, as_csv):
+    rows = [row for row in week_rows["time-loc"] if row[0] == "train" and row[3] == "on"]
+    base = write("train-on.csv", as_csv(["mode", "loc", "date", "tap", "time", "count"], rows))
+    structure = find_structure([read_table(week_files["time"]), read_table(base)])
+    (link,) = structure.links
+    assert structure.base.name == "train-on"
+    assert structure.base.shape[0] == 1
+    assert {part.dimensions: part.inside for part in link.coverage()} == {
+        ("mode",): ("train",),
+        ("tap",): ("on",),
+    }
+    assert link.comparable.sum() == 7 * 72
+    assert link.margin.size == 3 * 7 * 2 * 72
+    check_link(link)
+
+
+def test_a_large_stop_left_out_is_not_suppressed_but_a_small_one_is(week_files, week_rows, write, as_csv):
+    totals = defaultdict(int)
+    for _, stop, *_, count in week_rows["loc"]:
+        totals[stop] += count
+    shown = {row[1] for row in week_rows["time-loc"]}
+    largest = max(totals, key=totals.get)
+    small = [stop for stop in totals if stop not in shown]
+    assert small, "the simulated week should have a stop whose quarters are all suppressed"
+    rows = [row for row in week_rows["time-loc"] if row[1] != largest]
+    base = write("base.csv", as_csv(["mode", "loc", "date", "tap", "time", "count"], rows))
+    structure = find_structure([read_table(base), read_table(week_files["loc"])])
+    (link,) = structure.links
+    (part,) = link.coverage()
+    assert part.dimensions == ("mode", "loc")
+    assert [value.split(" / ")[1] for value in part.outside] == [largest]
+    assert structure.base.shape[0] == 24
+    assert f"all but {part.outside[0]} (24 of 25)" in part.describe()
+
+
+def test_a_margin_that_covers_less_than_the_base(week_files, week_rows, write, as_csv):
+    rows = [row for row in week_rows["loc"] if row[0] == "bus"]
+    margin = write("bus.csv", as_csv(["mode", "loc", "date", "tap", "count"], rows))
+    structure = find_structure([read_table(week_files["time-loc"]), read_table(margin)])
+    (link,) = structure.links
+    assert link.margin.size == 12 * 7 * 2
+    groups = link.group_of(structure.base.flat)
+    assert set(structure.base.labels(structure.base.flat[groups < 0])["mode"]) == {"ferry", "train"}
+    assert link.coverage() == []
+
+
+def test_values_that_the_base_does_not_list_are_named(week_rows, write, as_csv):
+    unknown = [("bus", "20160808", "on", "-1", 900), ("train", "20160808", "on", "-1", 700)]
+    time = write("time.csv", as_csv(["mode", "date", "tap", "time", "count"], week_rows["time"] + unknown))
+    base = write("base.csv", as_csv(["mode", "loc", "date", "tap", "time", "count"], week_rows["time-loc"]))
+    loc = write("loc.csv", as_csv(["mode", "loc", "date", "tap", "count"], week_rows["loc"]))
+    structure = find_structure([read_table(path) for path in (loc, time, base)])
+    links = {link.margin.name: link for link in structure.links}
+    assert links["loc"].unlisted == ("time=-1",)
+    assert links["time"].unlisted == ()
+    assert [part.outside for part in links["time"].coverage()] == [("-1",)]
+
+
+def test_time_grids_are_filled_between_the_first_and_the_last_bin(write):
+    base = write("t.csv", "time,tap,count\n06:00,on,40\n06:15,on,50\n07:30,off,60\n")
+    assert find_structure([read_table(base)]).base.shape == (7, 2)
+
+
+def test_one_table_alone(week_files):
+    structure = find_structure([read_table(week_files["loc"])])
+    assert structure.links == ()
+    assert structure.base.name == "loc"
+
+
+def test_pieces_of_one_table_are_put_together(week_files, week_rows, write, as_csv):
+    header = ["mode", "loc", "date", "tap", "time", "count"]
+    first = write("a.csv", as_csv(header, [r for r in week_rows["time-loc"] if r[2] < "20160811"]))
+    second = write("b.csv", as_csv(header, [r for r in week_rows["time-loc"] if r[2] >= "20160811"]))
+    whole = find_structure([read_table(week_files["time-loc"])]).base
+    pieces = find_structure([read_table(second), read_table(week_files["time"]), read_table(first)])
+    assert pieces.base.name == "b + a"
+    assert (pieces.base.size, pieces.base.published) == (whole.size, whole.published)
+    assert sorted(pieces.base.source.files) == [first, second]
+    np.testing.assert_array_equal(pieces.base.flat, whole.flat)
+    np.testing.assert_array_equal(pieces.base.counts, whole.counts)
+
+
+def test_a_second_publication_of_the_same_cells_is_a_margin_of_single_cells(
+    week_files, week_rows, write, as_csv
+):
+    again = [(*row[:-1], row[-1] + 1) for row in week_rows["time-loc"][::2]]
+    second = write("again.csv", as_csv(["mode", "loc", "date", "tap", "time", "count"], again))
+    structure = find_structure([read_table(second), read_table(week_files["time-loc"])])
+    (link,) = structure.links
+    assert structure.base.name == "time-loc"
+    assert link.summed == ()
+    assert set(link.members[link.published].tolist()) == {1}
+    whole = link.complete
+    np.testing.assert_array_equal(link.margin.dense()[whole] - link.parts[whole], 1)
+
+
+def test_columns_that_say_nothing_do_not_hide_a_margin(week_files, week_rows, write, as_csv):
+    rows = [(*row[:2], f"Area of {row[1]}", "persons", *row[2:]) for row in week_rows["loc"]]
+    margin = write("loc.csv", as_csv(["mode", "loc", "suburb", "unit", "date", "tap", "count"], rows))
+    structure = find_structure([read_table(margin), read_table(week_files["time-loc"])])
+    (link,) = structure.links
+    assert [d.name for d in link.margin.dimensions] == ["mode", "loc", "date", "tap"]
+    check_link(link)
+
+
+def test_suppression_is_not_mistaken_for_nesting(write):
+    """Small regions are published for the commonest cause only; any cause could occur in them."""
+    lines = [
+        f"Region {k},{cause},{50 + k}\n"
+        for k in range(40)
+        for cause in (["flu", "cold"] if k < 3 else ["flu"])
+    ]
+    structure = find_structure([read_table(write("t.csv", "region,cause,count\n" + "".join(lines)))])
+    assert structure.nests == ()
+    assert structure.base.size == 80
+
+
+def test_a_release_in_parquet(tmp_path, week_rows):
+    headers = {
+        "time-loc": ["mode", "loc", "date", "tap", "time", "count"],
+        "loc": ["mode", "loc", "date", "tap", "count"],
+    }
+    for name, header in headers.items():
+        columns = dict(zip(header, zip(*week_rows[name], strict=True), strict=True))
+        pq.write_table(
+            pa.table({key: list(column) for key, column in columns.items()}), tmp_path / f"{name}.parquet"
+        )
+    structure = find_structure([read_table(tmp_path / f"{name}.parquet") for name in headers])
+    assert structure.base.name == "time-loc"
+    assert structure.links[0].members.max() == 72
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (
+            "region,sex,count\nN,m,40\nS,f,50\n",
+            "region,age,count\nN,young,40\nS,old,50\n",
+            "are two bases: the first lacks age, the second lacks sex. Assess them separately",
+        ),
+        (
+            "region,count\nN,40\nS,50\n",
+            "colour,count\nred,40\nblue,50\n",
+            "share no dimension; assess them separately",
+        ),
+        (
+            "date,tap,loc,count\n20160808,on,a,40\n20160809,off,b,50\n",
+            "date,tap,count\n20160901,on,90\n20160902,off,80\n",
+            "have no date in common, so nothing can be compared",
+        ),
+        (
+            "time,loc,count\n07:00,a,40\n08:00,b,50\n",
+            "time,count\n07:00,40\n07:15,50\n",
+            "lacks time in bins of 15 min (it has 60)",
+        ),
+        (
+            "origin,destination,count\na,b,40\nb,a,50\nb,c,60\nc,b,61\nc,a,62\na,c,66\n",
+            "loc,count\na,90\nb,99\nc,95\n",
+            "'loc' of second could be 'origin' or 'destination' of first; say which with 'as'",
+        ),
+    ],
+)
+def test_tables_that_do_not_belong_together(write, first, second, words):
+    tables = [read_table(write("first.csv", first)), read_table(write("second.csv", second))]
+    for given in (tables, tables[::-1]):
+        with pytest.raises(DataError) as caught:
+            find_structure(given)
+        assert words.split(":")[0] in str(caught.value)
+    with pytest.raises(DataError) as caught:
+        find_structure(tables)
+    assert words in str(caught.value)
+
+
+def test_no_tables():
+    with pytest.raises(DataError, match="There is no table to assess"):
+        find_structure([])
+
+
+def test_the_spec_says_which_column_is_which(write):
+    first = write("first.csv", "origin,destination,count\na,b,40\nb,a,50\nb,c,60\nc,b,61\nc,a,62\na,c,66\n")
+    second = write("second.csv", "loc,count\na,90\nb,99\nc,95\n")
+    told = parse_overrides({"tables": {"second.csv": {"dimensions": {"loc": {"as": "destination"}}}}})
+    structure = find_structure([read_table(path, overrides=told) for path in (first, second)], overrides=told)
+    assert structure.links[0].summed == ("origin",)
+
+
+def test_the_spec_decides_base_domain_and_threshold(week_files):
+    told = parse_overrides(
+        {
+            "tables": {
+                "time-loc": {"base": True, "threshold": {"value": 17, "rule": "gt"}},
+                "loc": {"threshold": "none"},
+            },
+            "domain": {"loc": ["Ferry stop 99"], "date": ["2016-08-15"]},
+        }
+    )
+    tables = [read_table(week_files[name], overrides=told) for name in ("loc", "time-loc")]
+    structure = find_structure(tables, overrides=told)
+    assert (structure.base.threshold.value, structure.base.threshold.rule) == (17, "gt")
+    assert structure.links[0].margin.threshold.value is None
+    # A declared stop may belong to any mode; a declared day is one more day.
+    assert structure.base.shape == (25 + 3, 8, 2, 72)
+    assert "Ferry stop 99" in structure.base.dimensions[1].labels
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (
+            {"tables": {"time-lok": {}}},
+            r"must be one of time-loc.csv, got 'time-lok'. Did you mean 'time-loc.csv'\?",
+        ),
+        ({"domain": {"locc": ["a"]}}, r"a dimension under 'domain' must be one of .* Did you mean 'loc'\?"),
+    ],
+)
+def test_a_spec_about_other_tables_is_refused(week_files, document, words):
+    with pytest.raises(SpecError, match=words):
+        find_structure([read_table(week_files["time-loc"])], overrides=parse_overrides(document))
+
+
+def test_two_bases_in_the_spec(week_files):
+    told = parse_overrides({"tables": {"time-loc": {"base": True}, "loc": {"base": True}}})
+    with pytest.raises(SpecError, match="more than one table the base"):
+        find_structure(
+            [read_table(week_files[n], overrides=told) for n in ("loc", "time-loc")], overrides=told
+        )
+
+
+def test_summary_says_what_was_decided(week_files):
+    structure = find_structure([read_table(week_files[name]) for name in ("loc", "time-loc")])
+    base, margin = (table.to_json() for table in summarise(structure))
+    assert {"name", "rows", "dimensions", "domain_size", "suppressed", "threshold"} <= base.keys()
+    assert base["domain_size"] == base["rows"] + base["suppressed"]
+    assert {"value", "rule"} <= base["threshold"].keys()
+    assert (base["role"], margin["role"]) == ("base", "margin")
+    assert margin["link"]["summed"] == ["time"]
+    assert margin["link"]["comparable"] == margin["rows"]
+    assert [detail["name"] for detail in base["details"]] == ["mode", "loc", "date", "tap", "time"]
+    assert base["details"][4] == {
+        "name": "time",
+        "kind": "time",
+        "written": "times HH:MM, every 15 min",
+        "values": 72,
+        "shown": 72,
+        "first": "05:00",
+        "last": "22:45",
+        "unknown": [],
+    }
