@@ -20,6 +20,7 @@ tables:
     dimensions:
       tap_date: {as: date, kind: date, format: "%d/%m/%Y"}
       stop: {as: location, total: All stops}
+      hour: {every: 1h}
   other: {threshold: none, columns: [a, b]}
 domain:
   location: [Manly Wharf, 2000]
@@ -36,6 +37,7 @@ def test_everything_that_can_be_said(write):
     date = table.dimensions["tap_date"]
     assert (date.name, date.kind, date.pattern) == ("date", Kind.DATE, "%d/%m/%Y")
     assert table.dimensions["stop"].total == "All stops"
+    assert table.dimensions["hour"].step == 60
     other = told.of(Path("other.csv.gz"))
     assert (other.threshold.value, other.columns) == (None, ("a", "b"))
     assert told.domain == {"location": ("Manly Wharf", "2000"), "date": ("2016-08-08",)}
@@ -80,6 +82,8 @@ def test_an_empty_file_says_nothing(write):
             r"kind of dimension d of table a .*Did you mean 'date'\?",
         ),
         ("tables: {a: {dimensions: {d: {frmt: x}}}}", "a setting of dimension d of table a must be one of"),
+        ("tables: {a: {dimensions: {d: {every: 7min}}}}", "a part of a day such as 15min or 1h, got '7min'"),
+        ("tables: {a: {dimensions: {d: {every: 15}}}}", "a part of a day such as 15min or 1h, got 15"),
         ("domain: {tap: [on, off]}", "an entry of domain of tap must be text, got True"),
         ("tables: {a: [", r"is not YAML \(line \d\)"),
         ("a\n\tb: c", "is not YAML"),

@@ -198,6 +198,39 @@ def test_a_second_publication_of_the_same_cells_is_a_margin_of_single_cells(
     np.testing.assert_array_equal(link.margin.dense()[whole] - link.parts[whole], 1)
 
 
+def test_copies_of_a_table_are_left_out(week_files, week_rows, tmp_path):
+    header = ["mode", "loc", "date", "tap", "time", "count"]
+    columns = dict(zip(header, zip(*reversed(week_rows["time-loc"]), strict=True), strict=True))
+    copy = tmp_path / "time-loc.parquet"
+    pq.write_table(pa.table({key: list(column) for key, column in columns.items()}), copy)
+    for tables in ([week_files["time-loc"]] * 2, [week_files["time-loc"], copy]):
+        structure = find_structure([read_table(path) for path in tables])
+        assert structure.links == ()
+        assert structure.base.published == len(week_rows["time-loc"])
+        assert "holds the same table once more; it was left out" in structure.base.source.notes[-1]
+
+
+def test_tables_of_one_name_are_told_apart_by_their_folders(tmp_path, week_files):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "t.csv").write_text(week_files["time-loc"].read_text())
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "t.csv").write_text(week_files["time"].read_text())
+    structure = find_structure([read_table(tmp_path / folder / "t.csv") for folder in ("one", "two")])
+    assert [cells.name for cells in structure.tables] == ["one/t.csv", "two/t.csv"]
+
+
+def test_few_rows_do_not_make_wide_bins(write):
+    """Rows at 06:00 and 06:45 are quarters, not bins of 45 minutes."""
+    base = write("base.csv", "time,loc,count\n06:00,a,40\n06:15,a,50\n06:30,b,60\n06:45,a,70\n")
+    margin = write("margin.csv", "time,count\n06:00,45\n06:45,90\n")
+    (link,) = find_structure([read_table(base), read_table(margin)]).links
+    assert link.coarser == ()
+    told = parse_overrides({"tables": {"margin": {"dimensions": {"time": {"every": "30min"}}}}})
+    wide = write("margin.csv", "time,count\n06:00,95\n06:30,130\n")
+    tables = [read_table(base), read_table(wide, overrides=told)]
+    assert find_structure(tables, overrides=told).links[0].coarser == ("time",)
+
+
 def test_columns_that_say_nothing_do_not_hide_a_margin(week_files, week_rows, write, as_csv):
     rows = [(*row[:2], f"Area of {row[1]}", "persons", *row[2:]) for row in week_rows["loc"]]
     margin = write("loc.csv", as_csv(["mode", "loc", "suburb", "unit", "date", "tap", "count"], rows))

@@ -19,6 +19,8 @@ _CLOCK = re.compile(r"(\d{1,2})[:h](\d{2})(?::00(?:\.0+)?)?(?:\s*([ap])\.?m\.?)?
 _BETWEEN = re.compile(r"\s*(?:-|–|to)\s*")
 _HOUR = re.compile(r"\d{1,2}")
 _HHMM = re.compile(r"\d{4}")
+#: Widths that bins of a day have, in minutes. Three quarters of an hour between two rows are chance.
+_USUAL = (1, 2, 3, 4, 5, 6, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720)
 #: A service day may run past midnight: 25:30 is half past one.
 _LAST_HOUR = 48
 
@@ -48,8 +50,11 @@ def clock_key(minutes: int, /) -> str:
 
 
 def grid_step(starts: Sequence[int], /) -> int | None:
-    """The widest step whose grid from midnight holds all times; None for fewer than two."""
-    return reduce(gcd, starts, 24 * 60) if len(set(starts)) > 1 else None
+    """The widest usual step whose grid from midnight holds all times; None for fewer than two."""
+    if len(set(starts)) < 2:
+        return None
+    common = reduce(gcd, starts, 24 * 60)
+    return max(step for step in _USUAL if common % step == 0)
 
 
 def is_clock(label: str, /) -> bool:

@@ -248,7 +248,8 @@ def _column(name: str, chunked: pa.ChunkedArray) -> Column:
     if chunked.num_chunks == 0:
         return Column(name=name, codes=np.empty(0, dtype=np.int32), labels=())
     array = chunked.chunk(0)
-    codes = array.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    # DLPack, since Arrow's own to_numpy imports all of pandas first.
+    codes = np.from_dlpack(array.indices).astype(np.int32)
     return _trimmed(name, codes, [str(label) for label in array.dictionary.to_pylist()])
 
 

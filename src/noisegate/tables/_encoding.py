@@ -20,9 +20,12 @@ _MOSTLY = 0.9
 
 def used(column: Column, rows: Ints, /) -> Column:
     """The column on some rows, with only the values that occur there."""
-    present, codes = np.unique(column.codes[rows], return_inverse=True)
+    codes = column.codes[rows]
+    present = np.flatnonzero(np.bincount(codes, minlength=len(column.labels)))
+    recode = np.zeros(len(column.labels), dtype=np.int32)
+    recode[present] = np.arange(present.size, dtype=np.int32)
     return replace(
-        column, codes=codes.astype(np.int32), labels=tuple(column.labels[code] for code in present.tolist())
+        column, codes=recode[codes], labels=tuple(column.labels[code] for code in present.tolist())
     )
 
 
@@ -125,7 +128,7 @@ def _encode_one(
         keys=tuple(place),
         ordinals=np.array([_ordinal(form.ordinals[k]) for k in chosen], dtype=np.int64),
         unknown=np.array([unknown[k] for k in chosen], dtype=bool),
-        step=form.step,
+        step=decided.step if decided.step and form.kind is Kind.TIME else form.step,
     )
     return dimension, recode[column.codes], form.note
 

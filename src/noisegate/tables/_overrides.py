@@ -12,7 +12,7 @@
         threshold: {value: 18, rule: ge, cut: after}    # or: none
         dimensions:
           tap_date: {as: date, kind: date, format: "%d/%m/%Y"}
-          hour:     {as: time, kind: time}
+          hour:     {as: time, kind: time, every: 60min}
           stop:     {as: location, total: All stops}
     domain:                            # values that exist although no table shows them
       location: [Manly Wharf, Circular Quay]
@@ -23,6 +23,7 @@ Everything is optional; what is not said is found.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -49,8 +50,9 @@ _TABLE_KEYS = (
     "threshold",
     "dimensions",
 )
-_DIMENSION_KEYS = ("as", "kind", "format", "total")
+_DIMENSION_KEYS = ("as", "kind", "format", "every", "total")
 _THRESHOLD_KEYS = ("value", "rule", "cut")
+_WIDTH = re.compile(r"(\d{1,4})\s*(min|h)")
 _ENDINGS = (".gz", ".bz2", ".zst", ".csv", ".tsv", ".txt", ".parquet", ".pq")
 
 
@@ -61,6 +63,7 @@ class DimensionOverride:
     name: str | None = None
     kind: Kind | None = None
     pattern: str | None = None
+    step: int | None = None
     total: str | None = None
 
 
@@ -188,8 +191,18 @@ def _dimension(name: str, document: object, where: str) -> DimensionOverride:
         name=_text(given.get("as"), f"'as' of {what}"),
         kind=Kind(kind) if kind else None,
         pattern=_text(given.get("format"), f"format of {what}"),
+        step=_minutes(given["every"], f"every of {what}") if "every" in given else None,
         total=_text(given.get("total"), f"total of {what}"),
     )
+
+
+def _minutes(value: object, what: str) -> int:
+    """A width such as 15min or 1h in minutes."""
+    match = _WIDTH.fullmatch(value) if isinstance(value, str) else None
+    minutes = int(match[1]) * (60 if match[2] == "h" else 1) if match else 0
+    if not minutes or (24 * 60) % minutes:
+        raise SpecError.for_value(what, found=_scalar(value), allowed="a part of a day such as 15min or 1h")
+    return minutes
 
 
 def _threshold(document: object, where: str) -> Threshold:

@@ -1,4 +1,4 @@
-"""Files that are pieces of one table: the same dimensions, no cell in common (a week each, a mode each)."""
+"""Files that belong to one table: pieces of it (a week each, a mode each), or copies (CSV and Parquet)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from noisegate.tables._matching import match
-from noisegate.tables._table import PublishedTable, row_ids
+from noisegate.tables._table import Ints, PublishedTable, row_ids
 from noisegate.tables._union import unite
 
 
 def stack_pieces(tables: Sequence[PublishedTable], /) -> list[PublishedTable]:
-    """The tables with pieces of one table put together, in the order of their first pieces.
+    """The tables with pieces of one table put together and copies left out, in the order of first pieces.
 
-    Two tables that share a cell are not pieces: they are two publications of it, and stay apart.
+    Two tables that share a cell but not its count are two publications of it, and stay apart.
     """
     stacked: list[PublishedTable] = []
     for table in tables:
@@ -51,6 +51,9 @@ def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | Non
         hidden.append(np.concatenate([ours[first.hidden[i]], theirs[second.hidden[place[i]]]]))
     stacked = np.stack(codes)
     ids = row_ids(stacked, tuple(dimension.size for dimension in united))
+    if _are_equal(ids, first, second):
+        copy = ", ".join(file.name for file in second.files)
+        return replace(first, notes=(*first.notes, f"{copy} holds the same table once more; it was left out"))
     if np.unique(ids).size < ids.size:
         return None
     return replace(
@@ -65,3 +68,12 @@ def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | Non
         extra=first.extra + second.extra,
         notes=(*first.notes, *second.notes),
     )
+
+
+def _are_equal(ids: Ints, first: PublishedTable, second: PublishedTable) -> bool:
+    """Whether both tables hold the same cells with the same counts."""
+    if first.rows != second.rows:
+        return False
+    ours, theirs = np.argsort(ids[: first.rows]), np.argsort(ids[first.rows :])
+    same_cells = np.array_equal(ids[: first.rows][ours], ids[first.rows :][theirs])
+    return same_cells and np.array_equal(first.counts[ours], second.counts[theirs])

@@ -222,5 +222,7 @@ class _Rows:
 
     def _hidden(self, codes: Codes, ids: Ints, shown: int) -> Codes:
         """Cells named without a count, once each, unless they are published elsewhere in the file."""
+        if not codes.size:
+            return codes
         own, first = np.unique(ids[shown:], return_index=True)
         return codes[:, first[~np.isin(own, ids[:shown])]]

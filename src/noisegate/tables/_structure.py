@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,13 +64,24 @@ def find_structure(tables: Sequence[PublishedTable], /, *, overrides: Overrides 
     told.check(
         [file for table in tables for file in table.files], [n for table in tables for n in table.names]
     )
-    parts = [part for table in tables for part in split_totals(table, told.of(table.files[0]))]
+    parts = [
+        part for table in _distinct_names(tables) for part in split_totals(table, told.of(table.files[0]))
+    ]
     whole = stack_pieces(parts)
     base, margins = _choose_base(whole, told)
     frame = make_frame(base, margins, domain=told.domain)
     members = [frame.base.in_base_codes(), *(margin.in_base_codes() for margin in frame.margins)]
     nests = find_nests(frame.base.dimensions, members)
     return _assemble(frame, find_domains(frame, nests), told, nests)
+
+
+def _distinct_names(tables: Sequence[PublishedTable]) -> list[PublishedTable]:
+    """The tables, those of one name told apart by folder or ending."""
+    names = [table.name for table in tables]
+    return [
+        table if names.count(table.name) == 1 else replace(table, name="/".join(table.files[0].parts[-2:]))
+        for table in tables
+    ]
 
 
 def _choose_base(
