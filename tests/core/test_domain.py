@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from noisegate.core.domain import MOST_BLOCKS, Block, Dimension, Domain
@@ -14,6 +14,9 @@ from noisegate.core.tables import Margin
 from noisegate.errors import InternalError, SpecError
 
 LETTERS = "abcdefgh"
+MODES = Dimension(name="mode", values=("train", "bus"))
+STOPS = Dimension(name="stop", values=("A", "B", "C"))
+TIMES = Dimension(name="time", values=("0", "1", "2", "3"))
 
 
 def dimension(n, size):
@@ -39,7 +42,7 @@ def coarse_domains(draw):
             groups = [
                 draw(st.sampled_from(["group 0", "group 1", "group 2", value])) for value in dims[n].values
             ]
-            where = {dim.name: draw(masks(len(dim.values))) for dim in dims if draw(st.booleans())}
+            where = {dim.name: draw(masks(len(dim.values))) for dim in dims if draw(st.integers(0, 3))}
             domain = merge(domain, name=LETTERS[n], groups=groups, where=where)
             for values, shown in labels.items():
                 if all(mask[places[name][values[LETTERS.index(name)]]] for name, mask in where.items()):
@@ -73,6 +76,7 @@ def shown(domain, cells):
     return list(zip(*(column.tolist() for column in domain.labels(cells).values()), strict=True))
 
 
+@settings(max_examples=120)
 @given(coarse_domains())
 def test_every_combination_lies_in_the_cell_with_its_labels(case):
     domain, labels = case
@@ -83,6 +87,7 @@ def test_every_combination_lies_in_the_cell_with_its_labels(case):
     assert shown(domain, cells[cells >= 0]) == [labels[values] for values in inside]
 
 
+@settings(max_examples=120)
 @given(coarse_domains())
 def test_cells_are_numbered_without_gaps_and_both_ways(case):
     domain, labels = case
@@ -92,6 +97,7 @@ def test_cells_are_numbered_without_gaps_and_both_ways(case):
     assert (domain.encode(*domain.decode(cells)) == cells).all()
 
 
+@settings(max_examples=120)
 @given(coarse_domains(), st.data())
 def test_a_margin_adds_up_the_cells_that_share_its_labels(case, data):
     domain, labels = case
@@ -109,6 +115,22 @@ def test_a_margin_adds_up_the_cells_that_share_its_labels(case, data):
     sums = Counter(kept)
     assert margin.terms(everywhere).tolist() == [sums[label] for label in shown(margin.domain, everywhere)]
     assert labels
+
+
+def test_what_is_not_merged_is_left_over_once():
+    domain = Domain.product([dimension(0, 2), dimension(1, 3), dimension(2, 2)])
+    where = {"a": np.array([True, False]), "b": np.array([True, True, False]), "c": np.array([False, True])}
+    merged = merge(domain, name="b", groups=["x", "x", "x"], where=where)
+    assert [block.size for block in merged.blocks] == [6, 2, 2, 1]
+    assert len(set(shown(merged, np.arange(merged.size)))) == 11
+
+
+def test_a_group_stays_whole_if_one_of_its_values_is_allowed():
+    domain = merge(Domain.product([MODES, STOPS]), name="stop", groups=["x", "x", "y"], where={})
+    allowed = {0: np.array([True, False, False]), 1: np.array([False, True, True])}
+    domain = restrict(domain, name="stop", by="mode", allowed=allowed)
+    assert sorted(shown(domain, np.arange(domain.size))) == [("bus", "x"), ("bus", "y"), ("train", "x")]
+    assert shown(domain, domain.locate([0], [1])) == [("train", "x")]
 
 
 def test_a_product_is_numbered_like_an_array():
@@ -148,11 +170,6 @@ def test_codes_that_no_dimension_has_are_a_bug(codes):
 def test_cells_that_no_domain_has_are_a_bug():
     with pytest.raises(InternalError):
         Domain.product([dimension(0, 2)]).decode([2])
-
-
-MODES = Dimension(name="mode", values=("train", "bus"))
-STOPS = Dimension(name="stop", values=("A", "B", "C"))
-TIMES = Dimension(name="time", values=("0", "1", "2", "3"))
 
 
 def bus_only():

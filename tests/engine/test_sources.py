@@ -1,5 +1,6 @@
 """One suite that every source of events must pass: same events, same counts, same tally."""
 
+import datetime as dt
 import os
 import pwd
 import shutil
@@ -135,16 +136,27 @@ def check_contract(town, place, *, unit, **grammar):
 
 
 def check_bounds(town, place):
-    """With a tight bound the source keeps exactly as many cells of every unit as it may."""
-    events = town.events(600, persons=6, strays=False)
-    for event in events:
-        event["stop"] = list(town.stops)[event["card_id"] % 6]
+    """Six persons, at a stop each, have one to six cells; of more than three exactly three are kept."""
+    start = dt.datetime.fromisoformat("2016-07-25")
+    events = [
+        {
+            "card_id": n,
+            "mode": "bus",
+            "tap": "on",
+            "tapped_at": start + dt.timedelta(hours=hour),
+            "stop": stop,
+        }
+        for n, stop in enumerate(town.stops)
+        for hour in [*range(n + 1), 0]
+    ]
     given, connection = place(town, events)
-    spec = town.spec(unit="person", max_cells=5, **given)
+    spec = town.spec(unit="person", max_cells=3, **given)
     with closed(connection):
-        found = town.labelled(spec, town.count(spec, connection=connection))
-    assert sorted(sum(cell[-1] == stop for cell in found) for stop in town.stops) == [5] * 6
+        counts = town.count(spec, connection=connection)
+    found = town.labelled(spec, counts)
+    assert [sum(cell[-1] == stop for cell in found) for stop in town.stops] == [1, 2, 3, 3, 3, 3]
     assert set(found.values()) == {1}
+    assert (counts.tally.repeated, counts.tally.beyond) == (6, 1 + 2 + 3)
 
 
 @pytest.mark.parametrize("place", SOURCES)
