@@ -106,6 +106,11 @@ def test_a_spec_cannot_be_changed(folder, design):
         spec.privacy.epsilon = Fraction(9)
 
 
+def test_a_key_with_nothing_after_it_is_not_given(folder, design):
+    text = design.replace("unsafe: false", "split:\n  scale: ~\n  max_per_cell: null") + "merge:\nbudget:\n"
+    assert parse_spec(text, folder=folder) == parse_spec(design, folder=folder)
+
+
 def test_budget_and_split(folder, design):
     text = design + "  split: {time-loc: 0.5, time: 1/3, loc: 1/6}\nbudget: {dataset: taps, epsilon: 10}\n"
     spec = parse_spec(text, folder=folder)

@@ -117,8 +117,9 @@ CASES = [
         ("line 17: merge[1] cannot be done: two merges of time meet in the same cells and disagree; make their "
         "conditions disjoint."),
     ),
+    ("dimensions:\n", "dimensions: all\nold:\n", "line 6: old is not a known key; known here: name, events, dimensions, tables, privacy, merge, budget."),
     ("privacy:\n", "budget: {epsilon: 3}\nprivacy:\n", "line 15: budget.dataset is missing."),
-    ("privacy:\n", "merge: all\nprivacy:\n", "line 15: merge has a value that cannot be used here."),
+    ("privacy:\n", "merge: all\nprivacy:\n", "line 15: merge must be a list."),
 ]  # fmt: skip
 
 
@@ -185,6 +186,14 @@ def test_a_file_that_is_no_spec(write, text, sentence):
     with pytest.raises(SpecError) as caught:
         load_spec(write(text))
     assert str(caught.value) == sentence
+
+
+def test_a_list_where_a_block_belongs(folder, design):
+    head, _, tail = design.partition("dimensions:\n")
+    text = head + "dimensions: [mode]\ntables:" + tail.partition("tables:")[2]
+    with pytest.raises(SpecError) as caught:
+        parse_spec(text, folder=folder)
+    assert str(caught.value) == "spec, line 5: dimensions must be a block of keys."
 
 
 def test_a_file_that_cannot_be_read(folder):

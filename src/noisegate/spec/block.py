@@ -10,7 +10,10 @@ from noisegate.spec.fields import did_you_mean, refusal, shown
 
 
 class SpecBlock(BaseModel):
-    """A frozen block of keys; a key it does not know is refused with the nearest one it does."""
+    """A frozen block of keys; a key it does not know is refused with the nearest one it does.
+
+    A key with nothing after it counts as not given.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -24,7 +27,7 @@ class SpecBlock(BaseModel):
             key = str(unknown[0])
             hint = did_you_mean(key, cls.known_keys()) or f"; known here: {', '.join(cls.known_keys())}"
             raise refusal(f"is not a known key{hint}", at=[key], more=len(unknown) - 1)
-        return data
+        return {key: value for key, value in data.items() if value is not None}
 
     @classmethod
     def known_keys(cls) -> list[str]:

@@ -51,9 +51,7 @@ def _conditions(value: object) -> dict[str, Condition]:
     return {str(name): _condition(inner) for name, inner in value.items()}
 
 
-def _group_by(value: object) -> GroupBy | None:
-    if value is None:
-        return None
+def _group_by(value: object) -> GroupBy:
     if isinstance(value, str):
         return GroupBy(column=value)
     if isinstance(value, Mapping) and len(value) == 1:
@@ -93,7 +91,7 @@ class ListedDimension(SpecBlock):
 
     column: Text
     listed: Annotated[ValueList, PlainValidator(_value_list)] = Field(alias="values")
-    group_by: Annotated[GroupBy | None, PlainValidator(_group_by)] = None
+    group_by: Annotated[GroupBy, PlainValidator(_group_by)] | None = None
     only: Annotated[dict[str, str], PlainValidator(_pairs)] = Field(default_factory=dict)
 
     @property

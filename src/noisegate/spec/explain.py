@@ -9,7 +9,13 @@ from noisegate.errors import InputError, SpecError
 from noisegate.spec.dimensions import KINDS
 from noisegate.spec.document import Document, Place, dotted
 
-_KIND = "must have values (a list or a CSV file), every (a time span), or from and to (dates)"
+#: What is wrong, for the kinds of error that do not bring a phrase of their own.
+_PHRASES = {
+    "missing": "is missing",
+    "no_kind": "must have values (a list or a CSV file), every (a time span), or from and to (dates)",
+    "dict_type": "must be a block of keys",
+    "tuple_type": "must be a list",
+}
 
 
 def explain(error: ValidationError, /, *, document: Document) -> SpecError:
@@ -39,10 +45,6 @@ def _sentence(error: ErrorDetails, place: Place, /) -> str:
     context = error.get("ctx", {})
     if error["type"] == "refused":
         return f"{subject} {context['phrase']}"
-    if error["type"] == "missing":
-        return f"{subject} is missing"
-    if error["type"] == "no_kind":
-        return f"{subject} {_KIND}"
     if isinstance(context.get("error"), InputError):
         return str(context["error"])
-    return f"{subject} has a value that cannot be used here"
+    return f"{subject} {_PHRASES.get(error['type'], 'has a value that cannot be used here')}"

@@ -69,7 +69,7 @@ class Privacy(SpecBlock):
     zeros: Annotated[Zeros, one_of("perturb", "keep")] = "perturb"
     suppress: Suppress | None = None
     margins: Annotated[Margins, one_of("derive", "reconcile", "independent")] = "reconcile"
-    split: Annotated[dict[str, Fraction] | None, PlainValidator(_shares)] = None
+    split: Annotated[dict[str, Fraction], PlainValidator(_shares)] | None = None
     unsafe: Flag = False
 
     @property
