@@ -165,6 +165,15 @@ def test_time_grids_are_filled_between_the_first_and_the_last_bin(write):
     assert find_structure([read_table(base)]).base.shape == (7, 2)
 
 
+def test_the_grid_reaches_to_the_end_of_a_wide_bin(write):
+    """The hour of 07 has four quarters, also when the last ones are suppressed."""
+    base = write("base.csv", "time,loc,count\n06:00,a,40\n06:15,b,50\n07:15,a,60\n")
+    margin = write("margin.csv", "hour,count\n6,95\n7,70\n")
+    (link,) = find_structure([read_table(base), read_table(margin)]).links
+    assert link.base.shape == (8, 2)
+    assert link.members.tolist() == [8, 8]
+
+
 def test_one_table_alone(week_files):
     structure = find_structure([read_table(week_files["loc"])])
     assert structure.links == ()
@@ -243,13 +252,14 @@ def test_columns_that_say_nothing_do_not_hide_a_margin(week_files, week_rows, wr
 def test_suppression_is_not_mistaken_for_nesting(write):
     """Small regions are published for the commonest cause only; any cause could occur in them."""
     lines = [
-        f"Region {k},{cause},{50 + k}\n"
+        f"Region {k},{cause},{age},{50 + k}\n"
         for k in range(40)
         for cause in (["flu", "cold"] if k < 3 else ["flu"])
+        for age in ("young", "middle", "old", "very old", "oldest", "any age at all")
     ]
-    structure = find_structure([read_table(write("t.csv", "region,cause,count\n" + "".join(lines)))])
+    structure = find_structure([read_table(write("t.csv", "region,cause,age,count\n" + "".join(lines)))])
     assert structure.nests == ()
-    assert structure.base.size == 80
+    assert structure.base.size == 40 * 2 * 6
 
 
 def test_a_release_in_parquet(tmp_path, week_rows):
