@@ -1,0 +1,233 @@
+"""Intensities that are products of effects: row, column, day, and each pair of them.
+
+The mean of a cell is a product of one multiplier for each effect. A multiplier u is drawn, before
+anything is seen, from a gamma law with mean 1 and shape `strength` (one for each effect and group
+of cells), so levels with little to show for themselves stay near 1. Given expected counts z, the
+multipliers solve the penalised score equations of a negative binomial model, and the curvature
+there says how uncertain each still is; suppressed cells count with the share of information
+that their posterior variance leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
+
+from noisegate.core.linked._compiled import compiled
+from noisegate.core.linked.problem import Floats, Ints, tally
+
+_LEAST_STRENGTH, _MOST_STRENGTH = 1e-2, 1e6
+_LEAST_INFORMATION = 0.01
+
+Codes = NDArray[np.int32]
+
+
+def crossed(*, row: ArrayLike, column: ArrayLike, day: ArrayLike | None = None) -> tuple[Ints, ...]:
+    """The effects of a table of rows by columns by days: each dimension, and each pair of them."""
+    parts = [np.unique(np.asarray(row), return_inverse=True)[1].astype(np.int64)]
+    parts.append(np.unique(np.asarray(column), return_inverse=True)[1].astype(np.int64))
+    if day is not None:
+        parts.append(np.unique(np.asarray(day), return_inverse=True)[1].astype(np.int64))
+    pairs = [
+        parts[a] * (parts[b].max() + 1) + parts[b]
+        for a in range(len(parts))
+        for b in range(a + 1, len(parts))
+    ]
+    return (*parts, *pairs)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Effect:
+    """One multiplier for each level; `codes` says which level an unknown has."""
+
+    codes: Codes
+    group: Ints
+    u: Floats
+    strength: Floats
+
+    @property
+    def levels(self) -> int:
+        """How many multipliers there are."""
+        return len(self.u)
+
+    @classmethod
+    def of(cls, codes: Ints, group: Ints, /) -> Effect:
+        """Multipliers at 1; levels are kept apart between groups."""
+        span = int(codes.max(initial=0)) + 1
+        distinct, place = np.unique(group * span + codes, return_inverse=True)
+        return cls(
+            codes=place.astype(np.int32),
+            group=distinct // span,
+            u=np.ones(len(distinct)),
+            strength=np.ones(int(group.max(initial=0)) + 1),
+        )
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Intensities:
+    """The mean of every unknown as a product of effects, and how sure it is.
+
+    `spread` is the relative variance of each mean that comes from the uncertainty of its
+    multipliers; `apart_mean` and `apart_spread` are mean and spread with the unknown's own
+    evidence taken out again, as needed to judge predictions.
+    """
+
+    mean: Floats
+    effects: list[Effect]
+    group: Ints
+    spread: Floats
+    apart_mean: Floats
+    apart_spread: Floats
+
+    @classmethod
+    def of(cls, effects: Sequence[Ints], group: Ints, z: Floats, /) -> Intensities:
+        """All multipliers at 1 and every group at its mean; effects that say nothing new are left out."""
+        kept: list[Effect] = []
+        for codes in effects:
+            effect = Effect.of(codes, group)
+            known = any(_same(effect.codes, other.codes) for other in kept)
+            if len(effect.strength) < effect.levels < len(group) and not known:
+                kept.append(effect)
+        start = tally(group, z) / np.bincount(group)
+        nothing = np.zeros(len(z))
+        mean = np.maximum(start, 1e-6)[group]
+        return cls(
+            mean=mean,
+            effects=kept,
+            group=group,
+            spread=nothing,
+            apart_mean=mean.copy(),
+            apart_spread=nothing,
+        )
+
+    def maximise(self, z: Floats, dispersion: Floats, /, *, rounds: int) -> None:
+        """Move all multipliers towards the expected counts `z`, effect by effect."""
+        for _ in range(rounds):
+            for effect in self.effects:
+                strength = effect.strength[effect.group]
+                seen, expected = _level_sums(effect.codes, self.mean, z, dispersion, effect.levels)
+                renewed = (strength + seen) / (strength + expected / effect.u)
+                _rescale(effect.codes, renewed / effect.u, self.mean)
+                effect.u = renewed
+            groups = self.group.astype(np.int32)
+            seen, expected = _level_sums(groups, self.mean, z, dispersion, int(self.group.max(initial=0)) + 1)
+            _rescale(groups, np.maximum(seen, 1e-9) / expected, self.mean)
+
+    def weigh(self, z: Floats, variance: Floats, dispersion: Floats, /) -> None:
+        """Renew strengths, spreads, and what each unknown would be predicted to be without itself."""
+        information = _information(self.mean, variance, dispersion)
+        spread, apart_spread = np.zeros(len(z)), np.zeros(len(z))
+        apart_mean = self.mean.copy()
+        for effect in self.effects:
+            total = tally(effect.codes, information, size=effect.levels)
+            _renew_strength(effect, total)
+            strength = effect.strength[effect.group]
+            seen, expected = _level_sums(effect.codes, self.mean, z, dispersion, effect.levels)
+            _leave_out(
+                effect.codes,
+                strength,
+                effect.u,
+                seen,
+                expected,
+                total,
+                self.mean,
+                z,
+                dispersion,
+                information,
+                spread,
+                apart_mean,
+                apart_spread,
+            )
+        self.spread, self.apart_mean, self.apart_spread = spread, apart_mean, apart_spread
+
+
+def _same(a: Codes, b: Codes, /) -> bool:
+    """Whether two codings make the same partition."""
+    pairs = len(np.unique(a.astype(np.int64) * (int(b.max()) + 1) + b))
+    return pairs == int(a.max()) + 1 == int(b.max()) + 1
+
+
+def _information(mean: Floats, variance: Floats, dispersion: Floats, /) -> Floats:
+    """What each unknown says about the log of its mean, less what its own uncertainty hides."""
+    prior_variance = mean * (1 + mean * dispersion) + 1e-12
+    known = np.clip(1 - variance / prior_variance, _LEAST_INFORMATION, 1.0)
+    return mean / (1 + mean * dispersion) * known
+
+
+def _renew_strength(effect: Effect, information: Floats, /) -> None:
+    """The gamma shape that fits the multipliers of each group, their uncertainty included."""
+    u = effect.u / (tally(effect.group, effect.u) / np.bincount(effect.group))[effect.group]
+    effect.u = u
+    hidden = 1 / (effect.strength[effect.group] + information)
+    terms = u - np.log(u) + hidden / 2
+    means = tally(effect.group, terms) / np.bincount(effect.group)
+    effect.strength = np.array([_gamma_shape(float(mean)) for mean in means])
+
+
+def _gamma_shape(statistic: float, /) -> float:
+    """The shape k of a gamma law of mean 1 with E[u - log u] = `statistic`: log k + 1 - psi(k)."""
+
+    def gap(k: float) -> float:
+        return math.log(k) + 1 - float(special.digamma(k)) - statistic
+
+    if gap(_MOST_STRENGTH) >= 0:
+        return _MOST_STRENGTH
+    return (
+        float(optimize.brentq(gap, _LEAST_STRENGTH, _MOST_STRENGTH))
+        if gap(_LEAST_STRENGTH) > 0
+        else _LEAST_STRENGTH
+    )
+
+
+@compiled
+def _level_sums(
+    codes: Codes, mean: Floats, z: Floats, dispersion: Floats, levels: int, /
+) -> tuple[Floats, Floats]:
+    """Counts and means added up by level, each weighed as a negative binomial score weighs it."""
+    seen, expected = np.zeros(levels), np.zeros(levels)
+    for i in range(len(codes)):
+        weight = 1 / (1 + mean[i] * dispersion[i])
+        seen[codes[i]] += weight * z[i]
+        expected[codes[i]] += weight * mean[i]
+    return seen, expected
+
+
+@compiled
+def _rescale(codes: Codes, ratio: Floats, mean: Floats, /) -> None:
+    for i in range(len(codes)):
+        mean[i] = min(max(mean[i] * ratio[codes[i]], 1e-9), 1e9)
+
+
+@compiled
+def _leave_out(
+    codes: Codes,
+    strength: Floats,
+    u: Floats,
+    seen: Floats,
+    expected: Floats,
+    total: Floats,
+    mean: Floats,
+    z: Floats,
+    dispersion: Floats,
+    information: Floats,
+    spread: Floats,
+    apart_mean: Floats,
+    apart_spread: Floats,
+    /,
+) -> None:
+    """Add one effect's uncertainty, and take each unknown's own share out of its multiplier."""
+    for i in range(len(codes)):
+        level = codes[i]
+        k = strength[level]
+        weight = 1 / (1 + mean[i] * dispersion[i])
+        others_seen = max(seen[level] - weight * z[i], 0.0)
+        others_expected = max(expected[level] - weight * mean[i], 0.0) / u[level]
+        ratio = (k + others_seen) / (k + others_expected) / u[level]
+        apart_mean[i] = min(max(apart_mean[i] * min(max(ratio, 0.05), 20.0), 1e-9), 1e9)
+        spread[i] += 1 / (k + total[level])
+        apart_spread[i] += 1 / (k + max(total[level] - information[i], 0.0))

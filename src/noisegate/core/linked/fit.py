@@ -1,0 +1,180 @@
+"""The informed attacker's prior, learnt from the published tables themselves.
+
+Expectation: what each cell is, given the tables and the prior so far (margins included).
+Maximisation: intensities as products of effects (`effects`), then how far cells stray from them
+(`dispersion`). What the intensities leave uncertain is added to each cell's dispersion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisegate.core.linked.dispersion import Dispersion
+from noisegate.core.linked.effects import Intensities
+from noisegate.core.linked.expectation import Expectation, vague
+from noisegate.core.linked.model import Model
+from noisegate.core.linked.parts import in_order, parts_of
+from noisegate.core.linked.prior import NegativeBinomial
+from noisegate.core.linked.problem import Floats, Ints, Problem
+from noisegate.errors import DataError, SpecError
+
+_FIRST_SWEEPS, _SWEEPS = 10, 2
+_FIRST_ROUNDS, _INNER_ROUNDS = 20, 2
+_REFIT_EVERY = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fit:
+    """A fitted prior. `change` is how much the mean cell still moved in the last round."""
+
+    prior: NegativeBinomial
+    dispersion: Floats
+    zero_share: Floats
+    rounds: int
+    change: float
+
+
+def fit_prior(
+    problem: Problem,
+    /,
+    *,
+    effects: Sequence[ArrayLike],
+    groups: ArrayLike | None = None,
+    rounds: int = 12,
+    tolerance: float = 0.01,
+    threads: int = 2,
+    progress: Callable[[int, int], None] | None = None,
+) -> Fit:
+    """A negative binomial prior for every cell, fitted to `problem` by EM.
+
+    Parameters
+    ----------
+    effects
+        Lists of codes, one code for each cell; see `crossed`.
+    groups
+        A code for each cell: groups (a mode, a direction) share no multiplier and no dispersion.
+    rounds, tolerance
+        Stop after so many rounds, or when the mean cell moves by less than the tolerance, as a
+        share of the mean count.
+    progress
+        Called with rounds done and rounds at most.
+
+    Notes
+    -----
+    *Assumes* that a cell's intensity is near a product of effects. How near is learnt from how
+    well cells are predicted from the others, so intervals widen where it is not so.
+    """
+    model = Model.of(problem)
+    if model.unknowns == 0:
+        raise DataError("every cell is structurally zero; there is nothing to fit.")
+    codes = [_of_unknowns(effect, problem, model) for effect in effects]
+    group = _of_unknowns(np.zeros(problem.cells) if groups is None else groups, problem, model)
+    group = np.unique(group, return_inverse=True)[1].astype(np.int64)
+    learner = _Learner.of(model, problem.cells, codes, group, threads)
+    change, done = np.inf, 0
+    while done < rounds and change > tolerance:
+        if done % _REFIT_EVERY == 0:
+            learner.judge()
+        change = learner.round()
+        done += 1
+        if progress is not None:
+            progress(done, rounds)
+    return Fit(
+        prior=_of_cells(learner.prior(), problem, model),
+        dispersion=learner.dispersion.variance,
+        zero_share=learner.dispersion.zero_share,
+        rounds=done,
+        change=change,
+    )
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Learner:
+    """Everything EM carries from round to round."""
+
+    expectations: list[Expectation]
+    bounds: Ints
+    intensities: Intensities
+    dispersion: Dispersion
+    z: Floats
+    variance: Floats
+    threads: int
+
+    @classmethod
+    def of(cls, model: Model, cells: int, codes: list[Ints], group: Ints, threads: int, /) -> _Learner:
+        """Expectations under a vague prior, and intensities fitted to them."""
+        made = list(in_order(parts_of(model), lambda item: Expectation.of(item[1], cells), threads=threads))
+        starts = [span.start for (span, _), _ in made]
+        learner = cls(
+            expectations=[expectation for _, expectation in made],
+            bounds=np.array([*starts, model.unknowns], dtype=np.int64),
+            intensities=Intensities.of([], group, np.ones(len(group))),
+            dispersion=Dispersion.start(int(group.max()) + 1),
+            z=np.empty(len(group)),
+            variance=np.empty(len(group)),
+            threads=threads,
+        )
+        learner.expect(vague(len(group)), sweeps=_FIRST_SWEEPS)
+        learner.intensities = Intensities.of(codes, group, learner.z)
+        learner.maximise(rounds=_FIRST_ROUNDS)
+        return learner
+
+    def expect(self, prior: NegativeBinomial, /, *, sweeps: int) -> None:
+        """Renew the expected count and its variance for every unknown."""
+
+        def one(j: int) -> tuple[Floats, Floats]:
+            here = np.arange(self.bounds[j], self.bounds[j + 1])
+            return self.expectations[j].under(prior.at(here), sweeps=sweeps)
+
+        for j, (mean, variance) in in_order(range(len(self.expectations)), one, threads=self.threads):
+            self.z[self.bounds[j] : self.bounds[j + 1]] = mean
+            self.variance[self.bounds[j] : self.bounds[j + 1]] = variance
+
+    def maximise(self, *, rounds: int) -> None:
+        """Renew intensities and their uncertainty."""
+        dispersion = self.dispersion.variance[self.intensities.group]
+        self.intensities.maximise(self.z, dispersion, rounds=rounds)
+        self.intensities.weigh(self.z, self.variance, dispersion)
+
+    def judge(self) -> None:
+        """Renew the dispersion and the share of zeros."""
+        self.dispersion.refit(self.intensities, self.expectations, self.bounds)
+
+    def round(self) -> float:
+        """One round of EM; how much the mean cell moved, as a share of the mean count."""
+        before = self.z.copy()
+        self.expect(self.prior(), sweeps=_SWEEPS)
+        self.maximise(rounds=_INNER_ROUNDS)
+        return float(np.abs(self.z - before).mean() / max(self.z.mean(), 1e-9))
+
+    def prior(self) -> NegativeBinomial:
+        """The prior of every unknown as it stands."""
+        of = self.intensities
+        share = self.dispersion.zero_share[of.group]
+        return NegativeBinomial(
+            mean=of.mean / (1 - share),
+            shape=1 / (self.dispersion.variance[of.group] + of.spread),
+            zero_share=share,
+        )
+
+
+def _of_unknowns(codes: ArrayLike, problem: Problem, model: Model, /) -> Ints:
+    given = np.asarray(codes)
+    if given.shape != (problem.cells,):
+        raise SpecError.for_value(
+            "codes of effects and groups", found=given.shape, allowed=f"one for each of {problem.cells} cells"
+        )
+    return np.unique(given[model.first_cell], return_inverse=True)[1].astype(np.int64)
+
+
+def _of_cells(prior: NegativeBinomial, problem: Problem, model: Model, /) -> NegativeBinomial:
+    """The prior of every cell; structural zeros have mean zero."""
+    live = model.unknown_of >= 0
+    which = model.unknown_of[live]
+    mean, shape, share = np.zeros(problem.cells), np.ones(problem.cells), np.zeros(problem.cells)
+    mean[live], shape[live], share[live] = prior.mean[which], prior.shape[which], prior.zero_share[which]
+    return NegativeBinomial(mean=mean, shape=shape, zero_share=share)

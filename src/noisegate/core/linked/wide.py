@@ -1,0 +1,142 @@
+"""Sums of many unknowns, in the Gaussian world: what all of them together say about each.
+
+With Gaussian stand-ins for the unknowns (mean m, variance V) and for the sums (G z close to y,
+variance D) the joint posterior has covariance V - V G' A^{-1} G V, A = D + G V G'. Taking one
+unknown's stand-in out again leaves its cavity: variance 1/h - v and mean m + w/h, where h and w
+are its entries of diag(G' A^{-1} G) and G' A^{-1} (y - G m). The same for a sum. `Joint` solves
+that exactly, loops and all; the matrix has a row for every sum, not for every cell. `Loopy`
+passes messages along single sums instead, for more sums than a dense matrix should hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import linalg
+
+from noisegate.core.linked._compiled import compiled
+from noisegate.core.linked.model import Factors
+from noisegate.core.linked.problem import Floats, Ints, tally
+from noisegate.errors import InternalError
+
+#: A variance that says nothing.
+VAGUE = 1e10
+
+
+@dataclass(frozen=True, slots=True)
+class Cavities:
+    """What everything else says about each node and about each sum."""
+
+    mean: Floats
+    variance: Floats
+    sum_mean: Floats
+    sum_variance: Floats
+
+
+class Solver(Protocol):
+    """Cavities of Gaussian stand-ins for nodes (m, v) and sums (y, d)."""
+
+    def solve(self, m: Floats, v: Floats, y: Floats, d: Floats, /) -> Cavities:
+        """The cavities, all at once."""
+
+
+class Joint:
+    """All sums at once, exactly."""
+
+    def __init__(self, factors: Factors, nodes: int, /) -> None:
+        order = np.argsort(factors.members, kind="stable")
+        self._rows = factors.rows[order]
+        self._weights = factors.weights[order].astype(float)
+        self._indptr = np.concatenate([[0], np.cumsum(np.bincount(factors.members, minlength=nodes))])
+        self._factors = factors
+
+    def solve(self, m: Floats, v: Floats, y: Floats, d: Floats, /) -> Cavities:
+        """The cavities, all at once."""
+        count = len(y)
+        matrix = np.zeros((count, count))
+        residual = y.copy()
+        _gather(self._indptr, self._rows, self._weights, m, v, matrix, residual)
+        matrix[np.arange(count), np.arange(count)] += d
+        inverse = _inverse(matrix)
+        pull = inverse @ residual
+        h, w = np.zeros(len(m)), np.zeros(len(m))
+        _scatter(self._indptr, self._rows, self._weights, inverse, pull, h, w)
+        h = np.maximum(h, 1 / VAGUE)
+        diagonal = np.maximum(np.diagonal(inverse), 1 / VAGUE)
+        return Cavities(
+            m + w / h,
+            np.clip(1 / h - v, 1e-6, VAGUE),
+            y - pull / diagonal,
+            np.clip(1 / diagonal - d, 1e-6, VAGUE),
+        )
+
+
+class Loopy:
+    """Messages along single sums, damped; for very many sums."""
+
+    def __init__(self, factors: Factors, nodes: int, /, *, damping: float = 0.5) -> None:
+        self._row, self._node = factors.rows, factors.members
+        self._weight = factors.weights.astype(float)
+        self._nodes, self._count = nodes, factors.count
+        self._precision = np.zeros(len(self._node))
+        self._shift = np.zeros(len(self._node))
+        self._damping = damping
+
+    def solve(self, m: Floats, v: Floats, y: Floats, d: Floats, /) -> Cavities:
+        """One round of messages, then the cavities they give."""
+        precision, shift = self._per_node()
+        inward = np.maximum(1 / v[self._node] + precision[self._node] - self._precision, 1 / VAGUE)
+        mean = (m[self._node] / v[self._node] + shift[self._node] - self._shift) / inward
+        term, spread = self._weight * mean, self._weight**2 / inward
+        total = tally(self._row, term, size=self._count)
+        width = tally(self._row, spread, size=self._count)
+        outward = d[self._row] + width[self._row] - spread
+        new = self._weight**2 / outward
+        pull = self._weight * (y[self._row] - total[self._row] + term) / outward
+        self._precision += self._damping * (new - self._precision)
+        self._shift += self._damping * (pull - self._shift)
+        precision, shift = self._per_node()
+        precision = np.maximum(precision, 1 / VAGUE)
+        return Cavities(shift / precision, 1 / precision, total, np.clip(width, 1e-6, VAGUE))
+
+    def _per_node(self) -> tuple[Floats, Floats]:
+        return (
+            tally(self._node, self._precision, size=self._nodes),
+            tally(self._node, self._shift, size=self._nodes),
+        )
+
+
+def _inverse(matrix: Floats, /) -> Floats:
+    """The inverse of a positive definite matrix, by Cholesky."""
+    factor, fail = linalg.lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    if fail:
+        raise InternalError("the matrix of linked sums is not positive definite; please report this.")
+    inverse, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    lower = np.tril(inverse, -1)
+    return np.asarray(lower + lower.T + np.diag(np.diagonal(inverse)))
+
+
+@compiled
+def _gather(
+    indptr: Ints, rows: Ints, weights: Floats, m: Floats, v: Floats, matrix: Floats, residual: Floats, /
+) -> None:
+    """matrix += G V G' and residual -= G m."""
+    for i in range(len(m)):
+        for a in range(indptr[i], indptr[i + 1]):
+            residual[rows[a]] -= weights[a] * m[i]
+            for b in range(indptr[i], indptr[i + 1]):
+                matrix[rows[a], rows[b]] += weights[a] * weights[b] * v[i]
+
+
+@compiled
+def _scatter(
+    indptr: Ints, rows: Ints, weights: Floats, inverse: Floats, pull: Floats, h: Floats, w: Floats, /
+) -> None:
+    """h = diag(G' A^{-1} G) and w = G' pull."""
+    for i in range(len(h)):
+        for a in range(indptr[i], indptr[i + 1]):
+            w[i] += weights[a] * pull[rows[a]]
+            for b in range(indptr[i], indptr[i + 1]):
+                h[i] += weights[a] * weights[b] * inverse[rows[a], rows[b]]
