@@ -22,7 +22,7 @@ test-all: lint types
 
 # The core ring alone, in an environment that has nothing but NumPy, SciPy and Numba.
 test-core: .venv-core/test.stamp
-	.venv-core/bin/pytest -q tests/core
+	PYTHONPATH=src .venv-core/bin/pytest -q tests/core
 
 lint: .venv/test.stamp
 	$(BIN)/ruff check
@@ -61,8 +61,10 @@ clean:
 	$(PIP) install --require-hashes -r requirements/test.txt
 	@touch $@
 
+# The same versions as everywhere, as constraints, which pip wants without hashes.
 .venv-core/test.stamp: requirements/test.txt pyproject.toml
 	$(PYTHON) -m venv .venv-core
-	.venv-core/bin/pip --disable-pip-version-check --quiet install -c requirements/test.txt numpy scipy numba pytest hypothesis mpmath
-	.venv-core/bin/pip --disable-pip-version-check --quiet install --no-deps .
+	sed -n 's/^\([A-Za-z0-9._-]*==[^ ]*\).*/\1/p' requirements/test.txt > .venv-core/constraints.txt
+	.venv-core/bin/pip --disable-pip-version-check --quiet install -c .venv-core/constraints.txt \
+	  numpy scipy numba pytest hypothesis mpmath
 	@touch $@
