@@ -11,7 +11,7 @@ import pytest
 from noisegate.core.laws import Laplace
 from noisegate.core.linked.problem import Sums
 from noisegate.core.mechanism import Mechanism
-from noisegate.errors import DataError, SpecError
+from noisegate.errors import DataError, InputError, SpecError
 from noisegate.tables import find_structure, parse_overrides, read_table, summarise
 
 
@@ -158,6 +158,18 @@ def test_values_that_the_base_does_not_list_are_named(week_rows, write, as_csv):
     assert links["loc"].unlisted == ("time=-1",)
     assert links["time"].unlisted == ()
     assert [part.outside for part in links["time"].coverage()] == [("-1",)]
+
+
+def test_cells_named_without_a_count_are_part_of_the_domain(write):
+    base = write("base.csv", "loc,tap,count\na,on,40\na,off,50\nb,on,60\nc,off,np\n")
+    margin = write("margin.csv", "loc,count\na,91\nb,62\nc,30\nd,<5\n")
+    structure = find_structure([read_table(margin), read_table(base)])
+    (link,) = structure.links
+    assert [labels.tolist() for labels in structure.base.labels(structure.base.hidden).values()] == [
+        ["c"],
+        ["off"],
+    ]
+    assert link.margin.labels(link.margin.hidden)["loc"].tolist() == ["d"]
 
 
 def test_time_grids_are_filled_between_the_first_and_the_last_bin(write):
@@ -316,6 +328,87 @@ def test_tables_that_do_not_belong_together(write, first, second, words):
     with pytest.raises(DataError) as caught:
         find_structure(tables)
     assert words in str(caught.value)
+
+
+def test_a_margin_too_large_to_hold(write):
+    """Two publications of a table whose columns are free text: 4e9 possible cells."""
+    rows = [f"a{k},b{k},c{k}" for k in range(1600)]
+    tables = [
+        read_table(
+            write(
+                f"{name}.csv",
+                "x,y,z,count\n" + "".join(f"{row},{40 + k % 9 + n}\n" for k, row in enumerate(rows)),
+            )
+        )
+        for n, name in enumerate(("one", "two"))
+    ]
+    assert find_structure(tables[:1]).base.published == 1600
+    independent = [row.split(",") for row in rows]
+    shuffled = [
+        f"{a},{independent[-k][1]},{independent[k * 7 % 1600][2]}" for k, (a, _, _) in enumerate(independent)
+    ]
+    both = sorted({*rows, *shuffled})
+    tables = [
+        read_table(
+            write(
+                f"{name}.csv",
+                "x,y,z,count\n" + "".join(f"{row},{40 + k % 9 + n}\n" for k, row in enumerate(both)),
+            )
+        )
+        for n, name in enumerate(("one", "two"))
+    ]
+    with pytest.raises(DataError, match=r"combine to 4\.1e\+09 cells, fewer than 5e\+07 are allowed"):
+        find_structure(tables)
+
+
+POOLS = {
+    "mode": ["bus", "train", "ferry"],
+    "loc": [f"stop {k}" for k in range(12)],
+    "date": [f"2016-08-{day:02d}" for day in range(1, 9)],
+    "time": [f"{minutes // 60:02d}:{minutes % 60:02d}" for minutes in range(360, 720, 15)],
+    "hour": [str(hour) for hour in range(24)],
+    "age": [str(age) for age in range(30)],
+    "sex": ["Male", "Female", "Total", "UNKNOWN"],
+    "code": ["-1", "2000", "2001", "abc"],
+    "at": ["2016-08-01 07:15", "2016-08-01 07:30"],
+}
+
+
+def random_table(rng, columns):
+    """A table over some columns with few or many rows, some of them without a count."""
+    values = [POOLS[name][: rng.integers(1, len(POOLS[name]) + 1)] for name in columns]
+    cells = {tuple(str(rng.choice(pool)) for pool in values) for _ in range(rng.choice([1, 5, 60]))}
+    counts = [
+        str(rng.choice(["<5", ""])) if rng.random() < 0.05 else str(int(rng.pareto(1) * 20) + 1)
+        for _ in cells
+    ]
+    lines = [",".join([*cell, count]) for cell, count in zip(sorted(cells), counts, strict=True)]
+    return "\n".join([",".join([*columns, "count"]), *lines]) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_tables_end_in_a_structure_or_in_a_sentence(write, seed):
+    rng = np.random.default_rng(seed)
+    columns = list(rng.choice(list(POOLS), size=rng.integers(1, 6), replace=False))
+    picks = [columns, *([c for c in columns if rng.random() < 0.7] or columns[:1] for _ in range(2))]
+    paths = [write(f"t{k}.csv", random_table(rng, pick)) for k, pick in enumerate(picks)]
+    try:
+        structure = find_structure([read_table(path) for path in paths])
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - either outcome is fine, a traceback is not
+        return
+    for cells in structure.tables:
+        assert ((cells.flat >= 0) & (cells.flat < cells.size)).all()
+        assert (np.diff(cells.flat) > 0).all()
+        assert (cells.hidden >= 0).all()
+        np.testing.assert_array_equal(cells.locate(cells.codes(cells.flat)), cells.flat)
+    for link in structure.links:
+        groups = link.groups()
+        np.testing.assert_array_equal(
+            np.bincount(groups[groups >= 0], minlength=link.margin.size), link.members
+        )
+        assert (link.shown <= link.members).all()
+    assert all(table.to_json() for table in summarise(structure))
 
 
 def test_no_tables():

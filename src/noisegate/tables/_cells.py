@@ -19,6 +19,8 @@ from noisegate.tables._table import Codes, Counts, Dimension, Ints, PublishedTab
 
 #: Cells are numbered in 64-bit integers.
 MOST_CELLS = 2**62
+#: A margin holds a few numbers for each of its cells.
+MOST_MARGIN_CELLS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -174,10 +176,11 @@ def locate(axes: tuple[Axis, ...], codes: Codes, /) -> Ints:
     return np.where(inside, flat, -1)
 
 
-def check_size(axes: tuple[Axis, ...], name: str, /) -> None:
-    """Refuse a domain that cannot be numbered."""
-    if math.prod(axis.size for axis in axes) >= MOST_CELLS:
+def check_size(axes: tuple[Axis, ...], name: str, /, *, most: int = MOST_CELLS) -> None:
+    """Refuse a domain with `most` cells or more."""
+    size = math.prod(axis.size for axis in axes)
+    if size >= most:
         raise DataError(
-            f"The values in {name} combine to more than 2**62 cells; a column that is no dimension was taken for one. "
-            "Name it under 'ignore' in the spec."
+            f"The values in {name} combine to {size:.2g} cells, fewer than {most:.2g} are allowed; perhaps a column that "
+            "is no dimension was taken for one. Name it under 'ignore' in the spec, or assess a part of the table."
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.tables._cells import Axis, check_size, locate
+from noisegate.tables._cells import MOST_MARGIN_CELLS, Axis, check_size, locate
 from noisegate.tables._frame import Frame, FramedTable
 from noisegate.tables._table import Bools, Codes, Ints
 
@@ -40,6 +40,8 @@ def find_domains(frame: Frame, nests: list[tuple[int, ...]], /) -> Domains:
     known = tuple(_known_axis(frame, group) for group in nests)
     check_size(known, frame.base.table.name)
     drafts = [_margin_axes(known, margin) for margin in frame.margins]
+    for margin, draft in zip(frame.margins, drafts, strict=True):
+        check_size(draft.axes, margin.table.name, most=MOST_MARGIN_CELLS)
     covered = _base_coverage(frame, known, drafts)
     base = tuple(axis.take(mask) for axis, mask in zip(known, covered, strict=True))
     margins = []
@@ -139,23 +141,23 @@ def _meet(frame: Frame, known: tuple[Axis, ...], margin: FramedTable, draft: Mar
     return _Meeting(
         rows=rows,
         flat=locate(draft.axes, margin.codes),
-        sums=np.bincount(group[inside], weights=frame.base.table.counts[inside], minlength=size),
+        sums=np.bincount(group[inside], frame.base.table.counts[inside], minlength=size).astype(np.float64),
         shown=np.bincount(group[inside], minlength=size),
-        seen=[
-            np.bincount(index, minlength=axis.size) > 0 for axis, index in zip(draft.axes, rows, strict=True)
-        ],
+        seen=[_shown_entries(axis, margin) for axis in draft.axes],
         met=met,
     )
 
 
+def _shown_entries(axis: Axis, table: FramedTable) -> Bools:
+    """The entries of an axis that a table names, with or without a count."""
+    places = list(axis.dimensions)
+    codes = np.concatenate([table.codes[places], table.hidden[places]], axis=1)
+    return np.bincount(axis.find(codes), minlength=axis.size) > 0
+
+
 def _base_coverage(frame: Frame, known: tuple[Axis, ...], drafts: list[MarginAxes]) -> list[Bools]:
     """For each axis of the base, the entries that it covers: shown, or small enough to be suppressed."""
-    codes = [
-        np.concatenate([frame.base.codes, frame.base.hidden], axis=1)[list(axis.dimensions)] for axis in known
-    ]
-    seen = [
-        np.bincount(axis.find(code), minlength=axis.size) > 0 for axis, code in zip(known, codes, strict=True)
-    ]
+    seen = [_shown_entries(axis, frame.base) for axis in known]
     covered = [np.ones(axis.size, dtype=bool) for axis in known]
     for margin, draft in zip(frame.margins, drafts, strict=True):
         meeting = _meet(frame, known, margin, draft)
@@ -211,7 +213,8 @@ def _margin_coverage(
     inside = [seen[index] for seen, index in zip(meeting.seen, entries, strict=True)]
     sums = meeting.sums[cells]
     gone = np.logical_and.reduce(inside) & ~np.isin(cells, meeting.flat)
-    limit = max(float(sums[gone].max(initial=-np.inf)), float(margin.table.counts.min(initial=0)))
+    # Where no cell inside the margin's slice vanished, nothing tells that one outside it did.
+    limit = float(sums[gone].max(initial=-np.inf))
     absent = _absent(list(entries), sums > limit, meeting.seen)
     covered = []
     for seen, gone, place, onto in zip(meeting.seen, absent, draft.from_axis, draft.maps, strict=True):

@@ -55,7 +55,7 @@ class Link:
         object.__setattr__(self, "members", self._members())
         object.__setattr__(self, "shown", np.bincount(groups[inside], minlength=size))
         sums = np.bincount(groups[inside], weights=self.base.counts[inside], minlength=size)
-        object.__setattr__(self, "parts", sums)
+        object.__setattr__(self, "parts", sums.astype(np.float64))
 
     def _members(self) -> Ints:
         kept = set(self.from_axis)
