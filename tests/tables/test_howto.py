@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from noisegate.tables import _columns, _dialect, _overrides, parse_overrides
+from noisegate.tables import _cells, _columns, _dialect, _overrides, parse_overrides
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-published-tables.md"
 
@@ -44,4 +44,5 @@ def test_the_limits_are_the_real_ones():
     assert f"| {_columns.MOST_COLUMNS} |" in page
     assert f"| {_columns.MOST_REJECTED:,} |" in page
     assert f"| {_columns.MOST_HELD >> 30} GiB" in page
+    assert f"| {_cells.MOST_MARGIN_CELLS:,} |" in page
     assert f"| spec | {_overrides.MOST_BYTES >> 20} MiB |" in page
