@@ -123,8 +123,11 @@ def _losses(plan: Plan, /) -> dict[str, Any]:
         "person": shown(losses.person),
         "person_example": None
         if losses.example is None
-        else {"events": EXAMPLE_EVENTS, **losses.example.as_json()},
+        else {"events": EXAMPLE_EVENTS, "each": "in a cell of its own", **losses.example.as_json()},
         "days": losses.days,
+        "parts_of_a_unit": None
+        if plan.spec.privacy.unit == "event"
+        else "one event or day more or less can change what the bound keeps of the others, which is counted here",
     }
 
 

@@ -72,8 +72,10 @@ def _promise(card: dict[str, Any], /) -> list[str]:
     example = loss["person_example"]
     if example is not None:
         lines.append(
-            f"| a person with {example['events']} events | {_number(example['epsilon'])} | {_number(example['delta'])} |"
+            f"| a person with {example['events']} events, each {example['each']} | {_number(example['epsilon'])} | {_number(example['delta'])} |"
         )
+    if loss["parts_of_a_unit"] is not None:
+        lines += ["", f"Of a part of a unit: {loss['parts_of_a_unit']}."]
     return [*lines, ""]
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def _first_budget(plan: Plan, /) -> Budget:
     """
     spec = plan.spec
     stated = spec.budget.epsilon if spec.budget is not None else None
-    delta = max(DEFAULT_DELTA, plan.charged.delta * (10 if spec.privacy.unsafe else 1))
+    delta = max(DEFAULT_DELTA, min(Fraction(1), plan.charged.delta * (10 if spec.privacy.unsafe else 1)))
     return Budget(
         epsilon=DEFAULT_EPSILON if stated is None else stated,
         delta=delta,

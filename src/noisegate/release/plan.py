@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from noisegate.core.composition import Contribution, composed_delta
+import numpy as np
+
+from noisegate.core.domain import Block
 from noisegate.core.margins import (
+    MOST_CELLS,
     Design,
     ErrorFigures,
     ErrorLaw,
@@ -25,6 +28,8 @@ from noisegate.core.margins import (
 )
 from noisegate.core.perturb import NoiseName, Perturbation, PublishedNoise
 from noisegate.errors import SpecError
+from noisegate.release.change import unit_change
+from noisegate.release.gaussian import gaussian_noises
 from noisegate.release.loss import Loss, LossStatement, state_losses
 from noisegate.spec import ReleaseSpec
 
@@ -41,7 +46,11 @@ _PUBLISHED_LAW: dict[str, NoiseName] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePlan:
-    """How one table is made. `noise` is None for a table that is only summed from others."""
+    """How one table is made.
+
+    `noise` is None for a table that is only summed from others. `spurious` is the share of empty cells
+    that are published at most; None where nothing is cut or it is not worked out.
+    """
 
     name: str
     dimensions: tuple[str, ...]
@@ -49,14 +58,8 @@ class TablePlan:
     share: Fraction | None
     noise: PublishedNoise | None
     least: int | None
+    spurious: float | None
     error: ErrorFigures
-
-    @property
-    def spurious(self) -> float | None:
-        """The share of empty cells that the noise alone carries over the cut; None without a cut."""
-        if self.least is None or self.noise is None or self.least < 1:
-            return None
-        return float(self.noise.passing(self.least))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +98,40 @@ class _Planner:
     spec: ReleaseSpec
 
     def plan(self) -> Plan:
+        self._refuse_contradictions()
         tables = tuple(self._table(name) for name in self.spec.tables)
         noises = {table.name: table.noise for table in tables if table.noise is not None}
+        for table in tables:
+            self._refuse_endless(table)
         losses = state_losses(self.spec, {n: (noise, self._least(n)) for n, noise in noises.items()})
         return Plan(spec=self.spec, tables=tables, charged=losses.unit, losses=losses)
+
+    def _refuse_contradictions(self) -> None:
+        """Refuse choices that the spec's own blocks cannot see to contradict each other."""
+        privacy = self.spec.privacy
+        if privacy.zeros == "keep" and privacy.margins == "reconcile":
+            raise SpecError(
+                "privacy.zeros is 'keep', but 'margins: reconcile' needs noise in every cell; use zeros: perturb, "
+                "or margins: derive."
+            )
+        for name, share in (privacy.split or {}).items():
+            if share == 0 and privacy.margins == "independent":
+                raise SpecError(
+                    f"privacy.split.{name} is 0, but independent tables have noise of their own; give it a share, "
+                    "or use margins: reconcile."
+                )
+
+    def _refuse_endless(self, table: TablePlan, /) -> None:
+        """Refuse a table with more rows than can be held, nearly all of them empty cells."""
+        privacy = self.spec.privacy
+        if table.noise is None or privacy.margins == "reconcile" or privacy.zeros == "keep":
+            return
+        rows = table.cells * (1.0 if table.least is None else float(table.noise.passing(table.least)))
+        if rows > MOST_CELLS:
+            raise SpecError(
+                f"Table {table.name!r} would have {rows:.2g} rows of empty cells that only noise shows; at most "
+                f"{MOST_CELLS:,} are allowed. Suppress more: privacy.suppress with a larger below or a smaller spurious."
+            )
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -120,9 +153,13 @@ class _Planner:
     @cached_property
     def noises(self) -> dict[str, PublishedNoise]:
         """The noise of every measured table."""
-        name = _PUBLISHED_LAW[self.spec.privacy.law]
-        if self.spec.privacy.margins == "reconcile":
+        privacy = self.spec.privacy
+        if privacy.margins == "reconcile":
             _ = self.pieces
+        if privacy.epsilon is not None and privacy.delta is not None:
+            change = unit_change(self.spec)
+            return gaussian_noises(self.shares, change, epsilon=privacy.epsilon, delta=privacy.delta)
+        name = _PUBLISHED_LAW[privacy.law]
         return {
             table: PublishedNoise(name=name, scale=self._scale(share))
             for table, share in self.shares.items()
@@ -135,45 +172,7 @@ class _Planner:
             return privacy.scale
         if privacy.epsilon is None:
             raise SpecError("privacy must state epsilon or scale.")
-        if privacy.law == "discrete-gaussian":
-            return self._gaussian_scale / Fraction(math.isqrt(int(share * 10**12))) * 10**6
         return privacy.contribution.total / (privacy.epsilon * share)
-
-    @cached_property
-    def _gaussian_scale(self) -> Fraction:
-        """The sigma of a table with the whole budget, such that all tables together keep the promise.
-
-        A table with share s gets sigma / sqrt(s), so that the squared losses add up to that of the
-        whole. Found by bisection on the exact composition, and safe: never below what is needed.
-        """
-        privacy = self.spec.privacy
-        epsilon, delta = float(privacy.epsilon or 0), float(privacy.delta or 0)
-
-        def holds(sigma: float) -> bool:
-            made = [
-                self._gaussian_contribution(table, sigma / math.sqrt(share))
-                for table, share in self.shares.items()
-                if share > 0
-            ]
-            return composed_delta(made, epsilon).upper <= delta
-
-        low, high = 0.0, 1.0
-        while not holds(high):
-            low, high = high, 2 * high
-        while high - low > 1e-4 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if holds(middle) else (middle, high)
-        return Fraction(high).limit_denominator(10**6) + Fraction(1, 10**6)
-
-    def _gaussian_contribution(self, table: str, sigma: float, /) -> Contribution:
-        bound = self.spec.privacy.contribution
-        mechanism = Perturbation(
-            noise=PublishedNoise(name="discrete-gaussian", scale=Fraction(sigma))
-        ).mechanism
-        if table == self.spec.base:
-            return Contribution(mechanism=mechanism, cells=bound.cells, change=bound.per_cell)
-        # All events of a unit may fall into one cell of a margin.
-        return Contribution(mechanism=mechanism, cells=1, change=bound.total)
 
     def _table(self, name: str, /) -> TablePlan:
         domain = self.spec.domain if name == self.spec.base else self.spec.margins[name].domain
@@ -185,6 +184,7 @@ class _Planner:
             share=None if self.spec.privacy.scale is not None else self.shares[name],
             noise=noise,
             least=self._least(name),
+            spurious=self._spurious(name),
             error=_figures(self._error_law(name), terms=self._terms(name)),
         )
 
@@ -200,15 +200,30 @@ class _Planner:
         noise = self.noises.get(name)
         if self.spec.privacy.margins != "reconcile" and noise is not None:
             return _least_passing(noise, share)
-        return self._error_law(name).half_width(1 - 2 * share) + 1
+        # The error is symmetric: it is at least 1 with a probability below one half.
+        return self._error_law(name).half_width(1 - 2 * share) + 1 if share < 0.5 else 1
+
+    def _spurious(self, name: str, /) -> float | None:
+        """The share of empty cells that noise carries over the cut, or what the spec allows of it."""
+        suppress, least, noise = self.spec.privacy.suppress, self._least(name), self.noises.get(name)
+        if suppress is None or least is None:
+            return None
+        if self.spec.privacy.zeros == "keep":
+            return 0.0
+        if self.spec.privacy.margins == "reconcile":
+            return None if suppress.spurious is None else float(suppress.spurious)
+        return None if noise is None else float(noise.passing(least))
 
     def _terms(self, name: str, /) -> int:
-        """The most base cells that add up to one cell of the table."""
+        """The most base cells that add up to one cell of the table; never too few."""
         if name == self.spec.base:
             return 1
-        dropped = [axis for axis in self.spec.domain.names if axis not in self.spec.tables[name]]
-        axes = [self.spec.domain.axis(axis) for axis in dropped]
-        return max(math.prod(block.shape[axis] for axis in axes) for block in self.spec.domain.blocks)
+        kept, blocks = self.spec.margins[name].axes, self.spec.domain.blocks
+        summed = [math.prod(size for axis, size in enumerate(b.shape) if axis not in kept) for b in blocks]
+        return max(
+            sum(n for other, n in zip(blocks, summed, strict=True) if _meet(block, other, kept))
+            for block in blocks
+        )
 
     def _error_law(self, name: str, /) -> ErrorLaw:
         """The law of the error of the table's cells; the widest, where parts of the domain differ."""
@@ -234,6 +249,11 @@ class _Planner:
         )
         laws = tuple(noise.law for noise in measured.values())
         return ErrorLaw.of(design, laws, design.cell_of(axes[name]))
+
+
+def _meet(one: Block, other: Block, axes: tuple[int, ...], /) -> bool:
+    """Whether two blocks share a label along each of these axes, and so a cell of the margin over them."""
+    return all(np.intersect1d(one.axes[axis], other.axes[axis]).size > 0 for axis in axes)
 
 
 def _least_passing(noise: PublishedNoise, share: float, /) -> int:
