@@ -62,8 +62,14 @@ class PublishedNoise:
     def __post_init__(self) -> None:
         if self.name not in _SAMPLERS:
             raise SpecError.for_choice("law", found=self.name, allowed=_SAMPLERS)
-        if self.scale <= 0:
-            raise SpecError.for_value("scale", found=self.scale, allowed="above 0")
+        widest = exact.LARGEST_SIGMA if self.name == "discrete-gaussian" else exact.LARGEST_SCALE
+        if not 0 < self.scale <= widest:
+            raise SpecError.for_value(
+                f"the scale of {self.name} noise",
+                found=float(self.scale),
+                allowed=f"above 0 and at most {widest:,}",
+                way_out="A small epsilon makes it large.",
+            )
 
     @property
     def law(self) -> LatticeLaw:
