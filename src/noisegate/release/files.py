@@ -26,6 +26,8 @@ from noisegate.errors import OutputError
 
 #: What every file of a release is called, but for the tables.
 CARD, CARD_TEXT = "card.json", "CARD.md"
+#: How much longer the name of the staging directory is: dots, a reservation, ".staging".
+_STAGING_ADDS = 42
 #: Rows of a CSV file that are put together at once.
 _ROWS = 1 << 14
 #: A byte that no text in UTF-8 holds.
@@ -34,6 +36,15 @@ _PADDING = b"\xff"
 
 def check_output(folder: Path, /) -> None:
     """Refuse a place that exists or cannot be written, before anything is done."""
+    try:
+        _check_place(folder)
+    except OSError as problem:
+        raise OutputError(
+            f"the output directory {folder} cannot be used: {problem.strerror or 'unknown reason'}."
+        ) from None
+
+
+def _check_place(folder: Path, /) -> None:
     if folder.exists() or folder.is_symlink():
         raise OutputError(
             f"the output directory {folder} exists already; choose a new one, a release is never changed."
@@ -43,6 +54,11 @@ def check_output(folder: Path, /) -> None:
         raise OutputError(f"there is no directory {parent} to put the release in; make it first.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise OutputError(f"the directory {parent} cannot be written; choose another place.")
+    longest = os.pathconf(parent, "PC_NAME_MAX") - _STAGING_ADDS
+    if len(os.fsencode(folder.name)) > longest:
+        raise OutputError(
+            f"the name of the output directory is too long; at most {longest} bytes are allowed here."
+        )
 
 
 @contextmanager
@@ -58,6 +74,12 @@ def staged(staging: Path, folder: Path, /) -> Iterator[Path]:
             _flush(path)
         _flush(staging)
         _rename(staging, folder)
+    except OSError as problem:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise OutputError(
+            f"cannot write the release to {folder.parent}: {problem.strerror or 'unknown reason'}; "
+            "nothing was published, and what was reserved stays spent."
+        ) from None
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise
