@@ -38,7 +38,11 @@ def publish_tables(plan: Plan, counts: Counts, /, *, noise: NoiseSource) -> dict
 
 def _derived(plan: Plan, counts: Counts, noise: NoiseSource, /) -> dict[str, PublishedCells]:
     base = _perturbed(plan, plan.base, counts.cells, counts.raw_counts, noise)
-    sums = {name: _summed(margin, base.cells, base.values) for name, margin in plan.spec.margins.items()}
+    whole = len(base.cells) == plan.base.cells
+    sums = {
+        name: _summed(margin, base.cells, base.values, whole=whole)
+        for name, margin in plan.spec.margins.items()
+    }
     return {plan.base.name: base, **sums}
 
 
@@ -79,13 +83,13 @@ def _measured(table: TablePlan, cells: Ints, raw: Ints, noise: NoiseSource, /) -
     return NoisyTable(values=values, variance=table.noise.law.variance)
 
 
-def _summed(margin: Margin, cells: Ints, values: Ints, /) -> PublishedCells:
-    """The non-zero cells of a margin, given those of the base."""
+def _summed(margin: Margin, cells: Ints, values: Ints, /, *, whole: bool = False) -> PublishedCells:
+    """The non-zero cells of a margin, given those of the base; or all, if the base has all."""
     groups = margin.of(cells)
     if margin.domain.size <= _DENSE_CELLS:
         # Sums in floating point are exact below 2**53; more events than that there are not.
         sums = np.bincount(groups, weights=values, minlength=margin.domain.size).astype(np.int64)
-        where = np.flatnonzero(sums)
+        where = np.arange(len(sums)) if whole else np.flatnonzero(sums)
         return PublishedCells(cells=where, values=sums[where])
     order = np.argsort(groups, kind="stable")
     found, starts = np.unique(groups[order], return_index=True)
