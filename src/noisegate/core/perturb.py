@@ -104,6 +104,11 @@ class Perturbation:
         """The same as a mechanism, for calculations."""
         return Mechanism(law=self.noise.law, threshold=self.least, rule="ge", zeros=self.zeros)
 
+    def shows(self, values: Ints, /) -> NDArray[np.bool_]:
+        """Which noisy values are published. Zeros that are kept are left out, so noisy ones are too."""
+        shown = np.ones(len(values), bool) if self.least is None else values >= self.least
+        return shown & (values != 0) if self.zeros == "keep" else shown
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublishedCells:
@@ -125,7 +130,7 @@ def perturb(
     if perturbation.zeros == "perturb" and (perturbation.least is None or perturbation.least < 1):
         return perturb_dense(cells, raw_counts, size=size, perturbation=perturbation, noise=noise)
     values = raw_counts + perturbation.noise.draw(len(cells), noise=noise)
-    shown = np.ones(len(cells), bool) if perturbation.least is None else values >= perturbation.least
+    shown = perturbation.shows(values)
     found = PublishedCells(cells=cells[shown], values=values[shown])
     if perturbation.zeros == "keep" or perturbation.least is None:
         return found
@@ -140,7 +145,7 @@ def perturb_dense(
     """The same as `perturb`, visiting every cell."""
     values = perturbation.noise.draw(size, noise=as_noise(noise))
     values[cells] += raw_counts
-    shown = np.ones(size, bool) if perturbation.least is None else values >= perturbation.least
+    shown = perturbation.shows(values)
     if perturbation.zeros == "keep":
         kept = np.zeros(size, bool)
         kept[cells] = True
