@@ -39,7 +39,8 @@ import duckdb
 duckdb.connect().execute('''COPY (
     WITH cells AS (SELECT DISTINCT card_id, tap, tapped_at::DATE AS day,
                           time_bucket(INTERVAL 15 MINUTE, tapped_at)::TIME AS bin, stop FROM read_parquet('taps.parquet')),
-         kept AS (SELECT *, row_number() OVER (PARTITION BY card_id, day ORDER BY random()) AS lot FROM cells)
+         drawn AS (SELECT *, random() AS word FROM cells),
+         kept AS (SELECT *, row_number() OVER (PARTITION BY card_id, day ORDER BY word) AS lot FROM drawn)
     SELECT tap, day, bin, stop, count(*) AS n FROM kept WHERE lot <= 4 GROUP BY ALL) TO 'window.parquet' ''')
 """,
     "duckdb distinct only": """

@@ -2,7 +2,7 @@
 
 DuckDB reads the files, looks values up in small tables and does the arithmetic on all cores; what
 leaves it is a stream of integers. Sorting them and drawing lots is NumPy's (`bounding`), because
-DuckDB's own distinct counts and window functions were ten times slower (docs/adr/005).
+DuckDB's own distinct counts and window functions take several times as long (docs/adr/005).
 """
 
 from __future__ import annotations
