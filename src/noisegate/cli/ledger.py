@@ -85,7 +85,7 @@ def show(
 
     Amounts are rounded outward: spent upward, left downward. The JSON file has them exactly.
     """
-    _refuse_bad_file(json_file)
+    refuse_bad_file(json_file)
     with open_ledger(ledger, read_only=True) as book:
         accounts = book.accounts()
         history = book.history(dataset) if dataset is not None else ()
@@ -131,7 +131,7 @@ def check(
     release still in place has the card the ledger recorded, and that there is none it does not
     know. What a stopped release left behind is listed as a note. Exit code 3 on any fault.
     """
-    _refuse_bad_file(json_file)
+    refuse_bad_file(json_file)
     with open_ledger(ledger, read_only=not settle) as book:
         settled = book.settle() if settle else ()
         problems = book.check()
@@ -194,7 +194,7 @@ def set_budget(
     json_file: JsonOption = None,
 ) -> None:
     """Set, raise or lower the budget of a dataset. The change is kept in the history, with its time."""
-    _refuse_bad_file(json_file)
+    refuse_bad_file(json_file)
     as_epsilon(epsilon)  # what is wrong is said before a ledger is made
     as_delta(delta or "0")
     as_unit(unit or "event")
@@ -274,7 +274,7 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun if count == 1 else plural}"
 
 
-def _refuse_bad_file(path: Path | None) -> None:
+def refuse_bad_file(path: Path | None) -> None:
     """`OutputError` before anything is done if the JSON file has no place to go to."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
         raise OutputError(

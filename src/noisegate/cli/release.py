@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from noisegate.cli.ledger import refuse_bad_file
 from noisegate.cli.output import JsonOption, QuietOption, console, number, write_json
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def release(
     from noisegate.release import release as make_release  # noqa: PLC0415
     from noisegate.spec import load_spec  # noqa: PLC0415
 
+    refuse_bad_file(json)
     loaded = load_spec(spec)
     with Steps(silent=quiet) as steps:
         result = make_release(
