@@ -100,7 +100,11 @@ def _write_parquet(path: Path, domain: Domain, codes: Iterable[Ints], values: In
     for dimension, code in zip(domain.dimensions, codes, strict=True):
         labels = pa.array(dimension.labels, pa.string())
         columns[dimension.name] = pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32)), labels)
-    pq.write_table(pa.table({**columns, "count": pa.array(values)}), path, compression="zstd")
+    columns["count"] = pa.array(values)
+    # In the order of the domain the last dimension runs through all its values in any stretch of rows, so
+    # its least and greatest say nothing to a reader, and finding them takes half of the time.
+    useful = [name for name in columns if name != domain.names[-1]]
+    pq.write_table(pa.table(columns), path, compression="zstd", write_statistics=useful)
 
 
 def _write_csv(path: Path, domain: Domain, codes: tuple[Ints, ...], values: Ints, /) -> None:
