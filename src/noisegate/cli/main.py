@@ -16,6 +16,7 @@ import typer
 from typer.exceptions import TyperException
 
 from noisegate.cli import ledger
+from noisegate.cli.assess import AssessCommand, assess
 from noisegate.cli.demo import demo
 from noisegate.cli.mechanism import mechanism
 from noisegate.cli.release import release
@@ -54,6 +55,7 @@ app.command()(reproduce)
 app.command()(mechanism)
 app.command()(simulate)
 app.command()(release)
+app.command(cls=AssessCommand)(assess)
 app.add_typer(ledger.app, name="ledger")
 
 

@@ -1,0 +1,91 @@
+"""An assessment: what was decided about each table, what was recovered, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from noisegate.assess.couplings import Coupling
+from noisegate.assess.finding import Check, Finding, by_severity
+from noisegate.assess.loss import Privacy
+from noisegate.assess.pieces import Pieces
+from noisegate.assess.recover import Noise
+from noisegate.tables import Structure, TableSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AssessedTable:
+    """One table: what was decided about it, and its noise."""
+
+    summary: TableSummary
+    noise: Noise
+
+    def to_json(self, *, level: float) -> dict[str, Any]:
+        """As it stands in `assessment.json`."""
+        return {**self.summary.to_json(), "noise": self.noise.to_json(level=level)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Assessment:
+    """Everything that an assessment found.
+
+    Attributes
+    ----------
+    tables
+        The base first.
+    findings
+        The most severe first.
+    checks
+        What was looked at and is in order, or cannot be told.
+    privacy
+        The loss of an event and of a person.
+    level
+        Of all intervals.
+    structure, couplings, pieces
+        What later steps build on: how the tables hang together, which cells hold equal counts, and whether
+        the cells of the base are sums of pieces.
+    """
+
+    tables: tuple[AssessedTable, ...]
+    findings: tuple[Finding, ...]
+    checks: tuple[Check, ...]
+    privacy: Privacy
+    level: float
+    structure: Structure
+    couplings: tuple[Coupling, ...]
+    pieces: Pieces | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "findings", tuple(by_severity(self.findings)))
+
+    @property
+    def noise(self) -> dict[str, Noise]:
+        """The noise of each table, by name."""
+        return {table.summary.name: table.noise for table in self.tables}
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of `assessment.json`."""
+        content: dict[str, Any] = plain(
+            {
+                "software": {"name": "noisegate", "version": metadata.version("noisegate")},
+                "level": self.level,
+                "tables": [table.to_json(level=self.level) for table in self.tables],
+                "findings": [finding.to_json() for finding in self.findings],
+                "privacy": self.privacy.to_json(),
+                "checks": [check.to_json() for check in self.checks],
+            }
+        )
+        return content
+
+
+def plain(value: Any, /) -> Any:
+    """The value with nothing in it that JSON has no word for: NumPy numbers, infinities, tuples."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,92 @@
+"""What the noise promises to one event, and to one person."""
+
+from __future__ import annotations
+
+from noisegate.assess.card import Card
+from noisegate.assess.finding import Check, Finding, Result, Severity
+from noisegate.assess.loss import Privacy
+
+#: An epsilon above the first promises nothing in practice; one above the second is weak.
+_NOTHING, _WEAK = 10.0, 1.0
+
+_ADVICE = (
+    "Promise something to persons, not to events: bound what one person adds (unit: person-day, max_cells), publish "
+    "fewer independent tables, and choose the noise from the epsilon that is wanted."
+)
+
+
+def about_loss(privacy: Privacy, card: Card | None, /) -> list[Result]:
+    """The loss of an event and of a person.
+
+    What a card promises to persons is a fact; what only holds for events, or was never promised, is a finding.
+    """
+    if privacy.unbounded:
+        return [_unbounded(privacy)]
+    event, person = privacy.event_epsilon, privacy.person_epsilon
+    if privacy.source == "card" and card is not None and card.unit != "event":
+        return [_as_stated(privacy, card)]
+    if event is None or person is None:
+        return [
+            Check(
+                id="privacy-loss",
+                outcome="cannot tell",
+                title="the privacy loss is not known: no noise was recovered, and no card states it",
+            )
+        ]
+    severity: Severity = "high" if person > _NOTHING else "medium" if max(event, person) > _WEAK else "low"
+    count = privacy.numbers["person_events"]
+    stated = ["The card says so."] if privacy.source == "card" else _worked_out(privacy)
+    return [
+        Finding(
+            id="privacy-loss",
+            severity=severity,
+            title=f"One event costs epsilon {event:.3g}; a person with {count} events costs {person:.3g}",
+            numbers=privacy.to_json(),
+            evidence=[*stated, *(f"Assumed: {one}." for one in privacy.assumes)],
+            advice=_ADVICE,
+        )
+    ]
+
+
+def _worked_out(privacy: Privacy, /) -> list[str]:
+    """Where the numbers come from, in words."""
+    numbers = privacy.numbers
+    terms = " + ".join(f"{cost:.3g} ({name})" for name, cost in privacy.tables.items())
+    said = [f"One event, added or removed: {terms}."]
+    if numbers["event_epsilon_replace"] is not None:
+        said.append(f"One event that replaces another: {numbers['event_epsilon_replace']:.3g}.")
+    said.append(
+        f"A person with {numbers['person_events']} events, if nothing bounds what a person adds: "
+        f"{privacy.person_epsilon:.3g} in the worst case, {numbers['person_epsilon_tight']:.3g} at delta "
+        f"{numbers['person_tight_delta']:.2g} by exact composition."
+    )
+    if "delta_if_zeros_kept" in numbers:
+        said.append(
+            f"If empty cells stay empty, delta is {numbers['delta_if_zeros_kept']:.3g} for one event."
+        )
+    return said
+
+
+def _unbounded(privacy: Privacy, /) -> Finding:
+    return Finding(
+        id="privacy-loss",
+        severity="high",
+        title="No epsilon bounds the privacy loss: the noise has a largest value, and a count that far off gives itself away",
+        numbers=privacy.to_json(),
+        evidence=[f"Assumed: {one}." for one in privacy.assumes],
+        advice="Use noise without a bound (discrete Laplace, discrete Gaussian) if differential privacy is claimed.",
+    )
+
+
+def _as_stated(privacy: Privacy, card: Card, /) -> Check:
+    parts = [f"unit {card.unit}"]
+    if privacy.event_epsilon is not None:
+        parts.append(f"epsilon {privacy.event_epsilon:.3g} for an event")
+    if privacy.person_epsilon is not None:
+        parts.append(f"{privacy.person_epsilon:.3g} for a person")
+    return Check(
+        id="privacy-loss",
+        outcome="known",
+        title=f"the card states the privacy loss: {', '.join(parts)}",
+        numbers=privacy.to_json(),
+    )

@@ -1,0 +1,117 @@
+"""Whether the noise can be recovered from the tables alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noisegate.assess.card import CardTable
+from noisegate.assess.finding import Check, Finding, Result
+from noisegate.assess.recover import Noise
+from noisegate.core.recovery import NoiseFit
+
+#: Fewer identities than this are called few.
+FEW = 30
+#: A law is named without doubt from this probability on.
+_CLEAR = 0.95
+
+_ADVICE = (
+    "Publish the law and the scale of the noise. Hiding them protects nobody, and analysts need them for honest "
+    "error bars."
+)
+
+
+def about_noise(noise: Noise, stated: CardTable | None, /) -> list[Result]:
+    """What was recovered about the noise of one table; `stated` is what the card says about it."""
+    results: list[Result] = [
+        Check(
+            id="identity-refused",
+            outcome="refused",
+            title=f"{noise.table}, {one.title}: {reason}",
+            numbers={"table": noise.table, **one.to_json()},
+        )
+        for one, reason in noise.refused
+    ]
+    fit = noise.fit
+    if fit is None:
+        why = Check(
+            id="noise-not-recovered",
+            outcome="cannot tell",
+            title=f"{noise.table}: the noise cannot be recovered: {noise.reason.rstrip('.')}",
+            numbers={"table": noise.table, "n": sum(len(one.identities) for one in noise.sets)},
+        )
+        return [*results, why]
+    if fit.law == "none":
+        return [*results, _without_noise(noise, fit)]
+    if stated is not None and stated.scale is not None:
+        known = Check(
+            id="noise-recovered",
+            outcome="known",
+            title=f"{noise.table}: {in_words(fit)}; the card states it, so nothing is given away by it",
+            numbers=_numbers(noise, fit),
+            evidence=_evidence(noise),
+        )
+        return [*results, known]
+    return [
+        *results,
+        Finding(
+            id="noise-recovered",
+            severity="low",
+            title=f"The noise of {noise.table} can be recovered: {in_words(fit)}",
+            numbers=_numbers(noise, fit),
+            evidence=_evidence(noise),
+            advice=_ADVICE,
+        ),
+    ]
+
+
+def in_words(fit: NoiseFit, /) -> str:
+    """Law, scale and interval in words."""
+    low, high = fit.interval
+    few = f", from only {fit.n} identities" if fit.n < FEW else ""
+    return f"{law_in_words(fit)}, scale {fit.scale:.3g} ({fit.level:.0%}: {low:.3g} to {high:.3g}){few}"
+
+
+def law_in_words(fit: NoiseFit, /) -> str:
+    """The law in words, with its rivals where they cannot be told apart."""
+    family = next((word for word in ("laplace", "gaussian") if word in fit.law), "")
+    if not family:
+        return fit.law.replace("-", " ")
+    word = family.capitalize()
+    sure = sum(law.probability for name, law in fit.evidence.items() if family in name)
+    likely = "" if sure >= _CLEAR else f", most likely ({sure:.0%})"
+    if fit.rounding == "nearest":
+        return f"{word}, {'rounded' if fit.told_apart else 'rounded or discrete'}{likely}"
+    return f"{'discrete ' if fit.law.startswith('discrete') else ''}{word}{likely}"
+
+
+def _without_noise(noise: Noise, fit: NoiseFit, /) -> Finding:
+    return Finding(
+        id="no-noise",
+        severity="high",
+        title=f"{noise.table} carries no noise: all {fit.n} pairs of counts are exactly equal",
+        numbers=_numbers(noise, fit),
+        evidence=_evidence(noise),
+        advice="Perturb every count before it is published; a cut alone hides nothing from someone who knows the rest.",
+    )
+
+
+def _numbers(noise: Noise, fit: NoiseFit, /) -> dict[str, Any]:
+    return {
+        "table": noise.table,
+        "law": fit.law,
+        "rounding": fit.rounding,
+        "scale": round(fit.scale, 6),
+        "interval": [round(end, 6) for end in fit.interval],
+        "level": fit.level,
+        "n": fit.n,
+        "few": fit.n < FEW,
+        "contamination": round(fit.contamination, 6),
+    }
+
+
+def _evidence(noise: Noise, /) -> list[str]:
+    fit = noise.fit
+    said = [one.title for one in noise.sets]
+    if fit is not None:
+        said.append(fit.goodness.statement)
+    return said + [f"Assumed: {one}." for one in noise.assumes]

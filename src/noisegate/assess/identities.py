@@ -1,0 +1,193 @@
+"""Sets of identities that serve to recover noise, and where each comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from noisegate.assess.couplings import Coupling, least_published, published
+from noisegate.assess.margins import MarginRows
+from noisegate.assess.pieces import Pieces
+from noisegate.assess.selection import Statement, find_value, value_code
+from noisegate.core.recovery import (
+    Identities,
+    margin_identities,
+    pair_identities,
+    residual_identities,
+)
+from noisegate.errors import DataError, SpecError
+from noisegate.tables import Cells, Structure
+
+Kind = Literal["pair", "identity", "margin"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IdentitySet:
+    """Identities of one origin.
+
+    Attributes
+    ----------
+    kind, stated
+        What they are, and whether a person stated them.
+    title
+        In words.
+    identities
+        For the fit; `identities.tables` names the tables whose noise they hold.
+    """
+
+    kind: Kind
+    stated: bool
+    title: str
+    identities: Identities
+
+    @property
+    def inside(self) -> str | None:
+        """The one table that they are about; None if two."""
+        first, second = self.identities.tables
+        return first if first == second else None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "kind": self.kind,
+            "stated": self.stated,
+            "title": self.title,
+            "n": len(self.identities),
+            "incomplete": int((self.identities.missing > 0).sum()),
+        }
+
+
+def pair_set(coupling: Coupling, pieces: Pieces | None = None, /) -> IdentitySet | None:
+    """The pairs of a coupling of which both counts are published; None if there is none."""
+    first, second = coupling.values[:, coupling.both]
+    tables = (coupling.cells.name, coupling.cells.name)
+    if pieces is not None:
+        ample = np.minimum(first, second) >= pieces.least
+        if pieces.number is None or not ample.any():
+            return None
+        found = residual_identities(
+            (second - first)[ample], noises=(pieces.number, pieces.number), tables=tables, size=first[ample]
+        )
+    elif not first.size:
+        return None
+    else:
+        cut = least_published(coupling.cells)
+        found = pair_identities(first, second, cuts=(cut, cut), tables=tables)
+    return IdentitySet(
+        kind="pair", stated=coupling.source == "stated", title=coupling.title, identities=found
+    )
+
+
+def joined(couplings: Sequence[Coupling], pieces: Pieces | None = None, /) -> IdentitySet | None:
+    """The pairs of several couplings of one table as one set."""
+    if len(couplings) == 1:
+        return pair_set(couplings[0], pieces)
+    values = (
+        np.concatenate([c.values[:, c.both] for c in couplings], axis=1) if couplings else np.zeros((2, 0))
+    )
+    if pieces is not None or not values.size:
+        sets = [one for one in (pair_set(c, pieces) for c in couplings) if one is not None]
+        return sets[0] if sets else None
+    cells = couplings[0].cells
+    cut = least_published(cells)
+    return IdentitySet(
+        kind="pair",
+        stated=False,
+        title=f"{len(couplings)} pairs of series that record the same counts",
+        identities=pair_identities(values[0], values[1], cuts=(cut, cut), tables=(cells.name, cells.name)),
+    )
+
+
+def margin_set(rows: MarginRows, /) -> IdentitySet | None:
+    """Totals of a margin and the base cells that add up to them; None if no row allows it."""
+    found = rows.identities()
+    if found is None or not len(found):
+        return None
+    missing = int((found.missing > 0).sum())
+    rest = f" and {missing:,} with one or two suppressed" if missing else ""
+    return IdentitySet(
+        kind="margin",
+        stated=False,
+        title=(
+            f"{len(found) - missing:,} rows of {rows.link.margin.name} with every cell of {rows.link.base.name} "
+            f"published{rest}"
+        ),
+        identities=found,
+    )
+
+
+def stated_sets(statement: Statement, structure: Structure, /) -> list[IdentitySet]:
+    """A stated identity in every table that has all its values; empty if a margin says the same already.
+
+    Raises
+    ------
+    SpecError
+        If no dimension has all the values.
+    DataError
+        If no combination is published whole.
+    """
+    holders = [
+        (cells, place)
+        for cells in structure.tables
+        for place, dimension in enumerate(cells.dimensions)
+        if all(value_code(value, dimension) is not None for value in (*statement.parts, statement.whole))
+    ]
+    if not holders and not _is_a_margin(statement, structure):
+        raise _unknown_value(statement, structure.base)
+    sets = [one for cells, place in holders for one in [_stated_set(statement, cells, place)] if one]
+    if holders and not sets:
+        raise DataError(
+            f"--identity {statement.text!r}: no combination has all of these published; nothing can be compared."
+        )
+    return sets
+
+
+def _unknown_value(statement: Statement, base: Cells, /) -> SpecError:
+    values = (*statement.parts, statement.whole)
+    known = {v: [d.name for d in base.dimensions if value_code(v, d) is not None] for v in values}
+    missing = next((v for v, places in known.items() if not places), None)
+    names = ", ".join(dimension.name for dimension in base.dimensions)
+    if missing is not None:
+        return SpecError(
+            f"--identity {statement.text!r}: no dimension of {base.name} ({names}) has a value {missing!r}."
+        )
+    return SpecError(f"--identity {statement.text!r}: these are not values of one dimension of {base.name}.")
+
+
+def _is_a_margin(statement: Statement, structure: Structure, /) -> bool:
+    """Whether the parts are all values of a dimension that some margin sums over alone."""
+    for dimension in structure.base.dimensions:
+        known = {code for code, gone in enumerate(dimension.unknown.tolist()) if not gone}
+        parts = {value_code(value, dimension) for value in statement.parts}
+        if parts == known and any(link.summed == (dimension.name,) for link in structure.links):
+            return True
+    return False
+
+
+def _stated_set(statement: Statement, cells: Cells, place: int, /) -> IdentitySet | None:
+    dimension = cells.dimensions[place]
+    codes = cells.codes(cells.flat)
+    whole = codes[:, codes[place] == find_value(statement.whole, dimension)]
+    members = np.full((whole.shape[1], len(statement.parts)), np.nan)
+    for column, value in enumerate(statement.parts):
+        moved = whole.copy()
+        moved[place] = find_value(value, dimension)
+        flat = cells.locate(moved)
+        members[:, column] = np.where(flat >= 0, published(cells, np.maximum(flat, 0)), np.nan)
+    totals, cut = published(cells, cells.locate(whole)), least_published(cells)
+    tables = (cells.name, cells.name)
+    if len(statement.parts) == 1:
+        both = ~np.isnan(members[:, 0])
+        found = pair_identities(members[both, 0], totals[both], cuts=(cut, cut), tables=tables)
+    elif np.isfinite(cut) or not np.isnan(members).any():
+        found = margin_identities(totals, members, cuts=(cut, cut), tables=tables)
+    else:
+        whole_rows = ~np.isnan(members).any(axis=1)
+        found = margin_identities(totals[whole_rows], members[whole_rows], cuts=(cut, cut), tables=tables)
+    if not len(found):
+        return None
+    title = f"{statement.text}, values of {dimension.name}"
+    return IdentitySet(kind="identity", stated=True, title=title, identities=found)

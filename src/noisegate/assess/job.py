@@ -1,0 +1,290 @@
+"""The assessment job: read published tables, find their structure, recover the noise, state findings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from noisegate.assess.assessment import AssessedTable, Assessment
+from noisegate.assess.card import Card, read_card
+from noisegate.assess.couplings import Coupling, couple
+from noisegate.assess.files import check_output, staged, write_assessment
+from noisegate.assess.finding import Check, Finding, Result
+from noisegate.assess.findings import (
+    about_card,
+    about_couplings,
+    about_loss,
+    about_margins,
+    about_noise,
+    about_thresholds,
+    about_zeros,
+)
+from noisegate.assess.findings.margins import perturbed_apart
+from noisegate.assess.identities import IdentitySet, joined, margin_set, pair_set, stated_sets
+from noisegate.assess.loss import Privacy, privacy_of
+from noisegate.assess.margins import MarginRows
+from noisegate.assess.moments import Moments
+from noisegate.assess.pieces import Pieces, find_pieces
+from noisegate.assess.recover import Noise, recover
+from noisegate.assess.search import Search, search
+from noisegate.assess.selection import Selection, Statement, parse_lag
+from noisegate.assess.zeros import ZeroRule, zero_rule
+from noisegate.errors import SpecError
+from noisegate.tables import Cells, Overrides, Structure, find_structure, read_table, summarise
+
+#: Called with a short description of what is being done.
+Progress = Callable[[str], None]
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a person says beyond the tables, checked as far as it can be without them."""
+
+    pairs: tuple[tuple[str, str], ...]
+    statements: tuple[Statement, ...]
+    lag: int
+    piece: int | None
+    level: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise SpecError.for_value("--level", found=self.level, allowed="between 0 and 1")
+        if self.lag and not self.pairs:
+            raise SpecError(
+                "--lag says how far apart the two sides of a --pair are; give a --pair, or leave it out."
+            )
+
+
+def assess(
+    paths: Sequence[AnyPath],
+    /,
+    *,
+    overrides: Overrides | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+    identities: Sequence[str] = (),
+    lag: str | int | timedelta | None = None,
+    summed_from: str | int | timedelta | None = None,
+    card: AnyPath | None = None,
+    level: float = 0.95,
+    out: AnyPath | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """What published tables give away.
+
+    Parameters
+    ----------
+    paths
+        CSV or Parquet files, one or more tables of the same events.
+    overrides
+        What is decided about the files already, see `noisegate.tables.load_overrides`.
+    pairs, lag
+        Two sets of cells that hold the same raw counts, each written "dimension=value,dimension=value", the
+        second `lag` later ("30min").
+    identities
+        Values of one dimension that add up: "Male + Female = Total".
+    summed_from
+        The bins in which the base was published before somebody summed it ("15min"); found if it shows.
+    card
+        The card of the release; found when it lies beside the tables.
+    level
+        Of all intervals.
+    out
+        A directory to make for `assessment.json`; it must not exist.
+
+    Raises
+    ------
+    DataError, SpecError, OutputError
+        One sentence: what is wrong, and the way out.
+    """
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_output(folder)
+    request = Request(
+        pairs=tuple((str(a), str(b)) for a, b in pairs),
+        statements=tuple(Statement.parse(text) for text in identities),
+        lag=parse_lag(lag),
+        piece=None if summed_from is None else parse_lag(summed_from),
+        level=level,
+    )
+    report = progress or (lambda _: None)
+    files = [Path(path) for path in paths]
+    structure = _read(files, overrides, report)
+    stated = read_card(None if card is None else Path(card), files)
+    result = _assess(structure, request, stated, report)
+    if folder is not None:
+        report("writing")
+        with staged(folder) as staging:
+            write_assessment(staging, result.to_json())
+    return result
+
+
+def _read(files: Sequence[Path], overrides: Overrides | None, report: Progress, /) -> Structure:
+    tables = []
+    for file in files:
+        report(f"reading {file.name}")
+        tables.append(read_table(file, overrides=overrides))
+    report("finding the structure")
+    return find_structure(tables, overrides=overrides)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Facts:
+    """What was found out about the tables before anything is judged."""
+
+    structure: Structure
+    rows: tuple[MarginRows, ...]
+    pieces: Pieces | None
+    stated: tuple[Coupling, ...]
+    search: Search
+    noise: dict[str, Noise]
+    zeros: ZeroRule
+    card: Card | None
+
+    @property
+    def couplings(self) -> tuple[Coupling, ...]:
+        """Couplings that hold: found, or stated and not refused."""
+        refused = {one.title for noise in self.noise.values() for one, _ in noise.refused}
+        return tuple(c for c in (*self.stated, *self.search.found) if c.title not in refused)
+
+
+def _assess(structure: Structure, request: Request, card: Card | None, report: Progress, /) -> Assessment:
+    base = structure.base
+    pieces = find_pieces(base, told=request.piece)
+    stated = _stated_couplings(structure, request)
+    said = [one for statement in request.statements for one in stated_sets(statement, structure)]
+    report("looking for coupled series")
+    found = search(base)
+    rows = tuple(MarginRows.of(link, pieces) for link in structure.links)
+    sets = [*said, *_pair_sets(stated, found, base, pieces), *_margin_sets(rows)]
+    noise = recover(
+        sets,
+        [cells.name for cells in structure.tables],
+        level=request.level,
+        assumes=pieces.assumption if pieces is not None and pieces.number else "",
+        report=report,
+    )
+    report("testing the zero rule")
+    facts = _Facts(
+        structure=structure,
+        rows=rows,
+        pieces=pieces,
+        stated=stated,
+        search=found,
+        noise=noise,
+        zeros=zero_rule(structure, noise, card=card),
+        card=card,
+    )
+    return _judge(facts, request)
+
+
+def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupling, ...]:
+    """The stated pairs in the base, and in every margin that has their dimensions and can be shifted."""
+    found = []
+    for one, two in request.pairs:
+        for cells in structure.tables:
+            if cells is not structure.base and not _can_hold(cells, (one, two), request.lag):
+                continue
+            first, second = Selection.parse(one, cells), Selection.parse(two, cells)
+            found.append(couple(cells, first, second, lag=request.lag, source="stated"))
+    return tuple(found)
+
+
+def _can_hold(cells: Cells, pair: tuple[str, str], lag: int, /) -> bool:
+    """Whether a margin can show a pair: it has the dimensions, and times if there is a lag."""
+    moments = Moments.of(cells)
+    if lag and (moments.time is None or not moments.step or lag % moments.step):
+        return False
+    try:
+        sides = [Selection.parse(text, cells) for text in pair]
+        couple(cells, sides[0], sides[1], lag=lag, source="stated")
+    except ValueError:
+        return False
+    return True
+
+
+def _pair_sets(
+    stated: Sequence[Coupling], found: Search, base: Cells, pieces: Pieces | None, /
+) -> list[IdentitySet]:
+    sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
+    named = {coupling.title for coupling in stated}
+    sets.append(joined([one for one in found.found if one.title not in named], pieces))
+    return [one for one in sets if one is not None]
+
+
+def _margin_sets(rows: Sequence[MarginRows], /) -> list[IdentitySet]:
+    """Identities with margins that have noise of their own; sums of the published base hold none."""
+    sets = [margin_set(one) for one in rows if perturbed_apart(one)]
+    return [one for one in sets if one is not None]
+
+
+def _judge(facts: _Facts, request: Request, /) -> Assessment:
+    tables = facts.structure.tables
+    results: list[Result] = []
+    for cells in tables:
+        results += about_thresholds(cells)
+    for cells in tables:
+        results += about_noise(
+            facts.noise[cells.name], facts.card.of(cells) if facts.card is not None else None
+        )
+    results += _about_pieces(facts)
+    results += about_couplings(facts.couplings, facts.search, facts.noise, level=request.level)
+    for one in facts.rows:
+        results += about_margins(one)
+    agreement = about_card(facts.card, tables, facts.noise)
+    results += agreement
+    privacy = _privacy(facts, disagrees=any(isinstance(one, Finding) for one in agreement))
+    results += about_zeros(facts.zeros, privacy)
+    results += about_loss(privacy, facts.card)
+    return Assessment(
+        tables=tuple(
+            AssessedTable(summary=summary, noise=facts.noise[summary.name])
+            for summary in summarise(facts.structure)
+        ),
+        findings=tuple(one for one in results if isinstance(one, Finding)),
+        checks=tuple(one for one in results if isinstance(one, Check)),
+        privacy=privacy,
+        level=request.level,
+        structure=facts.structure,
+        couplings=facts.couplings,
+        pieces=facts.pieces,
+    )
+
+
+def _about_pieces(facts: _Facts, /) -> list[Result]:
+    pieces = facts.pieces
+    if pieces is None:
+        return []
+    name = facts.structure.base.name
+    if pieces.number is None:
+        title = f"{name}: its cells are sums of counts that were cut one by one, nobody says how many"
+    else:
+        title = f"{name}: its cells are sums of up to {pieces.number} counts of {pieces.minutes} min"
+    said = [pieces.evidence]
+    fit = facts.noise[name].fit
+    if pieces.number is not None:
+        said.append(f"Assumed: {pieces.assumption}.")
+    if pieces.number is not None and fit is not None:
+        said.append(
+            f"If each cell held one noise only, the scale would be about {fit.scale * pieces.number**0.5:.2g}."
+        )
+    return [
+        Check(
+            id="summed-cells",
+            outcome="known",
+            title=title,
+            numbers={"pieces": pieces.number, "minutes": pieces.minutes, "cut": pieces.cut},
+            evidence=said,
+        )
+    ]
+
+
+def _privacy(facts: _Facts, /, *, disagrees: bool) -> Privacy:
+    """The loss, over all tables but those that are sums of published ones; the card's, if it can be relied on."""
+    sums = {one.link.margin.name for one in facts.rows if perturbed_apart(one) is False}
+    counted = [cells for cells in facts.structure.tables if cells.name not in sums]
+    card = None if disagrees else facts.card
+    return privacy_of(counted, facts.noise, zeros=facts.zeros.rule, card=card)

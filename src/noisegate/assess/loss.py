@@ -1,0 +1,170 @@
+"""What the recovered noise promises: the loss of one event and of one person, over all tables together.
+
+An event is in every table that was perturbed on its own, and each adds 1/scale to its epsilon (twice that if
+one event replaces another). A person has many events: what is stated is the loss of one with 40, about two
+weeks of commuting, if nothing bounds how many count. Where zeros are kept, delta is the exact chance that
+the event shows itself in a cell that would otherwise be empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from noisegate.assess.card import Card
+from noisegate.assess.recover import Noise
+from noisegate.core.composition import Contribution, composed_delta, composed_epsilon
+from noisegate.core.laws import make_law
+from noisegate.core.mechanism import Mechanism
+from noisegate.core.privacy import detection
+from noisegate.core.recovery import NoiseFit
+from noisegate.tables import Cells
+
+Zeros = Literal["keep", "perturb"]
+
+#: Events of the person whose loss is stated.
+PERSON_EVENTS = 40
+#: The delta at which laws without a pure epsilon, and tight compositions, are stated.
+STATED_DELTA = 1e-6
+_GROUPS = (1, 5, 12)
+#: Laws whose epsilon cannot be composed: noise that is bounded gives no epsilon at all.
+_BOUNDED = ("uniform", "random-rounding", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Privacy:
+    """The loss of one event and of one person.
+
+    Attributes
+    ----------
+    event_epsilon, person_epsilon, delta
+        For one event added or removed, for a person with `PERSON_EVENTS` events, and the exact delta of
+        the event at its epsilon. None where it is not known, or where no number bounds it.
+    source
+        `recovered` from the tables, or as stated on the `card`.
+    tables
+        1/scale of each table that counts.
+    numbers
+        Everything else, by name.
+    assumes
+        What had to be assumed.
+    """
+
+    event_epsilon: float | None = None
+    person_epsilon: float | None = None
+    delta: float | None = None
+    source: Literal["recovered", "card"] | None = None
+    unbounded: bool = False
+    tables: Mapping[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    assumes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "event_epsilon": self.event_epsilon,
+            "person_epsilon": self.person_epsilon,
+            "delta": self.delta,
+            "source": self.source,
+            "unbounded": self.unbounded,
+            "tables": dict(self.tables),
+            **self.numbers,
+            "assumes": list(self.assumes),
+        }
+
+
+def privacy_of(
+    tables: Sequence[Cells], noise: Mapping[str, Noise], /, *, zeros: Zeros | None, card: Card | None = None
+) -> Privacy:
+    """The loss of an event that is in all of `tables`, and of a person.
+
+    Parameters
+    ----------
+    tables
+        The tables that add to the loss.
+    zeros
+        What happens to zeros; None if it is not known.
+    card
+        A card that can be relied on: its own statement is exact, and knows what a person may add.
+    """
+    if card is not None:
+        return _from_card(card)
+    fits = {cells.name: noise[cells.name].fit for cells in tables}
+    known = next((fit for fit in fits.values() if fit is not None), None)
+    if known is None:
+        return Privacy()
+    assumed = [name for name, fit in fits.items() if fit is None]
+    assumes = [f"{' and '.join(assumed)}: noise as in {known.table}"] if assumed else []
+    used = {name: fit if fit is not None else known for name, fit in fits.items()}
+    if any(fit.law in _BOUNDED for fit in used.values()):
+        return Privacy(source="recovered", unbounded=True, assumes=tuple(assumes))
+    kept, perturbed = (
+        [mechanism_of(cells, used[cells.name], zeros=rule) for cells in tables]
+        for rule in ("keep", "perturb")
+    )
+    loss = _composed(kept if zeros == "keep" else perturbed, zeros=zeros)
+    if zeros is None:
+        loss["numbers"]["delta_if_zeros_kept"] = _event_delta(kept, loss["event_epsilon"])
+    return Privacy(
+        source="recovered",
+        tables={name: 1 / fit.scale for name, fit in used.items()},
+        assumes=tuple(assumes),
+        **loss,
+    )
+
+
+def mechanism_of(cells: Cells, fit: NoiseFit, /, *, zeros: Zeros) -> Mechanism:
+    """How the counts of a table were made: recovered noise, and the least count it shows as its cut."""
+    least = cells.threshold.value
+    return Mechanism(
+        law=make_law(fit.law, scale=fit.scale),
+        rounding=fit.rounding,
+        threshold=None if least is None else max(least, 0.0),
+        rule="ge",
+        zeros=zeros,
+    )
+
+
+def _composed(mechanisms: Sequence[Mechanism], /, *, zeros: Zeros | None) -> dict[str, Any]:
+    """Epsilon and delta of an event and of a person, over all tables."""
+    person = [Contribution(mechanism=mechanism, cells=PERSON_EVENTS) for mechanism in mechanisms]
+    bounds = [mechanism.law.loss_bound(1) for mechanism in mechanisms]
+    pure = all(map(math.isfinite, bounds))
+    if pure:
+        event, whole = sum(bounds), PERSON_EVENTS * sum(bounds)
+    else:
+        one = [Contribution(mechanism=mechanism, cells=1) for mechanism in mechanisms]
+        event = composed_epsilon(one, STATED_DELTA).upper
+        whole = composed_epsilon(person, STATED_DELTA).upper
+    exact = pure and zeros == "perturb"
+    person_delta = 0.0 if exact else composed_delta(person, whole).upper
+    tight = max(STATED_DELTA, 2 * person_delta)
+    numbers = {
+        "neighbours": "add-remove",
+        "event_epsilon_replace": 2 * event if pure else None,
+        "person_events": PERSON_EVENTS,
+        "person_epsilon_replace": 2 * whole if pure else None,
+        "person_delta": None if zeros is None else person_delta,
+        "person_epsilon_tight": composed_epsilon(person, tight).upper,
+        "person_tight_delta": tight,
+        "detection": {str(group): detection(mechanisms[0], group) for group in _GROUPS},
+    }
+    delta = None if zeros is None else 0.0 if exact else _event_delta(mechanisms, event)
+    return {"event_epsilon": event, "person_epsilon": whole, "delta": delta, "numbers": numbers}
+
+
+def _event_delta(mechanisms: Sequence[Mechanism], epsilon: float, /) -> float:
+    one = [Contribution(mechanism=mechanism, cells=1) for mechanism in mechanisms]
+    return composed_delta(one, epsilon).upper
+
+
+def _from_card(card: Card, /) -> Privacy:
+    return Privacy(
+        event_epsilon=card.event_epsilon,
+        person_epsilon=card.person_epsilon,
+        delta=card.delta,
+        source="card",
+        numbers={"unit": card.unit, "person_events": card.person_events},
+    )

@@ -1,0 +1,154 @@
+"""Identities between a margin and the base: a total and the published cells that add up to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.assess.couplings import least_published, names
+from noisegate.assess.moments import Ints
+from noisegate.assess.pieces import Pieces
+from noisegate.core.recovery import Identities, margin_identities, residual_identities
+from noisegate.tables import Link
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: With so many complete rows, rows with suppressed members add nothing.
+_ENOUGH = 30
+_MOST_MISSING = 2
+#: The most rows and the most members that one set holds; more would not sharpen anything.
+_MOST_ROWS, _MOST_MEMBERS = 5_000, 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MarginRows:
+    """How a margin compares with the sums of the base.
+
+    Attributes
+    ----------
+    rows
+        The cells of the margin that are published and are sums of base cells.
+    residual
+        The margin minus the sum of the published base cells.
+    missing
+        How many of the base cells are suppressed.
+    pieces
+        What the cells of the base are sums of, if they are.
+    """
+
+    link: Link
+    rows: Ints
+    residual: Floats
+    missing: Ints
+    pieces: Pieces | None = None
+
+    @classmethod
+    def of(cls, link: Link, pieces: Pieces | None = None, /) -> MarginRows:
+        """The comparable rows of a link."""
+        rows = np.flatnonzero(link.published & link.comparable)
+        values = link.margin.counts[np.searchsorted(link.margin.flat, rows)]
+        return cls(
+            link=link,
+            rows=rows,
+            residual=values - link.parts[rows],
+            missing=(link.members - link.shown)[rows],
+            pieces=pieces,
+        )
+
+    @property
+    def complete(self) -> Bools:
+        """Which rows have every member published."""
+        return np.asarray(self.missing == 0)
+
+    @property
+    def impossible(self) -> Bools:
+        """Which rows no consistent tables could show: parts above the total, or all of them off it.
+
+        Of cells that are sums of pieces, some pieces may be missing, and only the first is proof.
+        """
+        off = np.zeros(self.rows.size, dtype=bool) if self.pieces else self.complete & (self.residual != 0)
+        return np.asarray((self.residual < 0) | off)
+
+    def examples(self, which: Bools, limit: int = 3, /) -> list[str]:
+        """Some of these rows by name, those that are furthest off first."""
+        rows = np.flatnonzero(which)
+        rows = rows[np.argsort(-np.abs(self.residual[rows]), kind="stable")][:limit]
+        titles = names(self.link.margin, self.rows[rows])
+        return [
+            f"{title}: {self.link.margin.name} says {self.residual[row] + self.link.parts[self.rows[row]]:g}, "
+            f"its {self.link.shown[self.rows[row]]:,} published cells of {self.link.base.name} add up to "
+            f"{self.link.parts[self.rows[row]]:g}"
+            for title, row in zip(titles, rows.tolist(), strict=True)
+        ]
+
+    def identities(self) -> Identities | None:
+        """The rows from which noise can be recovered; None if there is none.
+
+        Complete rows; where these are few, also rows with one or two members missing. Of cells that are
+        sums of pieces, only complete rows whose members all hold all their pieces.
+        """
+        if self.link.unlisted or (self.pieces is not None and self.pieces.number is None):
+            return None
+        if self.pieces is not None:
+            return self._summed(self.pieces)
+        few = int(self.complete.sum()) < _ENOUGH
+        chosen = np.flatnonzero(self.missing <= (_MOST_MISSING if few else 0))
+        chosen = chosen[self.link.shown[self.rows[chosen]] > 0]
+        if not chosen.size:
+            return None
+        chosen = _spread_out(chosen, int(self.link.members[self.rows[chosen]].max()))
+        cuts = (least_published(self.link.base), least_published(self.link.margin))
+        members, absent = self._members(chosen)
+        totals = self.residual[chosen] + self.link.parts[self.rows[chosen]]
+        return margin_identities(
+            totals, members, absent=absent, cuts=cuts, tables=self.tables, most_missing=_MOST_MISSING
+        )
+
+    @property
+    def tables(self) -> tuple[str, str]:
+        """Names of the base and the margin."""
+        return self.link.base.name, self.link.margin.name
+
+    def _summed(self, pieces: Pieces, /) -> Identities | None:
+        """Complete rows of ample cells, each with as many noises as it has pieces."""
+        chosen = np.flatnonzero(self.complete & (self._smallest() >= pieces.least))
+        if not chosen.size:
+            return None
+        members = self.link.members[self.rows[chosen]]
+        noises = np.stack([members * (pieces.number or 1), np.ones(chosen.size, dtype=np.int64)], axis=1)
+        size = self.residual[chosen] + self.link.parts[self.rows[chosen]]
+        return residual_identities(self.residual[chosen], noises=noises, tables=self.tables, size=size)
+
+    def _smallest(self) -> Floats:
+        """The smallest published member of each row."""
+        group = self.link.group_of(self.link.base.flat)
+        smallest = np.full(self.link.margin.size, np.inf)
+        np.minimum.at(smallest, group[group >= 0], self.link.base.counts[group >= 0])
+        return smallest[self.rows]
+
+    def _members(self, chosen: Ints, /) -> tuple[Floats, Bools]:
+        """The members of the chosen rows, one row each: published ones first, then suppressed ones."""
+        group = self.link.group_of(self.link.base.flat)
+        place = np.full(self.link.margin.size + 1, -1)
+        place[self.rows[chosen]] = np.arange(chosen.size)
+        row = place[group]
+        mine = np.flatnonzero(row >= 0)
+        mine = mine[np.argsort(row[mine], kind="stable")]
+        shown = np.bincount(row[mine], minlength=chosen.size)
+        column = np.arange(mine.size) - np.repeat(np.cumsum(shown) - shown, shown)
+        size = self.link.members[self.rows[chosen]]
+        members = np.full((chosen.size, int(size.max())), np.nan)
+        members[row[mine], column] = self.link.base.counts[mine]
+        absent = np.arange(members.shape[1]) >= size[:, None]
+        return members, absent
+
+
+def _spread_out(chosen: Ints, members: int, /) -> Ints:
+    """Not more rows than can be worked with, evenly taken."""
+    most = max(min(_MOST_ROWS, _MOST_MEMBERS // max(members, 1)), 1)
+    if chosen.size <= most:
+        return chosen
+    return chosen[np.linspace(0, chosen.size - 1, most).astype(np.int64)]

@@ -1,0 +1,225 @@
+"""`noisegate assess`: what published tables give away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from typer.core import TyperCommand
+
+from noisegate.cli.output import JsonOption, QuietOption, console, number, write_json
+
+if TYPE_CHECKING:
+    from noisegate.assess import AssessedTable, Assessment, Check, Finding
+    from noisegate.tables import TableSummary
+
+_COLOURS = {"high": "red", "medium": "yellow", "low": "cyan"}
+_MARKS = {
+    "fine": "[green]ok[/green]",
+    "known": "[dim]..[/dim]",
+    "cannot tell": "? ",
+    "refused": "[yellow]no[/yellow]",
+}
+#: Joins the pairs of several --pair options; nobody types it.
+_JOINT = "\x1f"
+_SHOWN = 4
+
+
+class AssessCommand(TyperCommand):
+    """Lets `--pair FIRST SECOND` be given several times."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join all pairs into one before the options are parsed."""
+        return super().parse_args(ctx, joined_pairs(args))
+
+
+def joined_pairs(arguments: list[str], /) -> list[str]:
+    """The arguments with all `--pair FIRST SECOND` in one; anything incomplete stays for the parser to refuse."""
+    firsts: list[str] = []
+    seconds: list[str] = []
+    rest: list[str] = []
+    left = list(arguments)
+    while left and left[0] != "--":
+        one = left.pop(0)
+        if one == "--pair" and len(left) >= 2:
+            firsts.append(left.pop(0))
+            seconds.append(left.pop(0))
+        else:
+            rest.append(one)
+    pairs = ["--pair", _JOINT.join(firsts), _JOINT.join(seconds)] if firsts else []
+    return [*pairs, *rest, *left]
+
+
+def assess(
+    *,
+    tables: Annotated[
+        list[Path], typer.Argument(metavar="TABLE...", help="Published tables: CSV or Parquet, in any order.")
+    ],
+    spec: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Decisions about the files, in place of what is found."),
+    ] = None,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="FIRST SECOND", help="Cells with equal raw counts; may be repeated."),
+    ] = None,
+    lag: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="How much later the second of a pair is: 30min, 1h, 1d."),
+    ] = None,
+    identity: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SUM", help='Values of a dimension that add up: "Male + Female = Total".'),
+    ] = None,
+    summed_from: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Bins in which summed counts were published first: 15min."),
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Card of the release; found if it lies beside the tables."),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of intervals.")] = 0.95,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory to make for assessment.json and pictures.")
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(metavar="low|medium|high", help="Exit with 3 on findings so severe or worse."),
+    ] = None,
+    json: JsonOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Find structure, cuts and noise of published tables, and what follows for privacy.
+
+    Example: noisegate assess time-loc.csv time.csv location.csv --out assessed
+
+    A closed ferry: noisegate assess time-loc.csv --pair "tap=on,loc=Manly Wharf" "tap=off,loc=Circular Quay" --lag 30min
+
+    A gate in a pipeline: noisegate assess release/*.csv --fail-on medium
+    """
+    from noisegate.assess import assess as run  # noqa: PLC0415 - a command loads what it uses
+    from noisegate.assess import at_least  # noqa: PLC0415
+    from noisegate.cli.progress import Steps  # noqa: PLC0415
+    from noisegate.errors import FindingsAbove  # noqa: PLC0415
+    from noisegate.tables import load_overrides  # noqa: PLC0415
+
+    if fail_on is not None:
+        at_least((), fail_on)
+    overrides = None if spec is None else load_overrides(spec)
+    with Steps(silent=quiet) as steps:
+        result = run(
+            tables,
+            overrides=overrides,
+            pairs=[]
+            if pair is None
+            else list(zip(pair[0].split(_JOINT), pair[1].split(_JOINT), strict=True)),
+            identities=identity or (),
+            lag=lag,
+            summed_from=summed_from,
+            card=card,
+            level=level,
+            out=out,
+            progress=steps.show,
+        )
+    show(result)
+    write_json(json, result.to_json())
+    if out is not None:
+        console.print(f"Written to {escape(str(out))}.")
+    if fail_on is not None and (failed := at_least(result.findings, fail_on)):
+        raise FindingsAbove(
+            f"{len(failed)} finding{'s are' if len(failed) > 1 else ' is'} of severity {fail_on} or above: "
+            f"{', '.join(dict.fromkeys(one.id for one in failed))}."
+        )
+
+
+def show(result: Assessment, /) -> None:
+    """Print an assessment for people."""
+    console.rule("Tables", align="left")
+    for table in result.tables:
+        _show_table(table.summary)
+    console.print(_noise_table(result.tables))
+    console.rule(f"Findings: {len(result.findings) or 'none'}", align="left")
+    for finding in result.findings:
+        _show_finding(finding)
+    console.rule("Looked at", align="left")
+    for check in result.checks:
+        if check.id not in ("threshold", "noise-recovered"):
+            _show_check(check)
+
+
+def _show_table(table: TableSummary, /) -> None:
+    role = "base" if table.link is None else f"margin of {table.link.base}"
+    console.print(f"[bold]{escape(table.name)}[/bold]: {escape(role)}")
+    parts = ", ".join(
+        f"{detail.name} ({detail.values})"
+        if detail.kind in ("text", "number")
+        else f"{detail.name} ({detail.first} to {detail.last})"
+        for detail in table.details
+    )
+    lines = [f"{parts}; count in column {table.count_column}"]
+    lines.append(f"{table.rows:,} of {table.domain_size:,} possible cells published")
+    if table.link is not None:
+        lines.append(_link_words(table))
+    lines += [
+        f"set aside: {one.rows:,} lines, {one.reason} (line {one.first_line})" for one in table.set_aside
+    ]
+    lines += [f"left out: column {one.name}, {one.reason}" for one in table.extra]
+    lines += list(table.notes)
+    for line in lines:
+        console.print(Padding(escape(line), (0, 0, 0, 2)))
+
+
+def _link_words(table: TableSummary, /) -> str:
+    link = table.link
+    if link is None:
+        return ""
+    over = f"sums over {', '.join(link.summed)}" if link.summed else "the same dimensions"
+    coarser = f", {', '.join(link.coarser)} in wider bins" if link.coarser else ""
+    some = f"; covers {'; '.join(link.coverage)}" if link.coverage else ""
+    return f"{over}{coarser}; {link.complete:,} of {link.comparable:,} rows have every cell published{some}"
+
+
+def _noise_table(tables: tuple[AssessedTable, ...], /) -> Table:
+    grid = Table(title="Cuts and noise", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    grid.add_column("table", overflow="fold")
+    for name in ("from", "sure", "law", "scale", "interval", "identities"):
+        grid.add_column(name, justify="left" if name == "law" else "right")
+    for table in tables:
+        cut, fit = table.summary.threshold, table.noise.fit
+        row = [
+            escape(table.summary.name),
+            number(cut.value),
+            f"{cut.sure:.1%}" if cut.value is not None else "-",
+        ]
+        if fit is None:
+            row += ["not recovered", "-", "-", "-"]
+        else:
+            low, high = fit.interval
+            row += [fit.name, f"{fit.scale:.3g}", f"{low:.3g} to {high:.3g}", f"{fit.n:,}"]
+        grid.add_row(*row)
+    return grid
+
+
+def _show_finding(finding: Finding, /) -> None:
+    colour = _COLOURS[finding.severity]
+    console.print(f"[bold {colour}]{finding.severity.upper()}[/bold {colour}] {escape(finding.title)}")
+    for line in finding.evidence[:_SHOWN]:
+        console.print(Padding(f"[dim]-[/dim] {escape(line)}", (0, 0, 0, 2)))
+    if len(finding.evidence) > _SHOWN:
+        console.print(Padding(f"[dim]- and {len(finding.evidence) - _SHOWN} more[/dim]", (0, 0, 0, 2)))
+    console.print(Padding(f"[bold]Advice[/bold]: {escape(finding.advice)}", (0, 0, 1, 2)))
+
+
+def _show_check(check: Check, /) -> None:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    said = escape(check.title)
+    assumed = [line for line in check.evidence if line.startswith("Assumed")]
+    grid.add_row(_MARKS[check.outcome], "\n".join([said, *map(escape, assumed)]))
+    console.print(grid)
