@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from noisegate.core.randomness import SeededNoise
-from noisegate.engine import accumulator, duck
+from noisegate.engine import accumulator, duck, people
 from noisegate.errors import RandomnessError, SpecError
 
 UNITS = ["event", "person-day", "person"]
@@ -194,6 +194,24 @@ def test_many_batches_add_up(town, most, monkeypatch):
     assert len(batches) > 2
     assert (many.cells == once.cells).all()
     assert (many.raw_counts == 400 * once.raw_counts).all()
+
+
+def test_persons_who_appear_while_counting_do_not_overflow(town, monkeypatch):
+    events = town.events(500, strays=False)
+    town.write(events)
+    spec = town.spec(unit="person")
+    honest = people.one_row
+
+    def before_two_cards_came(connection, sql):
+        found = honest(connection, sql)
+        return (found[0] + 1, found[1] - 1) if "min(" in sql else found
+
+    monkeypatch.setattr(people, "one_row", before_two_cards_came)
+    cards = sorted({event["card_id"] for event in events})
+    counts = town.count(spec)
+    expected = [event for event in events if event["card_id"] not in {cards[0], cards[-1]}]
+    assert town.labelled(spec, counts) == town.expected(expected, unit="person")
+    assert counts.tally.outside == {"no person is named": len(events) - len(expected)}
 
 
 def test_passes_make_room_for_a_narrow_key(town, monkeypatch):

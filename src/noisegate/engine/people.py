@@ -43,7 +43,9 @@ def numbered_people(
             low, high = one_row(connection, query)
         size = 1 if low is None else high - low + 1
         if size <= most:
-            yield People(column=name, number=f"(e.person::BIGINT - ({low or 0}))", join="", size=size)
+            # Persons that appear between this look and the count would overflow their key, so they have no number.
+            number = f"(CASE WHEN e.person BETWEEN {low or 0} AND {high or 0} THEN e.person::BIGINT - ({low or 0}) END)"
+            yield People(column=name, number=number, join="", size=size)
             return
     table = f"noisegate_{secrets.token_hex(6)}"
     persons = f"SELECT DISTINCT {name} AS person FROM {source.sql} WHERE {name} IS NOT NULL"  # noqa: S608
