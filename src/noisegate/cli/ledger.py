@@ -99,7 +99,7 @@ def show(
         document["history"] = [entry_document(entry) for entry in history]
     _print_place(book)
     if accounts:
-        console.print(_account_table(accounts))
+        _print_accounts(accounts)
     elif book.exists:
         console.print("It is empty: nothing has been spent.")
     if any(one.budget is not None and one.budget.source == "default" for one in accounts):
@@ -202,7 +202,7 @@ def set_budget(
         budget = book.set_budget(dataset, epsilon=epsilon, delta=delta, unit=unit)
         account = book.account(dataset)
     _print_place(book)
-    console.print(_account_table([account]))
+    _print_accounts([account])
     write_json(json_file, {"ledger": book.place, "dataset": dataset, "budget": budget_document(budget)})
 
 
@@ -217,24 +217,43 @@ def _print_place(book: Ledger) -> None:
         )
 
 
-def _account_table(accounts: Sequence[Account]) -> Table:
-    """Two rows a dataset, epsilon and delta; the second only where delta plays a part."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("dataset", overflow="fold")
+def _print_accounts(accounts: Sequence[Account]) -> None:
+    """One table; or, if the names leave too little room for the numbers, each name above a table of its own."""
+    together = _account_table(accounts, named=True)
+    needed = console.measure(together, options=console.options.update(width=10_000)).maximum
+    if needed <= console.width:
+        console.print(together)
+        return
+    for one in accounts:
+        console.print(f"\n[bold]{escape(one.dataset)}[/bold]", soft_wrap=True)
+        console.print(_account_table([one], named=False))
+
+
+def _account_table(accounts: Sequence[Account], *, named: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True)
+    if named:
+        table.add_column("dataset")
     for heading in ("per", "", "budget", "spent", "left", "releases", "unpublished"):
         table.add_column(heading, justify="left" if heading in ("per", "") else "right", no_wrap=True)
     for one in accounts:
-        spent, left, budget = one.spent, one.left, one.budget
-        published = sum(each.state == "published" for each in one.reservations)
-        unit = budget.unit if budget else "-"
-        epsilon = ("ε", _allowed(budget, "epsilon"), shown_up(spent.epsilon), shown_down(left.epsilon))
-        delta = ("δ", _allowed(budget, "delta"), shown_up(spent.delta), shown_down(left.delta))
-        table.add_row(
-            escape(one.dataset), unit, *epsilon, str(published), str(len(one.reservations) - published)
-        )
-        if spent.delta or (budget is not None and budget.delta):
-            table.add_row("", "", *delta, "", "")
+        for number, cells in enumerate(_account_rows(one)):
+            name = escape(one.dataset) if number == 0 else ""
+            table.add_row(*([name] if named else []), *cells)
     return table
+
+
+def _account_rows(one: Account) -> Sequence[tuple[str, ...]]:
+    """Two rows a dataset, epsilon and delta; the second only where delta plays a part."""
+    spent, left, budget = one.spent, one.left, one.budget
+    published = sum(each.state == "published" for each in one.reservations)
+    epsilon = ("ε", _allowed(budget, "epsilon"), shown_up(spent.epsilon), shown_down(left.epsilon))
+    delta = ("δ", _allowed(budget, "delta"), shown_up(spent.delta), shown_down(left.delta))
+    rows = [
+        (budget.unit if budget else "-", *epsilon, str(published), str(len(one.reservations) - published))
+    ]
+    if spent.delta or (budget is not None and budget.delta):
+        rows.append(("", *delta, "", ""))
+    return rows
 
 
 def _allowed(budget: Budget | None, name: str) -> str:
