@@ -219,6 +219,17 @@ def test_a_second_publication_of_the_same_cells_is_a_margin_of_single_cells(
     np.testing.assert_array_equal(link.margin.dense()[whole] - link.parts[whole], 1)
 
 
+def test_a_base_of_two_rows_still_has_its_margins(write, week_files, week_rows, as_csv):
+    """A cautious release suppresses nearly all of its base; the margins then tell the domain."""
+    header = ["mode", "loc", "date", "tap", "time", "count"]
+    few = sorted(week_rows["time-loc"], key=lambda row: -row[-1])[:2]
+    base = write("few.csv", as_csv(header, [(*row[:-1], 400) for row in few]))
+    structure = find_structure([read_table(path) for path in (week_files["loc"], week_files["time"], base)])
+    assert structure.base.name == "few"
+    assert structure.base.size == 25 * 7 * 2 * 72
+    assert all(link.comparable.all() for link in structure.links)
+
+
 def test_copies_of_a_table_are_left_out(week_files, week_rows, tmp_path):
     header = ["mode", "loc", "date", "tap", "time", "count"]
     columns = dict(zip(header, zip(*reversed(week_rows["time-loc"]), strict=True), strict=True))
@@ -228,6 +239,7 @@ def test_copies_of_a_table_are_left_out(week_files, week_rows, tmp_path):
         structure = find_structure([read_table(path) for path in tables])
         assert structure.links == ()
         assert structure.base.published == len(week_rows["time-loc"])
+        assert structure.base.name == "time-loc"
         assert "holds the same table once more; it was left out" in structure.base.source.notes[-1]
 
 
@@ -237,7 +249,7 @@ def test_tables_of_one_name_are_told_apart_by_their_folders(tmp_path, week_files
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "t.csv").write_text(week_files["time"].read_text())
     structure = find_structure([read_table(tmp_path / folder / "t.csv") for folder in ("one", "two")])
-    assert [cells.name for cells in structure.tables] == ["one/t.csv", "two/t.csv"]
+    assert [cells.name for cells in structure.tables] == ["one/t", "two/t"]
 
 
 def test_few_rows_do_not_make_wide_bins(write):

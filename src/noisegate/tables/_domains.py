@@ -8,13 +8,20 @@ not covered.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisegate.tables._cells import MOST_MARGIN_CELLS, Axis, check_size, locate
 from noisegate.tables._frame import Frame, FramedTable
 from noisegate.tables._table import Bools, Codes, Ints
+
+Floats = NDArray[np.float64]
+
+#: Rows of a margin inside the base's slice before groups that vanished tell how large they can be.
+ENOUGH_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -122,7 +129,7 @@ class _Meeting:
 
     rows: list[Ints]
     flat: Ints
-    sums: np.ndarray
+    sums: Floats
     shown: Ints
     seen: list[Bools]
     met: list[Bools]
@@ -164,14 +171,17 @@ def _base_coverage(frame: Frame, known: tuple[Axis, ...], drafts: list[MarginAxe
         counts = margin.table.counts.astype(np.float64)
         inside = [met[index] for met, index in zip(meeting.met, meeting.rows, strict=True)]
         both = np.logical_and.reduce(inside) if inside else np.ones(counts.size, dtype=bool)
-        limit = _vanishing_point(counts, both, meeting.shown[meeting.flat] > 0)
-        absent = _absent(meeting.rows, counts > limit, meeting.met)
+        if both.sum() >= ENOUGH_ROWS:
+            large = counts > _vanishing_point(counts, both, meeting.shown[meeting.flat] > 0)
+        else:
+            large = counts > _most_suppressed(frame, known, draft, meeting)
+        absent = _absent(meeting.rows, large, meeting.met)
         for gone, place, entries in zip(absent, draft.from_axis, draft.maps, strict=True):
             covered[place] &= seen[place] | (entries < 0) | ~gone[entries]
     return covered
 
 
-def _vanishing_point(counts: np.ndarray, both: Bools, shown: Bools) -> float:
+def _vanishing_point(counts: Floats, both: Bools, shown: Bools) -> float:
     """The largest count of the margin whose base cells are all suppressed.
 
     Where none are, the smallest count whose base cells are not: nothing that large vanishes.
@@ -179,7 +189,20 @@ def _vanishing_point(counts: np.ndarray, both: Bools, shown: Bools) -> float:
     gone = counts[both & ~shown]
     if gone.size:
         return float(gone.max())
-    return float(counts[both].min()) if both.any() else -np.inf
+    return float(counts[both].min())
+
+
+def _most_suppressed(frame: Frame, known: tuple[Axis, ...], draft: MarginAxes, meeting: _Meeting) -> Floats:
+    """For each row of the margin, what its base cells can hold at most if all of them are suppressed.
+
+    Where base and margin hardly meet, nothing can be learnt from groups that vanished; but no suppressed
+    cell holds more than the smallest published one.
+    """
+    summed = [axis.size for place, axis in enumerate(known) if place not in draft.from_axis]
+    most = np.full(meeting.flat.size, float(frame.base.table.counts.min()) * math.prod(summed))
+    for axis, entries, index in zip(draft.axes, draft.maps, meeting.rows, strict=True):
+        most *= np.bincount(entries[entries >= 0], minlength=axis.size)[index]
+    return most
 
 
 def _absent(index: list[Ints], large: Bools, met: list[Bools]) -> list[Bools]:

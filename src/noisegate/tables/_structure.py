@@ -64,10 +64,8 @@ def find_structure(tables: Sequence[PublishedTable], /, *, overrides: Overrides 
     told.check(
         [file for table in tables for file in table.files], [n for table in tables for n in table.names]
     )
-    parts = [
-        part for table in _distinct_names(tables) for part in split_totals(table, told.of(table.files[0]))
-    ]
-    whole = stack_pieces(parts)
+    parts = [part for table in tables for part in split_totals(table, told.of(table.files[0]))]
+    whole = _distinct_names(stack_pieces(parts))
     base, margins = _choose_base(whole, told)
     frame = make_frame(base, margins, domain=told.domain)
     members = [frame.base.in_base_codes(), *(margin.in_base_codes() for margin in frame.margins)]
@@ -75,11 +73,13 @@ def find_structure(tables: Sequence[PublishedTable], /, *, overrides: Overrides 
     return _assemble(frame, find_domains(frame, nests), told, nests)
 
 
-def _distinct_names(tables: Sequence[PublishedTable]) -> list[PublishedTable]:
-    """The tables, those of one name told apart by folder or ending."""
+def _distinct_names(tables: list[PublishedTable]) -> list[PublishedTable]:
+    """The tables, those of one name told apart by their folders."""
     names = [table.name for table in tables]
     return [
-        table if names.count(table.name) == 1 else replace(table, name="/".join(table.files[0].parts[-2:]))
+        table
+        if names.count(table.name) == 1
+        else replace(table, name=f"{table.files[0].parent.name}/{table.name}")
         for table in tables
     ]
 
@@ -203,11 +203,12 @@ def _link(
 
 
 def _check_meeting(base: Cells, margin: FramedTable, axes: MarginAxes) -> None:
-    """Refuse a margin that shares no cell with the base."""
-    for axis, entries in zip(axes.axes, axes.maps, strict=True):
-        shown = np.zeros(axis.size, dtype=bool)
-        shown[axis.find(margin.codes[list(axis.dimensions)])] = True
-        if not shown[entries[entries >= 0]].any():
+    """Refuse a margin that shares no cell with the base; another date is another table."""
+    here = base.entries(base.flat)
+    for axis, place, entries in zip(axes.axes, axes.from_axis, axes.maps, strict=True):
+        dated = any(margin.dimensions[i].kind is Kind.DATE for i in axis.dimensions)
+        reached = entries[here[place]] if dated else entries
+        if not np.isin(axis.find(margin.codes[list(axis.dimensions)]), reached).any():
             names = " and ".join(margin.dimensions[i].name for i in axis.dimensions)
             raise DataError(
                 f"{base.name} and {margin.table.name} have no {names} in common, so nothing can be compared; "
