@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from noisegate.arrow import arrow_numbers, arrow_texts
 from noisegate.core.domain import Domain, Ints
 from noisegate.core.perturb import PublishedCells
 from noisegate.errors import OutputError
@@ -98,9 +99,9 @@ def write_table(folder: Path, name: str, domain: Domain, published: PublishedCel
 def _write_parquet(path: Path, domain: Domain, codes: Iterable[Ints], values: Ints, /) -> None:
     columns: dict[str, Any] = {}
     for dimension, code in zip(domain.dimensions, codes, strict=True):
-        labels = pa.array(dimension.labels, pa.string())
-        columns[dimension.name] = pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32)), labels)
-    columns["count"] = pa.array(values)
+        numbers, labels = arrow_numbers(code.astype(np.int32)), arrow_texts(dimension.labels)
+        columns[dimension.name] = pa.DictionaryArray.from_arrays(numbers, labels)
+    columns["count"] = arrow_numbers(values)
     # In the order of the domain the last dimension runs through all its values in any stretch of rows, so
     # its least and greatest say nothing to a reader, and finding them takes half of the time.
     useful = [name for name in columns if name != domain.names[-1]]
