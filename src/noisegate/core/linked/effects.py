@@ -23,16 +23,16 @@ from noisegate.core.linked.problem import Floats, Ints, tally
 
 _LEAST_STRENGTH, _MOST_STRENGTH = 1e-2, 1e6
 _LEAST_INFORMATION = 0.01
+#: EM creeps where levels show little, so its steps are lengthened there, up to these limits.
+_MOST_STRIDE, _MOST_RATIO = 4.0, 4.0
 
 Codes = NDArray[np.int32]
 
 
 def crossed(*, row: ArrayLike, column: ArrayLike, day: ArrayLike | None = None) -> tuple[Ints, ...]:
     """The effects of a table of rows by columns by days: each dimension, and each pair of them."""
-    parts = [np.unique(np.asarray(row), return_inverse=True)[1].astype(np.int64)]
-    parts.append(np.unique(np.asarray(column), return_inverse=True)[1].astype(np.int64))
-    if day is not None:
-        parts.append(np.unique(np.asarray(day), return_inverse=True)[1].astype(np.int64))
+    given = [row, column] if day is None else [row, column, day]
+    parts = [as_codes(values) for values in given]
     pairs = [
         parts[a] * (parts[b].max() + 1) + parts[b]
         for a in range(len(parts))
@@ -59,13 +59,34 @@ class Effect:
     def of(cls, codes: Ints, group: Ints, /) -> Effect:
         """Multipliers at 1; levels are kept apart between groups."""
         span = int(codes.max(initial=0)) + 1
-        distinct, place = np.unique(group * span + codes, return_inverse=True)
+        distinct, place = compact(group * span + codes)
         return cls(
             codes=place.astype(np.int32),
             group=distinct // span,
             u=np.ones(len(distinct)),
             strength=np.ones(int(group.max(initial=0)) + 1),
         )
+
+
+def as_codes(values: ArrayLike, /) -> Ints:
+    """Whole numbers from 0 for values of any kind, equal where these are equal."""
+    given = np.asarray(values)
+    if np.issubdtype(given.dtype, np.integer):
+        return compact(given.astype(np.int64))[1]
+    return np.unique(given, return_inverse=True)[1].astype(np.int64)
+
+
+def compact(codes: Ints, /) -> tuple[Ints, Ints]:
+    """The distinct codes in order, and the place of each code among them."""
+    least = int(codes.min(initial=0))
+    span = int(codes.max(initial=0)) - least + 1
+    if span > 4 * len(codes) + 1000:
+        distinct, place = np.unique(codes, return_inverse=True)
+        return distinct, place.astype(np.int64)
+    present = np.zeros(span, dtype=bool)
+    present[codes - least] = True
+    rank = np.cumsum(present) - 1
+    return np.flatnonzero(present) + least, rank[codes - least]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -148,8 +169,10 @@ class Intensities:
 
 def _same(a: Codes, b: Codes, /) -> bool:
     """Whether two codings make the same partition."""
-    pairs = len(np.unique(a.astype(np.int64) * (int(b.max()) + 1) + b))
-    return pairs == int(a.max()) + 1 == int(b.max()) + 1
+    levels = int(a.max(initial=-1)) + 1
+    if levels != int(b.max(initial=-1)) + 1:
+        return False
+    return len(compact(a.astype(np.int64) * levels + b)[0]) == levels
 
 
 def _information(mean: Floats, variance: Floats, dispersion: Floats, /) -> Floats:
@@ -166,7 +189,11 @@ def _renew_strength(effect: Effect, information: Floats, /) -> None:
     hidden = 1 / (effect.strength[effect.group] + information)
     terms = u - np.log(u) + hidden / 2
     means = tally(effect.group, terms) / np.bincount(effect.group)
-    effect.strength = np.array([_gamma_shape(float(mean)) for mean in means])
+    shape = np.array([_gamma_shape(float(mean)) for mean in means])
+    lag = tally(effect.group, effect.strength[effect.group] * hidden) / np.bincount(effect.group)
+    stride = np.minimum(1 / np.maximum(1 - lag, 1e-9), _MOST_STRIDE)
+    ratio = np.clip((shape / effect.strength) ** stride, 1 / _MOST_RATIO, _MOST_RATIO)
+    effect.strength = np.clip(effect.strength * ratio, _LEAST_STRENGTH, _MOST_STRENGTH)
 
 
 def _gamma_shape(statistic: float, /) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisegate.core.linked.dispersion import Dispersion
-from noisegate.core.linked.effects import Intensities
+from noisegate.core.linked.effects import Intensities, as_codes
 from noisegate.core.linked.expectation import Expectation, vague
 from noisegate.core.linked.model import Model
 from noisegate.core.linked.parts import in_order, parts_of
@@ -72,8 +72,9 @@ def fit_prior(
     if model.unknowns == 0:
         raise DataError("every cell is structurally zero; there is nothing to fit.")
     codes = [_of_unknowns(effect, problem, model) for effect in effects]
-    group = _of_unknowns(np.zeros(problem.cells) if groups is None else groups, problem, model)
-    group = np.unique(group, return_inverse=True)[1].astype(np.int64)
+    group = _of_unknowns(
+        np.zeros(problem.cells, dtype=np.int64) if groups is None else groups, problem, model
+    )
     learner = _Learner.of(model, problem.cells, codes, group, threads)
     change, done = np.inf, 0
     while done < rounds and change > tolerance:
@@ -168,7 +169,7 @@ def _of_unknowns(codes: ArrayLike, problem: Problem, model: Model, /) -> Ints:
         raise SpecError.for_value(
             "codes of effects and groups", found=given.shape, allowed=f"one for each of {problem.cells} cells"
         )
-    return np.unique(given[model.first_cell], return_inverse=True)[1].astype(np.int64)
+    return as_codes(given[model.first_cell])
 
 
 def _of_cells(prior: NegativeBinomial, problem: Problem, model: Model, /) -> NegativeBinomial:

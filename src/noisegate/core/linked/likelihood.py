@@ -67,8 +67,13 @@ def _published(mechanism: Mechanism, shown: Floats, counts: Ints, /) -> Floats:
         return mechanism.law.log_between(low, np.maximum(shown + 0.5 - counts, low))
     law = mechanism.published_law
     if isinstance(law, LatticeLaw):
-        return law.logpmf(shown - counts)
-    return cast("ContinuousLaw", law).logpdf(shown - counts)
+        logs = law.logpmf(shown - counts)
+    else:
+        logs = cast("ContinuousLaw", law).logpdf(shown - counts)
+    if mechanism.threshold is None:
+        return logs
+    passes = shown > mechanism.threshold if mechanism.rule == "gt" else shown >= mechanism.threshold
+    return np.where(passes, logs, -np.inf)
 
 
 def reach(mechanism: Mechanism, nats: float, /) -> int:

@@ -111,7 +111,7 @@ def _summarise(
         best, total, square = a, 0.0, 0.0
         for k in range(a, b):
             total += p[k] * (k - a)
-            if p[k] > p[best]:
+            if p[k] > p[best] * (1 + 1e-12):
                 best = k
         for k in range(a, b):
             square += p[k] * (k - a - total) ** 2

@@ -23,6 +23,8 @@ from noisegate.errors import InternalError
 
 #: A variance that says nothing.
 VAGUE = 1e10
+#: Larger matrices are left to LAPACK, which may use all cores for one of them.
+_SWEEP_LIMIT = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +111,47 @@ class Loopy:
 
 
 def _inverse(matrix: Floats, /) -> Floats:
-    """The inverse of a positive definite matrix, by Cholesky."""
-    factor, fail = linalg.lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-    if fail:
+    """The inverse of a positive definite matrix."""
+    if len(matrix) <= _SWEEP_LIMIT:
+        order = np.argsort(np.count_nonzero(matrix, axis=0), kind="stable")
+        swept = np.ascontiguousarray(matrix[np.ix_(order, order)])
+        fine = _sweep(swept)
+        back = np.argsort(order)
+        inverse = swept[np.ix_(back, back)]
+    else:
+        factor, fail = linalg.lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+        inverse, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+        lower = np.tril(inverse, -1)
+        inverse, fine = lower + lower.T + np.diag(np.diagonal(inverse)), not fail
+    if not fine:
         raise InternalError("the matrix of linked sums is not positive definite; please report this.")
-    inverse, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
-    lower = np.tril(inverse, -1)
-    return np.asarray(lower + lower.T + np.diag(np.diagonal(inverse)))
+    return np.asarray(inverse)
+
+
+@compiled
+def _sweep(matrix: Floats, /) -> bool:
+    """Invert in place, pivot by pivot; false if a pivot is not positive.
+
+    Rows that a pivot does not touch are skipped: sums of one table share no cell, so with the
+    largest table first most rows stay untouched for long. On one thread, as many parts are
+    inverted side by side.
+    """
+    size = len(matrix)
+    for k in range(size):
+        pivot = matrix[k, k]
+        if not pivot > 0:
+            return False
+        for j in range(size):
+            matrix[k, j] /= pivot
+        matrix[k, k] = 1 / pivot
+        for i in range(size):
+            factor = matrix[i, k]
+            if i == k or factor == 0:
+                continue
+            matrix[i, k] = 0.0
+            for j in range(size):
+                matrix[i, j] -= factor * matrix[k, j]
+    return True
 
 
 @compiled
