@@ -145,7 +145,8 @@ def _first_budget(plan: Plan, /) -> Budget:
     """
     spec = plan.spec
     stated = spec.budget.epsilon if spec.budget is not None else None
-    delta = max(DEFAULT_DELTA, min(Fraction(1), plan.charged.delta * (10 if spec.privacy.unsafe else 1)))
+    room = 10 if spec.privacy.unsafe and plan.charged.delta < Fraction(1, 10) else 1
+    delta = max(DEFAULT_DELTA, room * plan.charged.delta)
     return Budget(
         epsilon=DEFAULT_EPSILON if stated is None else stated,
         delta=delta,

@@ -104,6 +104,11 @@ class _Planner:
         for table in tables:
             self._refuse_endless(table)
         losses = state_losses(self.spec, {n: (noise, self._least(n)) for n, noise in noises.items()})
+        if losses.unit.delta >= 1:
+            raise SpecError(
+                "privacy.zeros is 'keep', and a unit would show itself for certain: delta is 1 and nothing is "
+                "promised; use zeros: perturb, or suppress more."
+            )
         return Plan(spec=self.spec, tables=tables, charged=losses.unit, losses=losses)
 
     def _refuse_contradictions(self) -> None:
