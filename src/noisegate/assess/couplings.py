@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noisegate.assess.moments import Codes, Ints, Moments
 from noisegate.assess.selection import Selection, split
-from noisegate.core.recovery.equality import Equality
+from noisegate.core.recovery import Equality
 from noisegate.errors import DataError, SpecError
 from noisegate.tables import Cells
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -11,8 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from noisegate.assess.recover import Noise
+from noisegate.core.recovery import difference_curve
 from noisegate.errors import OutputError
 
+#: Characters of a table's name that have no place in a file's.
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 #: The whole assessment, for programs.
 ASSESSMENT = "assessment.json"
 
@@ -47,3 +54,24 @@ def write_assessment(folder: Path, content: Mapping[str, Any], /) -> None:
     """Write `assessment.json`."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     (folder / ASSESSMENT).write_text(text, encoding="utf-8")
+
+
+def write_pictures(folder: Path, noise: Mapping[str, Noise], /) -> None:
+    """Write `noise-TABLE.svg` for each table whose noise was recovered."""
+    # Drawing takes a second to load, and most assessments draw nothing.
+    from noisegate.pictures.assess_noise import recovered_noise_picture  # noqa: PLC0415
+    from noisegate.pictures.canvas import save  # noqa: PLC0415
+
+    for place, (name, one) in enumerate(noise.items()):
+        fit = one.fit
+        if fit is None or fit.law == "none":
+            continue
+        # The simulation in the picture is the same on every run.
+        curve = difference_curve(fit, rng=np.random.default_rng(place))
+        low, high = fit.interval
+        picture = recovered_noise_picture(
+            curve,
+            title=f"Noise of {name}: {fit.name}, scale {fit.scale:.3g}",
+            subtitle=f"{fit.n:,} identities; {fit.level:.0%} interval {low:.3g} to {high:.3g}",
+        )
+        save(picture, folder / f"noise-{_UNSAFE.sub('_', name)}.svg")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -78,26 +77,6 @@ def pair_set(coupling: Coupling, pieces: Pieces | None = None, /) -> IdentitySet
         found = pair_identities(first, second, cuts=(cut, cut), tables=tables)
     return IdentitySet(
         kind="pair", stated=coupling.source == "stated", title=coupling.title, identities=found
-    )
-
-
-def joined(couplings: Sequence[Coupling], pieces: Pieces | None = None, /) -> IdentitySet | None:
-    """The pairs of several couplings of one table as one set."""
-    if len(couplings) == 1:
-        return pair_set(couplings[0], pieces)
-    values = (
-        np.concatenate([c.values[:, c.both] for c in couplings], axis=1) if couplings else np.zeros((2, 0))
-    )
-    if pieces is not None or not values.size:
-        sets = [one for one in (pair_set(c, pieces) for c in couplings) if one is not None]
-        return sets[0] if sets else None
-    cells = couplings[0].cells
-    cut = least_published(cells)
-    return IdentitySet(
-        kind="pair",
-        stated=False,
-        title=f"{len(couplings)} pairs of series that record the same counts",
-        identities=pair_identities(values[0], values[1], cuts=(cut, cut), tables=(cells.name, cells.name)),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from noisegate.assess.assessment import AssessedTable, Assessment
 from noisegate.assess.card import Card, read_card
 from noisegate.assess.couplings import Coupling, couple
-from noisegate.assess.files import check_output, staged, write_assessment
+from noisegate.assess.files import check_output, staged, write_assessment, write_pictures
 from noisegate.assess.finding import Check, Finding, Result
 from noisegate.assess.findings import (
     about_card,
@@ -23,7 +23,7 @@ from noisegate.assess.findings import (
     about_zeros,
 )
 from noisegate.assess.findings.margins import perturbed_apart
-from noisegate.assess.identities import IdentitySet, joined, margin_set, pair_set, stated_sets
+from noisegate.assess.identities import IdentitySet, margin_set, pair_set, stated_sets
 from noisegate.assess.loss import Privacy, privacy_of
 from noisegate.assess.margins import MarginRows
 from noisegate.assess.moments import Moments
@@ -37,6 +37,8 @@ from noisegate.tables import Cells, Overrides, Structure, find_structure, read_t
 
 #: Called with a short description of what is being done.
 Progress = Callable[[str], None]
+#: So many couplings, those with the most evidence first, are enough to recover noise from.
+_MOST_PAIR_SETS = 6
 AnyPath = str | os.PathLike[str]
 
 
@@ -119,6 +121,7 @@ def assess(
         report("writing")
         with staged(folder) as staging:
             write_assessment(staging, result.to_json())
+            write_pictures(staging, result.noise)
     return result
 
 
@@ -175,7 +178,7 @@ def _assess(structure: Structure, request: Request, card: Card | None, report: P
         stated=stated,
         search=found,
         noise=noise,
-        zeros=zero_rule(structure, noise, card=card),
+        zeros=zero_rule([one for one in rows if perturbed_apart(one)], noise[base.name].fit, card=card),
         card=card,
     )
     return _judge(facts, request)
@@ -211,8 +214,8 @@ def _pair_sets(
 ) -> list[IdentitySet]:
     sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
     named = {coupling.title for coupling in stated}
-    sets.append(joined([one for one in found.found if one.title not in named], pieces))
-    return [one for one in sets if one is not None]
+    sets += [pair_set(one, pieces) for one in found.found if one.title not in named]
+    return [one for one in sets if one is not None][: max(_MOST_PAIR_SETS, len(stated))]
 
 
 def _margin_sets(rows: Sequence[MarginRows], /) -> list[IdentitySet]:
@@ -231,10 +234,10 @@ def _judge(facts: _Facts, request: Request, /) -> Assessment:
             facts.noise[cells.name], facts.card.of(cells) if facts.card is not None else None
         )
     results += _about_pieces(facts)
-    results += about_couplings(facts.couplings, facts.search, facts.noise, level=request.level)
+    results += about_couplings(facts.couplings, facts.search, facts.noise, pieces=facts.pieces)
     for one in facts.rows:
         results += about_margins(one)
-    agreement = about_card(facts.card, tables, facts.noise)
+    agreement = about_card(facts.card, tables, facts.noise, facts.zeros)
     results += agreement
     privacy = _privacy(facts, disagrees=any(isinstance(one, Finding) for one in agreement))
     results += about_zeros(facts.zeros, privacy)

@@ -166,5 +166,9 @@ def _from_card(card: Card, /) -> Privacy:
         person_epsilon=card.person_epsilon,
         delta=card.delta,
         source="card",
-        numbers={"unit": card.unit, "person_events": card.person_events},
+        numbers={
+            "unit": card.unit,
+            "person_events": card.person_events,
+            "event_epsilon_replace": None if card.event_epsilon is None else 2 * card.event_epsilon,
+        },
     )

@@ -16,9 +16,11 @@ from noisegate.tables import Link
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-#: With so many complete rows, rows with suppressed members add nothing.
+#: With so many complete rows, rows with suppressed members add nothing; nor do they when rows are long.
 _ENOUGH = 30
-_MOST_MISSING = 2
+_MOST_MISSING, _LONG = 2, 12
+#: Rows with as many members are worked out together; so many different numbers of them are used.
+_KINDS, _KINDS_MISSING = 8, 5
 #: The most rows and the most members that one set holds; more would not sharpen anything.
 _MOST_ROWS, _MOST_MEMBERS = 5_000, 20_000_000
 
@@ -94,18 +96,30 @@ class MarginRows:
             return None
         if self.pieces is not None:
             return self._summed(self.pieces)
-        few = int(self.complete.sum()) < _ENOUGH
-        chosen = np.flatnonzero(self.missing <= (_MOST_MISSING if few else 0))
-        chosen = chosen[self.link.shown[self.rows[chosen]] > 0]
+        chosen = self._chosen()
         if not chosen.size:
             return None
-        chosen = _spread_out(chosen, int(self.link.members[self.rows[chosen]].max()))
         cuts = (least_published(self.link.base), least_published(self.link.margin))
         members, absent = self._members(chosen)
         totals = self.residual[chosen] + self.link.parts[self.rows[chosen]]
         return margin_identities(
             totals, members, absent=absent, cuts=cuts, tables=self.tables, most_missing=_MOST_MISSING
         )
+
+    def _chosen(self) -> Ints:
+        """The rows that are used: complete ones, and short ones with few missing where those are few."""
+        members = self.link.members[self.rows]
+        usable, kinds = self.complete.copy(), _KINDS
+        if int(usable.sum()) < _ENOUGH:
+            usable |= (self.missing <= _MOST_MISSING) & (members <= _LONG)
+        usable &= self.link.shown[self.rows] > 0
+        if self.missing[usable].any():
+            kinds = _KINDS_MISSING
+        kind = members * (_MOST_MISSING + 1) + self.missing
+        found, times = np.unique(kind[usable], return_counts=True)
+        common = found[np.argsort(-times, kind="stable")[:kinds]]
+        chosen = np.flatnonzero(usable & np.isin(kind, common))
+        return _spread_out(chosen, int(members[chosen].max(initial=1)))
 
     @property
     def tables(self) -> tuple[str, str]:

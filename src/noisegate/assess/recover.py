@@ -177,9 +177,14 @@ class _Recovery:
         refused = tuple((one, found.refusal) for one, found in alone if found is not None and found.refusal)
         sound = [one for one, found in alone if found is None or not found.refusal]
         again = self._fit(sound, table, shared=shared)
-        if again is not None and again.refusal is not None:
-            return _Trial(refused=(*refused, *((one, again.refusal) for one in sound)))
-        return _Trial(fit=again, sets=tuple(sound), refused=refused)
+        if again is None or again.refusal is None:
+            return _Trial(fit=again, sets=tuple(sound), refused=refused)
+        largest = max(sound, key=lambda one: len(one.identities))
+        why = "it fits alone, but not together with a larger set"
+        rest = tuple((one, why) for one in sound if one is not largest)
+        return _Trial(
+            fit=self._fit([largest], table, shared=shared), sets=(largest,), refused=(*refused, *rest)
+        )
 
     def _fit(
         self, sets: Sequence[IdentitySet], table: str | None, /, *, shared: bool = False

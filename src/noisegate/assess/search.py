@@ -13,7 +13,7 @@ import numpy as np
 from noisegate.assess.couplings import Coupling, Floats, couple, least_published, selected
 from noisegate.assess.moments import Codes, Ints, Moments
 from noisegate.assess.selection import folded, listed
-from noisegate.core.recovery.pair_search import find_pairs
+from noisegate.core.recovery import find_pairs
 from noisegate.tables import Cells
 
 #: Words for the two ends of a ride.

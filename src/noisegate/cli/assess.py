@@ -104,12 +104,14 @@ def assess(
     """
     from noisegate.assess import assess as run  # noqa: PLC0415 - a command loads what it uses
     from noisegate.assess import at_least  # noqa: PLC0415
+    from noisegate.cli.ledger import refuse_bad_file  # noqa: PLC0415
     from noisegate.cli.progress import Steps  # noqa: PLC0415
     from noisegate.errors import FindingsAbove  # noqa: PLC0415
     from noisegate.tables import load_overrides  # noqa: PLC0415
 
     if fail_on is not None:
         at_least((), fail_on)
+    refuse_bad_file(json)
     overrides = None if spec is None else load_overrides(spec)
     with Steps(silent=quiet) as steps:
         result = run(
@@ -171,7 +173,7 @@ def _show_table(table: TableSummary, /) -> None:
     lines += [f"left out: column {one.name}, {one.reason}" for one in table.extra]
     lines += list(table.notes)
     for line in lines:
-        console.print(Padding(escape(line), (0, 0, 0, 2)))
+        console.print(Padding(escape(line), (0, 0, 0, 2), expand=False))
 
 
 def _link_words(table: TableSummary, /) -> str:
@@ -209,10 +211,18 @@ def _show_finding(finding: Finding, /) -> None:
     colour = _COLOURS[finding.severity]
     console.print(f"[bold {colour}]{finding.severity.upper()}[/bold {colour}] {escape(finding.title)}")
     for line in finding.evidence[:_SHOWN]:
-        console.print(Padding(f"[dim]-[/dim] {escape(line)}", (0, 0, 0, 2)))
+        console.print(_bullet(line))
     if len(finding.evidence) > _SHOWN:
-        console.print(Padding(f"[dim]- and {len(finding.evidence) - _SHOWN} more[/dim]", (0, 0, 0, 2)))
-    console.print(Padding(f"[bold]Advice[/bold]: {escape(finding.advice)}", (0, 0, 1, 2)))
+        console.print(
+            Padding(f"[dim]- and {len(finding.evidence) - _SHOWN} more[/dim]", (0, 0, 0, 2), expand=False)
+        )
+    console.print(Padding(f"[bold]Advice[/bold]: {escape(finding.advice)}", (0, 0, 1, 2), expand=False))
+
+
+def _bullet(line: str, /) -> Padding:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row("[dim]-[/dim]", escape(line))
+    return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
 def _show_check(check: Check, /) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from noisegate.assess.card import Card, CardTable
 from noisegate.assess.finding import Check, Finding, Result
 from noisegate.assess.recover import Noise
+from noisegate.assess.zeros import ZeroRule
 from noisegate.core.recovery import NoiseFit
 from noisegate.tables import Cells
 
@@ -22,7 +23,9 @@ _FAMILIES = {
 }
 
 
-def about_card(card: Card | None, tables: Sequence[Cells], noise: Mapping[str, Noise], /) -> list[Result]:
+def about_card(
+    card: Card | None, tables: Sequence[Cells], noise: Mapping[str, Noise], zeros: ZeroRule, /
+) -> list[Result]:
     """Where the tables agree with the card, and where they do not."""
     if card is None:
         return []
@@ -35,6 +38,9 @@ def about_card(card: Card | None, tables: Sequence[Cells], noise: Mapping[str, N
         good, bad = _compare(cells, stated, noise[cells.name].fit, reconciled=card.margins == "reconcile")
         agreed += good
         wrong += bad
+    if zeros.source == "tables" and card.zeros is not None:
+        said = f"zeros: the tables say {zeros.rule} ({zeros.statement}), the card says {card.zeros}"
+        (agreed if zeros.rule == card.zeros else wrong).append(said)
     results: list[Result] = []
     if wrong:
         results.append(

@@ -1,23 +1,37 @@
-"""Whether cells record the same raw count twice."""
+"""Whether cells record the same raw count twice, and how much sharper that makes it known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from noisegate.assess.couplings import Coupling
 from noisegate.assess.finding import Check, Finding, Result
+from noisegate.assess.pieces import Pieces
 from noisegate.assess.recover import Noise
 from noisegate.assess.search import Search, describe, pair_numbers
+from noisegate.core.recovery import NoiseFit, sharpen
+
+_ADVICE = (
+    "Decouple the two records: publish one of them only, or merge bins and places until each cell mixes several services. "
+    "If both are published, count each rider twice when the noise is chosen."
+)
 
 
 def about_couplings(
-    couplings: Sequence[Coupling], search: Search, noise: Mapping[str, Noise], /, *, level: float
+    couplings: Sequence[Coupling],
+    search: Search,
+    noise: Mapping[str, Noise],
+    /,
+    *,
+    pieces: Pieces | None,
 ) -> list[Result]:
     """Couplings that hold, and series that only look like one."""
     results: list[Result] = []
     if couplings:
-        results.append(_coupled(couplings, noise, level))
+        results.append(_coupled(couplings, noise, pieces))
     elif search.series:
         title = f"no two series record the same counts ({describe(search)})"
         results.append(
@@ -38,11 +52,11 @@ def about_couplings(
     return results
 
 
-def _coupled(couplings: Sequence[Coupling], noise: Mapping[str, Noise], level: float, /) -> Finding:
-    del noise, level
+def _coupled(couplings: Sequence[Coupling], noise: Mapping[str, Noise], pieces: Pieces | None, /) -> Finding:
     details: list[dict[str, Any]] = []
     evidence: list[str] = []
     for one in couplings:
+        sharper = {} if pieces is not None else _sharper(one, noise[one.cells.name].fit)
         pairs = int(one.both.sum())
         details.append(
             {
@@ -53,16 +67,39 @@ def _coupled(couplings: Sequence[Coupling], noise: Mapping[str, Noise], level: f
                 "source": one.source,
                 "pairs": pairs,
                 **pair_numbers(one),
+                **sharper,
             }
         )
-        evidence.append(f"{one.title}: {pairs:,} pairs of published counts.")
-        evidence += one.examples(1)
+        gain = (
+            f"; from both, the raw count is known {sharper['gain']:.2f} times as sharply" if sharper else ""
+        )
+        evidence.append(f"{one.title}: {pairs:,} pairs of published counts{gain}.")
+        evidence += [f"For example {example}." for example in one.examples(1)]
     total = sum(detail["pairs"] for detail in details)
+    gains = [detail["gain"] for detail in details if "gain" in detail]
+    known = f", and so known {np.mean(gains):.2f} times as sharply" if gains else ""
     return Finding(
         id="coupled-cells",
         severity="medium",
-        title=f"{total:,} counts are recorded twice, in cells that are equal in the raw data",
+        title=f"{total:,} raw counts are published twice{known}",
         numbers={"pairs": total, "couplings": details},
         evidence=evidence,
-        advice="",
+        advice=_ADVICE,
     )
+
+
+def _sharper(coupling: Coupling, fit: NoiseFit | None, /) -> dict[str, float]:
+    """What one record and both records say about a raw count: spread, width of the interval, and the gain."""
+    if fit is None or fit.law == "none" or not coupling.both.any():
+        return {}
+    first, second = coupling.values[:, coupling.both]
+    known = sharpen(first, second, laws=(fit.noise, fit.noise), level=fit.level)
+    # Medians: the odd pair that is off, because somebody alighted late, says nothing about the others.
+    one, both = float(np.median(known.sd_one)), float(np.median(known.sd_both))
+    return {
+        "sd_one": round(one, 4),
+        "sd_both": round(both, 4),
+        "gain": round(one / both, 4),
+        "width_one": float(np.median(known.width_one)),
+        "width_both": float(np.median(known.width_both)),
+    }
