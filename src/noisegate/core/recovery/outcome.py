@@ -1,0 +1,103 @@
+"""What a fit of the noise has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from noisegate.core.laws import Law, PointMass
+from noisegate.core.laws._law import Floats
+from noisegate.core.recovery.candidates import CANDIDATES, Rounding
+from noisegate.core.recovery.goodness import Goodness
+from noisegate.core.recovery.likelihood import Observed
+from noisegate.core.recovery.residual_law import Points
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LawEvidence:
+    """How well one law explains the identities.
+
+    Attributes
+    ----------
+    log_likelihood
+        At the best scale and contamination.
+    probability
+        Posterior probability of this law among those that were tried.
+    scale, interval
+        The best scale if this is the law, and the interval for it.
+    """
+
+    log_likelihood: float
+    probability: float
+    scale: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedModel:
+    """The identities on their lattice, the fitted point, and the weights of contamination."""
+
+    observed: tuple[Observed, ...]
+    point: Points
+    weights: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseFit:
+    """What identities reveal about the noise of one table.
+
+    Attributes
+    ----------
+    table
+        Whose noise this is.
+    law, rounding
+        The law by name; "none" when the values carry no noise at all.
+    scale, interval, level
+        Its scale, and an interval that holds the true one with chance `level`, if the law is right.
+    n
+        How many identities were used.
+    evidence
+        Each law that was tried.
+    told_apart
+        False when the rounded and the discrete law of the family both remain possible; the rounded
+        one is then named by convention.
+    contamination
+        The share of identities that are off.
+    others
+        The scale of the other table, if it has one of its own.
+    goodness
+        Whether the identities look like equal counts plus such noise.
+    refusal
+        Why no number should be believed; None if all is well.
+    model
+        The fitted law of the residuals, for pictures; None when there is no noise.
+    """
+
+    table: str
+    law: str
+    rounding: Rounding
+    scale: float
+    interval: tuple[float, float]
+    level: float
+    n: int
+    evidence: Mapping[str, LawEvidence]
+    told_apart: bool
+    contamination: float
+    others: Mapping[str, float]
+    goodness: Goodness
+    refusal: str | None
+    model: FittedModel | None = field(default=None, repr=False)
+
+    @property
+    def noise(self) -> Law:
+        """The fitted noise law."""
+        if self.law == "none":
+            return PointMass()
+        return CANDIDATES[self.name].make(self.scale)
+
+    @property
+    def name(self) -> str:
+        """The name of the law in `evidence`: law and rounding in one word."""
+        if self.rounding == "nearest":
+            return f"rounded-{self.law}"
+        return self.law
