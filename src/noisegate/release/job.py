@@ -144,14 +144,14 @@ def _first_budget(plan: Plan, /) -> Budget:
     its own delta: the default of one in a million would refuse the very flaw that it admits.
     """
     spec = plan.spec
-    stated = spec.budget.epsilon if spec.budget is not None else None
+    epsilon = spec.budget.epsilon if spec.budget is not None else None
+    delta = spec.budget.delta if spec.budget is not None else None
     room = 10 if spec.privacy.unsafe and plan.charged.delta < Fraction(1, 10) else 1
-    delta = max(DEFAULT_DELTA, room * plan.charged.delta)
     return Budget(
-        epsilon=DEFAULT_EPSILON if stated is None else stated,
-        delta=delta,
+        epsilon=DEFAULT_EPSILON if epsilon is None else epsilon,
+        delta=max(DEFAULT_DELTA, room * plan.charged.delta) if delta is None else delta,
         unit=spec.privacy.unit,
-        source="default" if stated is None else "spec",
+        source="default" if epsilon is None else "spec",
     )
 
 
