@@ -27,15 +27,15 @@ def world(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def planted(tmp_path_factory):
-    """A table known cell by cell: 40 stops, 96 bins, 2 days, and in every cell 25 to 60 events of as many cards."""
+    """A table known cell by cell: 80 stops, 96 bins, 3 days, and in every cell 25 to 45 events of as many cards."""
     folder = tmp_path_factory.mktemp("planted")
-    counts = np.random.default_rng(5).integers(25, 61, size=(2, 96, 40))
+    counts = np.random.default_rng(5).integers(25, 46, size=(3, 96, 80))
     day, bin_, stop = (axis.ravel() for axis in np.indices(counts.shape))
     times = counts.ravel()
     card = np.concatenate([np.arange(n) for n in times])
     base = np.datetime64("2016-07-25T00:00:00", "ms")
     tapped = base + (day.astype("m8[D]") + (15 * bin_).astype("m8[m]")).astype("m8[ms]")
-    names = np.array([f"S{n:02d}" for n in range(40)])
+    names = np.array([f"S{n:02d}" for n in range(80)])
     pq.write_table(
         pa.table(
             {
@@ -50,7 +50,7 @@ def planted(tmp_path_factory):
         "name": "planted",
         "events": {"source": "taps.parquet", "person": "card_id"},
         "dimensions": {
-            "date": {"column": "tapped_at", "from": "2016-07-25", "to": "2016-07-26"},
+            "date": {"column": "tapped_at", "from": FIRST, "to": "2016-07-27"},
             "time": {"column": "tapped_at", "every": "15min"},
             "location": {"column": "stop", "values": names.tolist()},
         },
@@ -159,7 +159,7 @@ def truth_of(world):
     """Raw counts by labels, from the taps with plain Python; `unit` says what counts once in a cell."""
     taps = pq.read_table(world.taps).to_pylist()
 
-    def truth(dimensions, *, unit="event", minutes=15):
+    def truth(dimensions, *, base=None, unit="event", minutes=15):
         seen, counts = set(), Counter()
         for tap in taps:
             at = tap["tapped_at"]
@@ -171,8 +171,8 @@ def truth_of(world):
                 "time": f"{start // 60:02d}:{start % 60:02d}",
                 "location": tap["stop"],
             }
-            base = tuple(everything.values())
-            key = (tap["card_id"], base)  # the base holds the day, so both units of persons count alike
+            # The base holds the day, so both units of persons count alike.
+            key = (tap["card_id"], *(everything[name] for name in base or everything))
             if unit != "event" and key in seen:
                 continue
             seen.add(key)

@@ -271,7 +271,7 @@ def accounted_delta(plan, changes, epsilon):
     for table, change, cells in changes:
         sigma = float(next(one for one in plan.tables if one.name == table).noise.scale)
         one = pld.from_discrete_gaussian_mechanism(
-            sigma, sensitivity=change, value_discretization_interval=1e-5
+            sigma, sensitivity=change, value_discretization_interval=4e-5
         ).self_compose(cells)
         whole = one if whole is None else whole.compose(one)
     return whole.get_delta_for_epsilon(epsilon)
