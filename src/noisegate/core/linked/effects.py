@@ -127,7 +127,10 @@ class Intensities:
         )
 
     def maximise(self, z: Floats, dispersion: Floats, /, *, rounds: int) -> None:
-        """Move all multipliers towards the expected counts `z`, effect by effect."""
+        """Move all multipliers towards the expected counts `z`, effect by effect.
+
+        Last, each group is scaled to its expected total: weights must not bias that.
+        """
         for _ in range(rounds):
             for effect in self.effects:
                 strength = effect.strength[effect.group]
@@ -135,9 +138,9 @@ class Intensities:
                 renewed = (strength + seen) / (strength + expected / effect.u)
                 _rescale(effect.codes, renewed / effect.u, self.mean)
                 effect.u = renewed
-            groups = self.group.astype(np.int32)
-            seen, expected = _level_sums(groups, self.mean, z, dispersion, int(self.group.max(initial=0)) + 1)
-            _rescale(groups, np.maximum(seen, 1e-9) / expected, self.mean)
+        size = int(self.group.max(initial=0)) + 1
+        seen, expected = tally(self.group, z, size=size), tally(self.group, self.mean, size=size)
+        _rescale(self.group.astype(np.int32), np.maximum(seen, 1e-9) / expected, self.mean)
 
     def weigh(self, z: Floats, variance: Floats, dispersion: Floats, /) -> None:
         """Renew strengths, spreads, and what each unknown would be predicted to be without itself."""

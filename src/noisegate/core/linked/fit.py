@@ -25,6 +25,8 @@ from noisegate.errors import DataError, SpecError
 _FIRST_SWEEPS, _SWEEPS = 10, 2
 _FIRST_ROUNDS, _INNER_ROUNDS = 20, 2
 _REFIT_EVERY = 3
+#: Unknowns with less variance left than this share of their mean count as shown.
+_SHOWN = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,7 +47,7 @@ def fit_prior(
     effects: Sequence[ArrayLike],
     groups: ArrayLike | None = None,
     rounds: int = 12,
-    tolerance: float = 0.01,
+    tolerance: float = 0.002,
     threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
 ) -> Fit:
@@ -153,12 +155,19 @@ class _Learner:
         return float(np.abs(self.z - before).mean() / max(self.z.mean(), 1e-9))
 
     def prior(self) -> NegativeBinomial:
-        """The prior of every unknown as it stands."""
+        """The prior of every unknown as it stands.
+
+        An unknown that shows itself well is predicted from the others, lest its own noise speak
+        twice. One that hides has no say of its own to take out.
+        """
         of = self.intensities
         share = self.dispersion.zero_share[of.group]
+        shown = self.variance < _SHOWN * of.mean
+        mean = np.where(shown, of.apart_mean, of.mean)
+        spread = np.where(shown, of.apart_spread, of.spread)
         return NegativeBinomial(
-            mean=of.mean / (1 - share),
-            shape=1 / (self.dispersion.variance[of.group] + of.spread),
+            mean=mean / (1 - share),
+            shape=1 / (self.dispersion.variance[of.group] + spread),
             zero_share=share,
         )
 

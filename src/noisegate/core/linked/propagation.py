@@ -38,7 +38,7 @@ class Schedule:
     """
 
     tolerance: float = 1e-3
-    sweeps: int = 100
+    sweeps: int = 300
     damping: float = 0.2
     joint_limit: int = 1500
 
@@ -121,7 +121,7 @@ def propagate(part: Part, nodes: Nodes, /, *, schedule: Schedule) -> Outcome:
             seen = base * wide.bells(pmfs, now) if nodes.wide.count else base
             change = max(change, narrow.sweep(pmfs.start, seen, damping=damping))
             now = base * narrow.product(pmfs.start, len(base))
-        if change > 0.95 * last:
+        if change > last:
             damping = min(_MOST_DAMPING, damping + 0.1)
         last = change
     messages = narrow.product(pmfs.start, len(base))

@@ -1,0 +1,109 @@
+"""What sums of cells are: how many people were suppressed in a table, with an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from noisegate.core.linked.model import Model
+from noisegate.core.linked.part import Part
+from noisegate.core.linked.parts import in_order, parts_of
+from noisegate.core.linked.posterior import check_level
+from noisegate.core.linked.prior import Flat, Prior
+from noisegate.core.linked.problem import Floats, Ints, Problem, tally
+from noisegate.core.linked.propagation import Wide
+from noisegate.core.linked.tilting import tilt
+from noisegate.core.linked.wide import VAGUE
+from noisegate.errors import SpecError
+
+_NATS = 16.0
+_SWEEPS = 25
+_DAMPING = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SumEstimates:
+    """The estimate of every sum asked for; intervals are those of a normal law, rounded outward."""
+
+    level: float
+    mean: Floats
+    sd: Floats
+    low: Ints
+    high: Ints
+
+
+def estimate_sums(
+    problem: Problem,
+    codes: ArrayLike,
+    /,
+    *,
+    prior: Prior | None = None,
+    level: float = 0.95,
+    threads: int = 2,
+) -> SumEstimates:
+    """Mean, standard deviation and interval of the sum of all cells with code 0, 1, ...; -1 is in none.
+
+    Cells of one table vary together, because its margins are known; a sum is much surer than
+    its cells. *Assumes* what `infer` assumes, and sums of many cells (they are taken as normal).
+    """
+    asked = np.asarray(codes, dtype=np.int64)
+    if asked.shape != (problem.cells,) or asked.min(initial=0) < -1:
+        raise SpecError.for_value(
+            "codes of sums",
+            found=asked.shape,
+            allowed=f"one of -1, 0, 1, ... for each of {problem.cells} cells",
+        )
+    size = int(asked.max(initial=-1)) + 1
+    model = Model.of(problem)
+    belief = Flat() if prior is None else prior
+    mean, variance = np.zeros(size), np.zeros(size)
+    queries = _queries(asked, model)
+    work = in_order(
+        parts_of(model), lambda item: _part_sums(item[1], item[0], belief, queries, size), threads=threads
+    )
+    for _, (part_mean, part_variance) in work:
+        mean += part_mean
+        variance += part_variance
+    sd = np.sqrt(np.maximum(variance, 0.0))
+    far = float(special.ndtri((1 + min(check_level(level), 1 - 1e-12)) / 2))
+    return SumEstimates(
+        level=level,
+        mean=mean,
+        sd=sd,
+        low=np.maximum(np.floor(mean - far * sd), 0).astype(np.int64),
+        high=np.ceil(mean + far * sd).astype(np.int64),
+    )
+
+
+def _queries(asked: Ints, model: Model, /) -> tuple[Ints, Floats]:
+    """For each unknown the code it is asked under, and how many of its cells are."""
+    live = np.flatnonzero((model.unknown_of >= 0) & (asked >= 0))
+    unknown = model.unknown_of[live]
+    code = np.full(model.unknowns, -1, dtype=np.int64)
+    code[unknown] = asked[live]
+    if (code[unknown] != asked[live]).any():
+        raise SpecError("cells that an identity makes equal are asked for in different sums.")
+    return code, tally(unknown, np.ones(len(unknown)), size=model.unknowns)
+
+
+def _part_sums(
+    part: Part, span: slice, prior: Prior, queries: tuple[Ints, Floats], size: int, /
+) -> tuple[Floats, Floats]:
+    """What one part adds to the means and variances of all sums."""
+    code, weight = queries[0][span], queries[1][span]
+    live = code >= 0
+    pmfs = part.pmfs(prior, nats=_NATS)
+    if part.factors.count == 0:
+        mean, variance = tilt(pmfs.low, pmfs.start, pmfs.p, np.zeros(part.size), np.full(part.size, VAGUE))
+        explained = np.zeros(size)
+    else:
+        wide = Wide.of(part, part.factors, pmfs)
+        for _ in range(_SWEEPS):
+            mean, _ = wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
+        variance = 1 / wide.tau
+        explained = wide.solver.explained(variance, 1 / wide.sum_tau, code, weight, size)
+    total = tally(code[live], (weight**2 * variance)[live], size=size)
+    return tally(code[live], (weight * mean)[live], size=size), total - explained
