@@ -23,16 +23,20 @@ from scipy import special, stats
 
 from noisegate.core.laws._law import Floats
 from noisegate.core.recovery.identities import Flags
-from noisegate.core.recovery.likelihood import UNBOUNDED, Group, Observed, tables
+from noisegate.core.recovery.likelihood import Group, Observed, tables
 from noisegate.core.recovery.residual_law import Points
 
 _SIZE = 0.001
-_LEAST_DRIFT = 0.03  # of the probability scale: a tenth of a standard deviation
+_LEAST_DRIFT = 0.1
 _LEAST_GROWTH = 0.1
 _LEAST_SHAPE = 0.01
 _MOST_OFF = 0.15
 _CLASSES = 12
 _FEWEST_EXPECTED = 5.0
+# A residual that would have been cut off with a smaller chance than this is taken as it is.
+_HARDLY = 1e-3
+# A small move of so many standard deviations shifts the place in a normal law by one.
+_PER_PLACE = math.sqrt(4 * math.pi)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +81,14 @@ class Goodness:
 
 def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Goodness:
     """Compare residuals with the law fitted at `point` with these weights of contamination."""
-    place, size, chances = _places(observed, point, weights)
-    drift, p_drift = _drift(place)
-    growth, p_growth = _growth(place, size)
-    chi, p_value = _shape(place, chances, parameters=1)
+    found = _places(observed, point, weights)
+    n = len(found.place)
+    drift, p_drift = _drift(found)
+    growth, p_growth = _growth(found)
+    chi, p_value = _shape(found)
     off = float(weights[1:].sum())
     refusal = None
-    if p_drift < _SIZE and abs(drift) > _LEAST_DRIFT * math.sqrt(2 * math.pi):
+    if p_drift < _SIZE and abs(drift) > _LEAST_DRIFT:
         side = "larger" if drift > 0 else "smaller"
         refusal = (
             f"these do not look like equal counts: the second side is {side} throughout, by {abs(drift):.2f} "
@@ -98,13 +103,13 @@ def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Go
         refusal = (
             f"these do not look like equal counts: {off:.0%} of the identities are off by more than noise."
         )
-    elif p_value < _SIZE and chi > _LEAST_SHAPE * len(place):
+    elif p_value < _SIZE and chi > _LEAST_SHAPE * n:
         refusal = (
             "these do not look like equal counts: the differences follow none of the noise laws "
             f"(p = {p_value:.1g})."
         )
     statement = (
-        f"{len(place)} residuals against the fitted law: chi-square p = {p_value:.2g}, drift {drift:+.2f} standard "
+        f"{n} residuals against the fitted law: chi-square p = {p_value:.2g}, drift {drift:+.2f} standard "
         f"deviations (p = {p_drift:.2g}), growth with the count {growth:+.2f} (p = {p_growth:.2g})."
     )
     return Goodness(
@@ -118,61 +123,85 @@ def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Go
     )
 
 
-def _places(observed: Sequence[Observed], point: Points, weights: Floats, /) -> tuple[Floats, Floats, Floats]:
-    """Where each residual lies in the fitted law (0 to 1), its count, and the chances of all classes."""
-    place: list[Floats] = []
-    size: list[Floats] = []
-    chances: list[Floats] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Places:
+    """Where each residual lies in its fitted law.
+
+    `place` is between 0 and 1, `variance` what its variance should be, `size` the count, and
+    `chances` the probabilities of the classes it might have fallen into.
+    """
+
+    place: Floats
+    variance: Floats
+    size: Floats
+    chances: Floats
+
+
+def _places(observed: Sequence[Observed], point: Points, weights: Floats, /) -> _Places:
+    parts: list[tuple[Floats, Floats, Floats, Floats]] = []
     for one in observed:
         for group, table in tables(one, point):
             law = np.einsum("j,jk->k", weights, table[:, 0, :])
             law /= law.sum()
             middle = np.cumsum(law) - law / 2
-            usable = _unbounded(group)[group.column]
+            usable = _unbounded(group, middle)[group.column] & _partnered(one, middle)[group.rows]
             column = group.column[usable]
-            place.append(middle[group.low[column] + len(law) // 2])
-            size.append(one.identities.size[group.rows[usable]])
+            n = len(column)
             classes = np.minimum((middle * _CLASSES).astype(np.int64), _CLASSES - 1)
             share = np.bincount(classes, weights=law, minlength=_CLASSES)
-            chances.append(np.broadcast_to(share, (len(column), _CLASSES)))
-    return np.concatenate(place), np.concatenate(size), np.concatenate(chances)
+            parts.append(
+                (
+                    middle[group.low[column] + len(law) // 2],
+                    np.full(n, float(law @ (middle - 0.5) ** 2)),
+                    one.identities.size[group.rows[usable]],
+                    np.broadcast_to(share, (n, _CLASSES)),
+                )
+            )
+    place, variance, size, chances = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _Places(place=place, variance=variance, size=size, chances=chances)
 
 
-def _unbounded(group: Group, /) -> Flags:
-    """The columns whose residual is seen and not cut off from below."""
-    return np.asarray((group.low == group.high) & (group.floor == -UNBOUNDED))
+def _unbounded(group: Group, middle: Floats, /) -> Flags:
+    """The columns whose residual is seen, and which would hardly have been cut off from below."""
+    floor = np.clip(group.floor + len(middle) // 2, 0, len(middle) - 1)
+    return np.asarray((group.low == group.high) & (middle[floor] < _HARDLY))
 
 
-def _drift(place: Floats, /) -> tuple[float, float]:
+def _partnered(one: Observed, middle: Floats, /) -> Flags:
+    """The rows of one-sided pairs whose larger value is so large that its partner is published too."""
+    if one.identities.held != "larger":
+        return np.ones(len(one.identities), dtype=bool)
+    room = np.rint((one.identities.size - one.identities.cut) / one.lattice.step).astype(np.int64)
+    return np.asarray(middle[np.clip(len(middle) // 2 - room, 0, None)] < _HARDLY)
+
+
+def _drift(found: _Places, /) -> tuple[float, float]:
     """Mean distance from the middle, in standard deviations, and its two-sided p-value."""
-    if len(place) == 0:
+    total = float(found.variance.sum())
+    if total <= 0:
         return 0.0, 1.0
-    shift = float(np.mean(place)) - 0.5
-    spread = max(float(np.std(place)), 1e-12)
-    z = shift / spread * math.sqrt(len(place))
-    return shift * math.sqrt(2 * math.pi), float(2 * special.ndtr(-abs(z)))
+    away = float(np.sum(found.place - 0.5))
+    return away / len(found.place) * _PER_PLACE, float(2 * special.ndtr(-abs(away) / math.sqrt(total)))
 
 
-def _growth(place: Floats, size: Floats, /) -> tuple[float, float]:
+def _growth(found: _Places, /) -> tuple[float, float]:
     """Rank correlation of |place - 1/2| with the count, and its one-sided p-value."""
-    away = np.abs(place - 0.5)
-    if len(place) < 5 or np.ptp(size) == 0 or np.ptp(away) == 0:
+    away = np.abs(found.place - 0.5)
+    if len(away) < 10 or np.ptp(found.size) == 0 or np.ptp(away) == 0:
         return 0.0, 1.0
-    found = stats.spearmanr(away, size, alternative="greater")
-    return float(found.statistic), float(found.pvalue)
+    rank = stats.spearmanr(away, found.size, alternative="greater")
+    return float(rank.statistic), float(rank.pvalue)
 
 
-def _shape(place: Floats, chances: Floats, /, *, parameters: int) -> tuple[float, float]:
-    """Pearson's statistic over classes of equal chance, and its p-value."""
-    if len(place) == 0:
-        return 0.0, 1.0
-    seen = np.bincount(np.minimum((place * _CLASSES).astype(np.int64), _CLASSES - 1), minlength=_CLASSES)
-    expected = chances.sum(axis=0)
-    seen_pooled, expected_pooled = _pooled(seen.astype(float), expected)
-    freedom = len(seen_pooled) - 1 - parameters
+def _shape(found: _Places, /) -> tuple[float, float]:
+    """Pearson's statistic over classes of about equal chance, and its p-value."""
+    classes = np.minimum((found.place * _CLASSES).astype(np.int64), _CLASSES - 1)
+    seen = np.bincount(classes, minlength=_CLASSES).astype(float)
+    seen, expected = _pooled(seen, found.chances.sum(axis=0))
+    freedom = len(seen) - 2
     if freedom < 1:
         return 0.0, 1.0
-    chi = float(np.sum((seen_pooled - expected_pooled) ** 2 / expected_pooled))
+    chi = float(np.sum((seen - expected) ** 2 / expected))
     return chi, float(special.chdtrc(freedom, chi))
 
 

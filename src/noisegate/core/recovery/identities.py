@@ -175,7 +175,7 @@ def pair_identities(
         high=high,
         floor=np.full(n, -np.inf),
         missing=np.zeros(n, dtype=np.int64),
-        size=held,
+        size=np.fmax(a, b) if one_sided else np.minimum(a, b),
         edge=edge_density(held, cut=0.0 if suppressed else -np.inf, window=window, step=step),
         shift=cuts[1] - cuts[0] if suppressed else 0.0,
         cut=cuts[0],
