@@ -96,6 +96,35 @@ def spec_of(world):
     return made
 
 
+@pytest.fixture(scope="session")
+def hamlet(tmp_path_factory):
+    """A folder with a spec and a few hundred taps: a release of it takes no time but that of the program's start."""
+    folder = tmp_path_factory.mktemp("hamlet")
+    rng = np.random.default_rng(3)
+    lines = [
+        f"card-{rng.integers(90)},2016-07-{25 + rng.integers(2)} {rng.integers(24):02d}:15:00,{'ABCD'[rng.integers(4)]}"
+        for _ in range(400)
+    ]
+    (folder / "taps.csv").write_text("\n".join(["card,at,stop", *lines]) + "\n")
+    (folder / "spec.yaml").write_text(HAMLET)
+    return folder
+
+
+HAMLET = """\
+name: hamlet
+events: {source: taps.csv, person: card}
+dimensions:
+  date: {column: at, from: 2016-07-25, to: 2016-07-26}
+  time: {column: at, every: 1h}
+  stop: {column: stop, values: [A, B, C, D]}
+tables:
+  base: [date, time, stop]
+  time: [date, time]
+privacy: {unit: person-day, max_cells: 3, epsilon: 1/2, margins: derive, suppress: {below: 3}}
+budget: {dataset: hamlet, epsilon: 10}
+"""
+
+
 @pytest.fixture
 def ledger(tmp_path):
     return tmp_path / "ledger.sqlite"
