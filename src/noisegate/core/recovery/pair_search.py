@@ -19,9 +19,10 @@ from noisegate.errors import DataError, SpecError
 
 Singles = NDArray[np.float32]
 
-# A pair is looked at closely when two Poisson counts would be so close with chance 3e-5.
-_SIGMAS = 4.0
-_FEWEST_MOMENTS = 8
+# A pair is looked at closely when its rough evidence is this share of what is needed. The rough one
+# leaves out values near the cut, so it may fall short of the true one.
+_ROUGHLY = 1 / 3
+_CLOSEST = 0.02
 _BLOCK = 1024
 
 
@@ -82,7 +83,7 @@ def find_pairs(
     needed = math.log(max(_comparisons(first, second, lags), 1) / false_alarm)
     best: dict[tuple[int, int], CoupledSeries] = {}
     for lag in lags:
-        for a, b in _close(cube, first, second, lag, cut):
+        for a, b in _close(cube, first, second, lag, cut=cut, needed=needed):
             early, late = _aligned(cube, a, b, lag)
             found = compare(early, late, cut=cut)
             key = (min(a, b), max(a, b))
@@ -92,17 +93,24 @@ def find_pairs(
     return tuple(sorted(best.values(), key=lambda p: -p.equality.log_evidence))
 
 
-def _close(cube: Floats, first: Ints, second: Ints, lag: int, cut: float, /) -> Iterator[tuple[int, int]]:
-    """Pairs at one lag whose square roots are closer than those of two Poisson counts."""
+def _close(
+    cube: Floats, first: Ints, second: Ints, lag: int, /, *, cut: float, needed: float
+) -> Iterator[tuple[int, int]]:
+    """Pairs at one lag that are closer than two Poisson counts wherever the first is well above the cut.
+
+    Only the first value decides which moments are looked at, so suppression cannot make two series
+    look alike. A suppressed second value is put where it is closest, just below the cut.
+    """
     bins = cube.shape[2] - lag
-    early = _roots(cube[first, :, :bins], cut)
-    late = _roots(cube[second, :, lag:], cut)
+    early, there = _roots(cube[first, :, :bins], cut)
+    late, _ = _roots(cube[second, :, lag:], cut)
+    late_square = (late**2).T
     for start in range(0, len(first), _BLOCK):
-        root, there = early[0][start : start + _BLOCK], early[1][start : start + _BLOCK]
-        moments = there @ late[1].T
-        square = (root**2) @ late[1].T + there @ (late[0] ** 2).T - 2 * (root @ late[0].T)
-        near = (moments >= _FEWEST_MOMENTS) & (square / 2 < _low_quantile(moments))
-        for i, j in np.argwhere(near):
+        root, here = early[start : start + _BLOCK], there[start : start + _BLOCK]
+        own = here * root
+        square = (own * root).sum(axis=1, keepdims=True) - 2 * (own @ late.T) + here @ late_square
+        moments = here.sum(axis=1, keepdims=True)
+        for i, j in np.argwhere(_rough_evidence(moments, square) > _ROUGHLY * needed):
             a, b = int(first[start + i]), int(second[j])
             if a != b and (lag > 0 or a < b or not _also(a, b, first, second)):
                 yield a, b
@@ -114,21 +122,21 @@ def _also(a: int, b: int, first: Ints, second: Ints, /) -> bool:
 
 
 def _roots(values: Floats, cut: float, /) -> tuple[Singles, Singles]:
-    """Twice the square roots, whose differences have variance 2 for Poisson counts, and where they are.
+    """Twice the square roots, whose differences have variance 2 for Poisson counts.
 
-    Values near the cut are left out: suppression makes them alike.
+    And where, as ones and zeros, the values are well above the cut.
     """
     flat = values.reshape(len(values), -1)
-    least = cut + 1.5 * math.sqrt(max(cut, 0.0)) if math.isfinite(cut) else 0.0
-    there = np.nan_to_num(flat, nan=-1.0) >= max(least, 1.0)
-    root = 2 * np.sqrt(np.where(there, flat, 0.0))
-    return root.astype(np.float32), there.astype(np.float32)
+    low = max(cut, 0.0) if math.isfinite(cut) else 0.0
+    filled = np.maximum(np.where(np.isnan(flat), low - 1, flat), 0.0)
+    high = filled >= max(low + 1.5 * math.sqrt(low), 1.0)
+    return (2 * np.sqrt(filled)).astype(np.float32), high.astype(np.float32)
 
 
-def _low_quantile(freedom: Singles, /) -> Singles:
-    """The lower quantile of chi-square at `_SIGMAS` (Wilson and Hilferty)."""
-    n = np.maximum(freedom, 1)
-    return np.asarray(n * np.maximum(1 - 2 / (9 * n) - _SIGMAS * np.sqrt(2 / (9 * n)), 0.0) ** 3)
+def _rough_evidence(moments: Singles, square: Singles, /) -> Singles:
+    """The log-likelihood ratio of the best normal law of differences against one of variance 2."""
+    ratio = np.clip(square / np.maximum(2 * moments, 1), _CLOSEST, 1.0)
+    return np.asarray(moments / 2 * (ratio - 1 - np.log(ratio)))
 
 
 def _aligned(cube: Floats, a: int, b: int, lag: int, /) -> tuple[Floats, Floats]:
