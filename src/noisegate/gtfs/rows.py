@@ -19,7 +19,7 @@ from noisegate.errors import DataError
 
 _LONGEST_HEADER = 1 << 20
 _ROWS_AT_ONCE = 1 << 17
-_MEMORY = "1GB"
+_MEMORY = "512MB"
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _LINE = re.compile(r"Line: (\d+)")
 
@@ -58,6 +58,7 @@ class Rows:
         if threads is not None:
             config["threads"] = threads
         self.connection = duckdb.connect(":memory:", config=config)
+        self.connection.execute("SET enable_progress_bar = false")
         # A table of unknown length would be taken for the short side of a join, and held in memory.
         self.connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
 
@@ -107,9 +108,9 @@ class Rows:
             yield from self.connection.sql(query).to_arrow_reader(_ROWS_AT_ONCE)
 
     def one(self, query: str, /, *, name: str) -> Any:
-        """The first row of the answer to a query, or None."""
+        """The first row of the answer to a query, or None; also while another answer is being read."""
         with self.reading(name):
-            return self.connection.execute(query).fetchone()
+            return self.connection.cursor().execute(query).fetchone()
 
     def keep(self, name: str, /, *, ids: Sequence[str]) -> None:
         """Make a table `name` of the engine with the numbers `n` of these `id`s."""

@@ -110,13 +110,18 @@ def _stream(rows: Rows, /, *, parallel: bool, progress: Progress | None) -> list
         if min(int(column.min(initial=0)) for column in read[:5]) < 0:
             _check(rows, source, *read)
         for piece, column in zip(pieces, read, strict=True):
-            piece.append(column)
+            piece.append(column.copy())
         count += batch.num_rows
         if progress is not None:
             progress(count)
-    return [
-        np.concatenate([np.zeros(0, dtype=piece[0].dtype if piece else np.int32), *piece]) for piece in pieces
-    ]
+    return [_joined(piece) for piece in pieces]
+
+
+def _joined(pieces: list[NDArray[np.int32]], /) -> NDArray[np.int32]:
+    """All pieces in one array; the list is emptied, because it may be long."""
+    whole = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int32)
+    pieces.clear()
+    return whole
 
 
 def _query(source: Source, /) -> str:
@@ -180,7 +185,7 @@ def _arranged(
 ) -> Calls:
     """The rows by trip and sequence, with times at every call."""
     key = (trip.astype(np.int64) << 32) | sequence
-    if key.size and (np.diff(key) < 0).any():
+    if (key[1:] < key[:-1]).any():
         order = np.argsort(key, kind="stable").astype(np.int32)
         trip, stop, arrival, departure, flags = (c[order] for c in (trip, stop, arrival, departure, flags))
     del key, sequence

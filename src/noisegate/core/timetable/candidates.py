@@ -88,15 +88,15 @@ def chances(linkage: Linkage, cells: ArrayLike, /, *, running: Running) -> Chanc
     wanted = np.unique(np.asarray(cells, dtype=np.int64))
     visits, grid = linkage.visits, linkage.grid
     early, late = np.zeros(wanted.size), np.zeros(wanted.size)
-    for i, place in enumerate(linkage.find(wanted).tolist()):
-        if place < 0:
+    for i, cell in enumerate(wanted.tolist()):
+        calls = linkage.visits_of(cell)
+        if not calls.size:
             continue
-        calls = linkage.visit[linkage.start[place] : linkage.start[place + 1]]
-        tap = int(linkage.tap[place])
-        at = (visits.departure_s if tap == ON else visits.arrival_s)[calls]
-        low = int(linkage.bin[place]) * grid.bin_s
+        tap = int(grid.taps_of(np.array([cell]))[0])
+        at = (visits.departure_s if tap == ON else visits.arrival_s)[calls][:, None]
+        low = grid.windows(cell, first_day=int(visits.days[0]))
         ahead, behind = running.early_and_late(at, low_s=low, high_s=low + grid.bin_s, tap=tap)
-        each = ahead + behind
+        each = np.minimum((ahead + behind).sum(axis=1), 1.0)
         whole = 1 - np.prod(1 - each)
         share = ahead.sum() / each.sum() if each.sum() > 0 else 0.0
         early[i], late[i] = whole * share, whole * (1 - share)

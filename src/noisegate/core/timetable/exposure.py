@@ -29,7 +29,7 @@ class UniqueCells:
     cells: Ints
     run: Ints32
     stop: Ints
-    bin: Ints32
+    bin: Ints
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -56,7 +56,7 @@ def unique_cells(linkage: Linkage, /) -> UniqueCells:
         cells=linkage.cells[alone],
         run=linkage.visits.run[linkage.first_visit[alone]],
         stop=linkage.sole_stops()[alone],
-        bin=linkage.bin[alone],
+        bin=linkage.grid.bins_of(linkage.cells[alone], first_day=int(linkage.visits.days[0])),
     )
 
 

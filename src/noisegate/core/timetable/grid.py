@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.core.domain import Domain
+from noisegate.core.timetable.tolerance import OFF, ON
 from noisegate.core.timetable.visits import DAY_S, Flags, Ints
 from noisegate.errors import SpecError
 
@@ -156,6 +157,47 @@ class Grid:
     def codes(self, cells: Ints, /) -> dict[Role, Ints]:
         """The label codes of cells, by role."""
         return dict(zip(self.roles, self.decode(cells), strict=True))
+
+    def values_of(self, role: Role, label: int, /) -> Ints:
+        """The value codes that one label stands for."""
+        if role not in self.members:
+            return np.array([label], dtype=np.int64)
+        labels, values = self.members[role]
+        return np.asarray(values[labels == label])
+
+    def first_values(self, role: Role, labels: Ints, /) -> Ints:
+        """The first value code that each label stands for."""
+        if role not in self.members:
+            return labels
+        known, at = np.unique(self.members[role][0], return_index=True)
+        first = np.zeros(int(known[-1]) + 1, dtype=np.int64)
+        first[known] = self.members[role][1][at]
+        return first[labels]
+
+    def bins_of(self, cells: Ints, /, *, first_day: int) -> Ints:
+        """The time bin of each cell, counted from the midnight of `first_day`; the first one of a merged cell."""
+        codes = self.codes(cells)
+        out = np.zeros(cells.shape, dtype=np.int64)
+        if "date" in codes:
+            out += (self.days[self.first_values("date", codes["date"])] - first_day) * self.bins
+        if "time" in codes:
+            out += self.starts_s[self.first_values("time", codes["time"])] // self.bin_s
+        return out
+
+    def taps_of(self, cells: Ints, /) -> Ints:
+        """ON or OFF for each cell; ON for a cell that counts both."""
+        codes = self.codes(cells)
+        if "tap" not in codes:
+            return np.full(cells.shape, ON, dtype=np.int64)
+        return np.where(self.first_values("tap", codes["tap"]) == self.taps[OFF], OFF, ON)
+
+    def windows(self, cell: int, /, *, first_day: int) -> Ints:
+        """The starts of all time bins of one cell, in seconds after the midnight of `first_day`."""
+        codes = {role: int(code[0]) for role, code in self.codes(np.array([cell])).items()}
+        days = self.days[self.values_of("date", codes["date"])] if "date" in codes else self.wanted_days
+        starts = self.starts_s[self.values_of("time", codes["time"])] if "time" in codes else self.starts_s
+        midnights: Ints = (days - first_day) * DAY_S
+        return np.repeat(midnights, starts.size) + np.tile(starts, days.size)
 
     def known_labels(self, role: Role, known: Flags, /, *, axis: int = 0) -> Flags:
         """From which values are known to which labels are: those all of whose values are.

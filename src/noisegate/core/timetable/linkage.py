@@ -18,7 +18,7 @@ from noisegate.core.timetable.tolerance import OFF, ON, Tolerance, bounds_s, by_
 from noisegate.core.timetable.visits import DAY_S, Flags, Ints, Ints32, Visits
 from noisegate.errors import SpecError
 
-_VISITS_AT_ONCE = 1 << 21
+_VISITS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,11 +34,6 @@ class Linkage:
         Cells that at least one vehicle could have produced, ascending.
     vehicles
         For each of them, how many different vehicles.
-    bin
-        The time bin of each, counted from the midnight of the first date of the visits; for a cell of merged
-        times or dates, the first bin that a visit touches.
-    tap
-        ON or OFF; for a cell that counts both, the tap of its first visit.
     """
 
     visits: Visits
@@ -47,17 +42,25 @@ class Linkage:
     cells: Ints
     start: Ints
     visit: Ints32
-    vehicles: Ints
-    bin: Ints32
-    tap: Ints32
+    vehicles: Ints32
 
     def __len__(self) -> int:
         return len(self.cells)
 
     @property
+    def bin(self) -> Ints:
+        """The time bin of each cell, counted from the midnight of the first date of the visits."""
+        return self.grid.bins_of(self.cells, first_day=int(self.visits.days[0]))
+
+    @property
+    def tap(self) -> Ints:
+        """ON or OFF for each cell."""
+        return self.grid.taps_of(self.cells)
+
+    @property
     def hour(self) -> Ints:
         """The hour of the day in which the bin of each cell starts."""
-        return self.bin.astype(np.int64) % self.grid.bins * self.grid.bin_s // 3600
+        return self.bin % self.grid.bins * self.grid.bin_s // 3600
 
     @property
     def first_visit(self) -> Ints32:
@@ -89,7 +92,7 @@ class Linkage:
     def vehicle_counts(self, cells: ArrayLike, /) -> Ints:
         """How many vehicles could have produced each cell."""
         place = self.find(cells)
-        return np.where(place >= 0, self.vehicles[np.maximum(place, 0)] if len(self) else 0, 0)
+        return np.where(place >= 0, np.append(self.vehicles, 0)[place], 0)
 
     def sole_stops(self) -> Ints:
         """For each cell, the one stop that all its visits are at; -1 where there are several."""
@@ -167,60 +170,60 @@ def link(visits: Visits, /, *, grid: Grid, tolerance: Tolerance | Sequence[Toler
         raise SpecError(
             f"visits with a margin of {visits.margin_s} s cannot answer for a tolerance of {reach} s."
         )
-    parts = [
-        _entries(visits, slice(at, at + _VISITS_AT_ONCE), tap, grid=grid, tolerances=tolerances)
-        for at in range(0, len(visits), _VISITS_AT_ONCE)
-        for tap in (ON, OFF)
-    ]
-    cell, visit, bins, taps = (_joined([part[i] for part in parts]) for i in range(4))
-    order = np.lexsort((visit, cell))
-    cell, visit, bins, taps = cell[order], visit[order], bins[order], taps[order]
-    again = np.zeros(cell.size, dtype=bool)
-    again[1:] = (cell[1:] == cell[:-1]) & (visit[1:] == visit[:-1])
-    cell, visit, bins, taps = cell[~again], visit[~again], bins[~again], taps[~again]
-    return _compressed(visits, grid, tolerances, cell, visit, bins, taps)
-
-
-def _joined(parts: Sequence[Ints], /) -> Ints:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-
-
-def _compressed(
-    visits: Visits,
-    grid: Grid,
-    tolerances: tuple[Tolerance, ...],
-    cell: Ints,
-    visit: Ints,
-    bins: Ints,
-    taps: Ints,
-    /,
-) -> Linkage:
-    """Sorted pairs of cell and visit as rows of cells."""
+    cells: list[Ints] = []
+    rows: list[Ints32] = []
+    for at in range(0, len(visits), _VISITS_AT_ONCE):
+        for tap in (ON, OFF):
+            cell, visit = _entries(
+                visits, slice(at, at + _VISITS_AT_ONCE), tap, grid=grid, tolerances=tolerances
+            )
+            cells.append(cell)
+            rows.append(visit)
+    cell, visit = _sorted_pairs(cells, rows, visits=len(visits))
     new = np.ones(cell.size, dtype=bool)
     new[1:] = cell[1:] != cell[:-1]
     starts = np.flatnonzero(new)
     run = visits.run[visit]
-    other = new.copy()
-    other[1:] |= run[1:] != run[:-1]
+    new[1:] |= run[1:] != run[:-1]
+    seen = np.concatenate([[0], np.cumsum(new)])
     start = np.append(starts, cell.size)
-    seen = np.concatenate([[0], np.cumsum(other)])
     return Linkage(
         visits=visits,
         grid=grid,
         tolerances=tolerances,
         cells=cell[starts],
         start=start,
-        visit=visit.astype(np.int32),
-        vehicles=np.diff(seen[start]),
-        bin=(np.minimum.reduceat(bins, starts) if starts.size else bins).astype(np.int32),
-        tap=taps[starts].astype(np.int32),
+        visit=visit,
+        vehicles=np.diff(seen[start]).astype(np.int32),
     )
+
+
+def _sorted_pairs(cells: list[Ints], rows: list[Ints32], /, *, visits: int) -> tuple[Ints, Ints32]:
+    """All pairs of cell and visit, by cell and then by visit, each once; the lists are emptied."""
+    if not cells:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    most = max(int(piece.max(initial=0)) for piece in cells)
+    names = None if (most + 1) * visits < 2**62 else np.unique(np.concatenate(cells))
+    keys = np.concatenate(cells)
+    cells.clear()
+    if names is not None:
+        keys = np.searchsorted(names, keys)
+    keys *= visits
+    done = 0
+    for piece in rows:
+        keys[done : done + piece.size] += piece
+        done += piece.size
+    rows.clear()
+    keys.sort()
+    keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
+    cell, visit = keys // visits, (keys % visits).astype(np.int32)
+    return (cell if names is None else names[cell]), visit
 
 
 def _entries(
     visits: Visits, part: slice, tap: int, /, *, grid: Grid, tolerances: Sequence[Tolerance]
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Cell, visit, bin and tap of every bin that a window of these visits touches."""
+) -> tuple[Ints, Ints32]:
+    """Cell and visit for every bin that a window of these visits touches."""
     mode, stop = visits.mode[part], visits.stop[part]
     able = (visits.boards if tap == ON else visits.alights)[part]
     place = grid.places[mode, stop]
@@ -244,5 +247,4 @@ def _entries(
     cell = np.full(row.size, -1, dtype=np.int64)
     cell[inside] = grid.cells({role: code[inside] for role, code in codes.items()})  # type: ignore[misc]  # roles
     kept = cell >= 0
-    visit = rows[row[kept]] + (part.start or 0)
-    return cell[kept], visit, bins[kept], np.full(visit.size, tap, dtype=np.int64)
+    return cell[kept], (rows[row[kept]] + part.start).astype(np.int32)

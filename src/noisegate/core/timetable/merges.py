@@ -206,13 +206,13 @@ def _calls(linkage: Linkage, /) -> _Calls:
         )
     cell = np.repeat(np.arange(len(linkage)), np.diff(linkage.start))
     visits = linkage.visits
-    bins = linkage.bin.astype(np.int64)[cell]
+    bins = linkage.bin[cell]
     mode = visits.mode[linkage.visit]
     shown = linkage.grid.modes[mode] if "mode" in linkage.grid.roles else np.zeros(mode.size, dtype=np.int64)
     return _Calls(
         mode=shown,
         date=bins // linkage.grid.bins,
-        tap=linkage.tap[cell].astype(np.int64),
+        tap=linkage.tap[cell],
         bin=bins % linkage.grid.bins,
         place=linkage.grid.places[mode, visits.stop[linkage.visit]].astype(np.int64),
         run=visits.run[linkage.visit].astype(np.int64),

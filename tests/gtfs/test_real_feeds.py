@@ -1,0 +1,88 @@
+"""The two real feeds against the csv module, and against gtfs_kit where it is installed."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from noisegate.core.timetable import two_stop_services
+from noisegate.gtfs import MODES, match_locations, read_feed
+
+#: Ordinary days, weekends, the ends of calendars, and days with exceptions (2014-06-09, 2017-12-25, 2018-01-01).
+FEEDS = {
+    "cairns_2014/cairns_gtfs.zip": [(date(2014, 5, 25), 2), (date(2014, 6, 7), 3), (date(2014, 12, 27), 3)],
+    "seattle_area_2017": [
+        (date(2017, 11, 18), 2),
+        (date(2017, 12, 24), 2),
+        (date(2018, 1, 1), 1),
+        (date(2018, 3, 9), 2),
+    ],
+}
+CASES = [(name, *span) for name, spans in FEEDS.items() for span in spans]
+
+
+@pytest.fixture(scope="module")
+def feeds(shared_data):
+    return {name: read_feed(shared_data / "gtfs" / name) for name in FEEDS}
+
+
+@pytest.fixture(scope="module")
+def oracles(shared_data, csv_oracle):
+    return {name: csv_oracle(shared_data / "gtfs" / name) for name in FEEDS}
+
+
+@pytest.mark.parametrize(("name", "first", "days"), CASES)
+def test_visits_are_those_of_the_csv_module(feeds, oracles, our_visits, name, first, days):
+    dates = [first + timedelta(days=n) for n in range(days)]
+    expected = oracles[name].visits(dates)
+    assert our_visits(feeds[name], dates) == expected
+    assert expected
+
+
+def test_dates_need_not_be_neighbours(feeds, our_visits):
+    feed = feeds["cairns_2014/cairns_gtfs.zip"]
+    one, other = date(2014, 6, 2), date(2014, 6, 7)
+    together = our_visits(feed, [other, one])
+    assert together == our_visits(feed, [one]) + our_visits(feed, [other])
+
+
+def test_cairns_runs_past_midnight_onto_the_next_date(feeds):
+    feed = feeds["cairns_2014/cairns_gtfs.zip"]
+    visits = feed.visits([date(2014, 6, 8)])
+    night = visits.runs.day[visits.run] < visits.days[0]
+    assert night.any()
+    assert visits.arrival_s[night].max() > 5 * 3600
+    assert (visits.departure_date[visits.departure_s < 86_400] == 0).all()
+
+
+def test_two_stop_ferries_of_seattle_are_closed_pairs(feeds):
+    feed = feeds["seattle_area_2017"]
+    matching = match_locations(feed, sorted(set(feed.stops.names)))
+    assert not matching.unmatched
+    visits = feed.visits([date(2017, 11, 28)])
+    found = two_stop_services(visits, places=matching.places)
+    ferries = [service for service in found if MODES[service.mode] == "ferry"]
+    routes = {
+        name for name, mode in zip(feed.routes.ids, feed.routes.mode, strict=True) if MODES[mode] == "ferry"
+    }
+    assert {"100336", "100337"} <= routes
+    ten_minutes = [service for service in ferries if service.lag_s == (600, 600, 600)]
+    assert len(ten_minutes) == 2
+    pairs = {(service.origin, service.destination) for service in ferries}
+    assert pairs == {(b, a) for a, b in pairs}
+
+
+def test_against_gtfs_kit(feeds, shared_data):
+    gtfs_kit = pytest.importorskip("gtfs_kit", reason="an independent reader, where it is installed")
+    for name, spans in FEEDS.items():
+        theirs = gtfs_kit.read_feed(shared_data / "gtfs" / name, dist_units="km")
+        ours = feeds[name]
+        for first, days in spans:
+            for day in (first + timedelta(days=n) for n in range(days)):
+                expected = set(theirs.get_trips(f"{day:%Y%m%d}")["trip_id"])
+                visits = ours.visits([day, day + timedelta(days=1)])
+                runs = visits.runs
+                told = {ours.trips.ids[t] for t in runs.trip[runs.day == visits.days[0]]}
+                assert told == expected & {
+                    ours.trips.ids[t] for t in np.flatnonzero(np.diff(ours.calls.start))
+                }
