@@ -53,7 +53,8 @@ def _check_place(folder: Path, /) -> None:
     parent = folder.resolve().parent
     if not parent.is_dir():
         raise OutputError(f"there is no directory {parent} to put the release in; make it first.")
-    if not os.access(parent, os.W_OK | os.X_OK):
+    effective = os.access in os.supports_effective_ids
+    if not os.access(parent, os.W_OK | os.X_OK, effective_ids=effective):
         raise OutputError(f"the directory {parent} cannot be written; choose another place.")
     longest = os.pathconf(parent, "PC_NAME_MAX") - _STAGING_ADDS
     if len(os.fsencode(folder.name)) > longest:
