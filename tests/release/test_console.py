@@ -1,0 +1,100 @@
+"""What the custodian sees: the tally, the tables, the promise, and the account, at any width."""
+
+import pytest
+from rich.console import Console
+
+from noisegate.cli import ledger as ledger_command
+from noisegate.cli import release as release_command
+
+
+@pytest.fixture
+def at_width(monkeypatch):
+    def at_width(columns):
+        console = Console(width=columns, highlight=False, soft_wrap=False)
+        for module in (ledger_command, release_command):
+            monkeypatch.setattr(module, "console", console)
+
+    return at_width
+
+
+def test_the_console_says_what_was_done(hamlet, tmp_path, ledger, noisegate):
+    code, out, err = noisegate("release", hamlet / "spec.yaml", "--out", tmp_path / "out", "--ledger", ledger)
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert "For your eyes only (not in the release) 400 events read, " in text
+    assert "pure DP: epsilon 0.5, delta 0 for everything one person on one day adds: at most 3 cells" in text
+    assert "Charged to 'hamlet'; see 'noisegate ledger show'." in text
+    assert [
+        line.split()[1] for line in out.splitlines() if "discrete-laplace" in line or "summed" in line
+    ] == ["base", "time"]
+
+
+def test_events_outside_the_domain_are_told_to_the_custodian_only(
+    hamlet, tmp_path, ledger, noisegate, read_release
+):
+    text = (hamlet / "spec.yaml").read_text().replace("[A, B, C, D]", "[A, B, C]")
+    (hamlet / "fewer.yaml").write_text(text)
+    code, out, _ = noisegate("release", hamlet / "fewer.yaml", "--out", tmp_path / "out", "--ledger", ledger)
+    assert code == 0
+    assert "outside the domain: stop is not in the list" in out
+    made = read_release(tmp_path / "out")
+    assert made.card["domain"]["dimensions"]["stop"] == ["A", "B", "C"]
+    assert "outside" not in (tmp_path / "out" / "card.json").read_text().replace("outside the", "")
+
+
+def test_unsafe_choices_are_said_loudly(world, tmp_path, ledger, noisegate):
+    code, out, _ = noisegate(
+        "release", world.folder / "spec-2016.yaml", "--out", tmp_path / "out", "--ledger", ledger
+    )
+    assert code == 0
+    for choice in ("zeros: keep", "margins: independent", "unit: event"):
+        assert f"unsafe {choice}:" in out
+    assert "persons are not protected" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["taps"],
+        ["taps.parquet by person-day"],
+        ["/srv/a/very/long/path/to/the/data/taps.parquet by person-day", "b"],
+    ],
+    ids=["short", "long", "longest"],
+)
+def test_the_ledger_shows_every_name_at_any_width(names, columns, ledger, noisegate, at_width):
+    at_width(columns)
+    for name in names:
+        noisegate(
+            "ledger",
+            "set",
+            name,
+            "--epsilon",
+            "12.3456",
+            "--delta",
+            "1e-6",
+            "--unit",
+            "person-day",
+            "--ledger",
+            ledger,
+        )
+    code, out, _ = noisegate("ledger", "show", "--ledger", ledger)
+    assert code == 0
+    for name in names:
+        assert name in out  # on one line, whole
+    if columns >= 80:
+        assert out.count("12.3456") == 2 * len(names)  # budget and left, whole too
+        assert "…" not in out
+
+
+def test_the_ledger_shows_a_release_of_a_file_by_its_place(world, tmp_path, ledger, noisegate, at_width):
+    at_width(80)
+    assert (
+        noisegate("release", world.folder / "spec-2016.yaml", "--out", tmp_path / "out", "--ledger", ledger)[
+            0
+        ]
+        == 0
+    )
+    code, out, _ = noisegate("ledger", "show", "--ledger", ledger)
+    assert code == 0
+    assert f"{world.folder / 'taps.parquet'} by event" in out.replace("\n", "")
