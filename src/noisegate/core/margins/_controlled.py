@@ -88,9 +88,7 @@ def _give_column(fractions: Ints, owed: Ints, rows: Ints, shift: int, up: Flags)
 
 
 @compiled
-def _path(
-    start: int, fractions: Ints, up: Flags, surplus: Ints, came: Ints, by: Ints
-) -> int:
+def _path(start: int, fractions: Ints, up: Flags, surplus: Ints, came: Ints, by: Ints) -> int:
     """Breadth-first search from row `start` to a row that lacks a unit; -1 if there is none.
 
     Row p passes a unit to row k in column j if p is up and k could be. `came` and `by` hold the way back.

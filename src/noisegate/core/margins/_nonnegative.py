@@ -88,9 +88,7 @@ def fit_vector(y: Floats, bend: float, wanted: float, tolerance: float, out: Flo
 
 
 @compiled
-def _column_sums(
-    y: Floats, w: Floats, rows: Floats, columns: Floats, totals: Floats, slopes: Floats
-) -> None:
+def _column_sums(y: Floats, w: Floats, rows: Floats, columns: Floats, totals: Floats, slopes: Floats) -> None:
     """Column sums of max(0, y + w (rows + columns)) and their slopes in `columns`, in place."""
     totals[:] = 0.0
     slopes[:] = 0.0

@@ -19,9 +19,7 @@ Ints = NDArray[np.int64]
 
 
 @compiled
-def round_groups(
-    y: Floats, bend: float, sums: Ints, tolerance: float, shift: int, out: Ints
-) -> None:
+def round_groups(y: Floats, bend: float, sums: Ints, tolerance: float, shift: int, out: Ints) -> None:
     """Round each row of `y` to non-negative integers with the given sum."""
     near = np.empty(y.shape[1])
     for g in range(y.shape[0]):
