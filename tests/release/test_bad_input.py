@@ -37,7 +37,9 @@ def refused(place, tmp_path, ledger, noisegate):
     def refused(*more, spec="spec.yaml", out=None):
         before = sorted(tmp_path.rglob("*"))
         where = tmp_path / "out" if out is None else out
-        code, _, err = noisegate("release", place / spec, "--out", where, "--ledger", ledger, *more)
+        code, _, err = noisegate(
+            "release", place / spec, "--out", where, "--ledger", ledger, "--quiet", *more
+        )
         assert code == 2, err
         assert err.startswith("noisegate: ")
         assert err.endswith((".\n", "?\n", ".'\n"))
@@ -172,7 +174,7 @@ def test_an_output_directory_that_cannot_be_made(refused, tmp_path, place):
 
 def test_the_longest_name_that_is_allowed_works(place, tmp_path, ledger, noisegate):
     where = tmp_path / ("ä" * 106)
-    assert noisegate("release", place / "spec.yaml", "--out", where, "--ledger", ledger)[0] == 0
+    assert noisegate("release", place / "spec.yaml", "--quiet", "--out", where, "--ledger", ledger)[0] == 0
     assert (where / "card.json").exists()
 
 
@@ -223,7 +225,9 @@ def test_an_engine_that_nobody_knows(refused):
 def test_a_ledger_that_cannot_be_one(place, tmp_path, noisegate, ledger):
     ledger.write_text("not a database, but long enough to look like a file that somebody wants to keep")
     before = ledger.read_bytes()
-    code, _, err = noisegate("release", place / "spec.yaml", "--out", tmp_path / "out", "--ledger", ledger)
+    code, _, err = noisegate(
+        "release", place / "spec.yaml", "--quiet", "--out", tmp_path / "out", "--ledger", ledger
+    )
     assert code == 2
     assert err.count("\n") == 1
     assert ledger.read_bytes() == before

@@ -127,7 +127,7 @@ def test_a_release_that_somebody_else_put_there_meanwhile_is_not_touched(
 
 
 def test_over_budget_is_exit_3_and_nothing_is_written(hamlet, ledger, tmp_path, noisegate, book):
-    arguments = ("release", hamlet / "spec.yaml", "--ledger", ledger, "--out")
+    arguments = ("release", hamlet / "spec.yaml", "--quiet", "--ledger", ledger, "--out")
     noisegate("ledger", "set", "hamlet", "--epsilon", "0.9", "--unit", "person-day", "--ledger", ledger)
     assert noisegate(*arguments, tmp_path / "one")[0] == 0
     before = book()
@@ -161,7 +161,9 @@ def test_delta_over_budget_is_exit_3_and_nothing_is_written(hamlet, ledger, tmp_
 
 def test_another_unit_than_that_of_the_budget_is_bad_input(hamlet, ledger, tmp_path, noisegate):
     noisegate("ledger", "set", "hamlet", "--epsilon", "5", "--unit", "event", "--ledger", ledger)
-    code, _, err = noisegate("release", hamlet / "spec.yaml", "--ledger", ledger, "--out", tmp_path / "out")
+    code, _, err = noisegate(
+        "release", hamlet / "spec.yaml", "--quiet", "--ledger", ledger, "--out", tmp_path / "out"
+    )
     assert code == 2
     assert "is counted per person-day, but the budget of dataset 'hamlet' is kept per event" in err
     assert [path.name for path in tmp_path.iterdir()] == [ledger.name]

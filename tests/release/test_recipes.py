@@ -136,7 +136,7 @@ def test_every_recipe(recipe, spec_of, make, ledger, noisegate):
 def test_the_specs_that_come_with_a_world(world, noisegate, tmp_path, ledger, read_release):
     for name in ("spec", "spec-2016"):
         code, out, err = noisegate(
-            "release", world.folder / f"{name}.yaml", "--out", tmp_path / name, "--ledger", ledger, "--json", tmp_path / f"{name}.json"
+            "release", world.folder / f"{name}.yaml", "--quiet", "--out", tmp_path / name, "--ledger", ledger, "--json", tmp_path / f"{name}.json"
         )  # fmt: skip
         assert (code, err) == (0, "")
         assert "For your eyes only" in out

@@ -17,16 +17,8 @@ from noisegate.spec import load_spec
 #: Cards with a number that appears nowhere else, and counts that only this data has.
 CARD = "5550123"
 BUSY, OUTSIDE, TOTAL = 1847, 2311, 7919
-SECRETS = (
-    CARD,
-    str(BUSY),
-    f"{BUSY:,}",
-    str(OUTSIDE),
-    f"{OUTSIDE:,}",
-    str(TOTAL),
-    f"{TOTAL:,}",
-    "Nowhere Lane",
-)
+WORDS = (CARD, "Nowhere Lane")
+COUNTS = [text for n in (BUSY, OUTSIDE, TOTAL) for text in (str(n), f"{n:,}")]
 
 SPEC = """\
 name: planted
@@ -76,7 +68,7 @@ def test_the_search_finds_what_it_should():
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_release_gives_no_secret_away(recipe, place, tmp_path, ledger, noisegate):
     code, out, err = noisegate(
-        "release", place / f"{recipe}.yaml", "--out", tmp_path / "out", "--ledger", ledger, "--json", tmp_path / "card.json"
+        "release", place / f"{recipe}.yaml", "--quiet", "--out", tmp_path / "out", "--ledger", ledger, "--json", tmp_path / "card.json"
     )  # fmt: skip
     assert (code, err) == (0, "")
     tally, _, rest = out.partition("Release planted")
@@ -105,7 +97,7 @@ def test_an_unforeseen_error_names_no_value(place, tmp_path, ledger, noisegate, 
         with monkeypatch.context() as patch:
             patch.setattr(job, step, fail)
             code, out, err = noisegate(
-                "release", place / "derive.yaml", "--out", tmp_path / step, "--ledger", ledger
+                "release", place / "derive.yaml", "--quiet", "--out", tmp_path / step, "--ledger", ledger
             )
         assert code == 1
         assert found_in(out + err) == []
