@@ -17,7 +17,7 @@ from noisegate.core.perturb import Perturbation, PublishedCells, PublishedNoise,
 from noisegate.entropy import OsNoise
 
 SIZE, POWER = 1e-9, 1e-9
-TILES = 60_000
+TILES = 200_000
 TILE = np.array([0, 3, 0, 0, 1, 0])
 CELLS = np.flatnonzero(np.tile(TILE, TILES))
 RAW = np.tile(TILE, TILES)[CELLS]
@@ -54,7 +54,7 @@ def dense(perturbation):
 
 def sliced(perturbation):
     """Seven slices of unequal length, one after the other, cell numbers starting anew in each."""
-    edges = np.array([0, 1, 11, 6 * 1000, 6 * 20_000 + 5, 6 * 20_000 + 6, 6 * 55_555 + 1, 6 * TILES])
+    edges = np.array([0, 1, 11, 6 * 1000, 6 * 20_000 + 5, 6 * 20_000 + 6, 6 * 155_555 + 1, 6 * TILES])
     parts = []
     for start, end in pairwise(edges):
         here = (start <= CELLS) & (end > CELLS)
