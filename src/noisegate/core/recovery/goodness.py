@@ -171,7 +171,9 @@ def _partnered(one: Observed, middle: Floats, /) -> Flags:
     """The rows of one-sided pairs whose larger value is so large that its partner is published too."""
     if one.identities.held != "larger":
         return np.ones(len(one.identities), dtype=bool)
-    room = np.rint((one.identities.size - one.identities.cut) / one.lattice.step).astype(np.int64)
+    seen = one.identities.seen
+    larger = one.identities.size + np.abs(np.where(seen, one.identities.low, 0.0)) / 2
+    room = np.rint((larger - one.identities.cut) / one.lattice.step).astype(np.int64)
     return np.asarray(middle[np.clip(len(middle) // 2 - room, 0, None)] < _HARDLY)
 
 

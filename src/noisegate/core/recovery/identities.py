@@ -53,7 +53,8 @@ class Identities:
     missing
         How many suppressed members are part of the residual.
     size
-        How large the count is; only used to ask whether residuals grow with it.
+        How large the count is; only used to ask whether residuals grow with it. Of pairs it is a value
+        that a large residual makes smaller, never larger, so that noise alone cannot look like growth.
     edge
         Density of the held values at their cut (see `edge`).
     shift
@@ -175,7 +176,7 @@ def pair_identities(
         high=high,
         floor=np.full(n, -np.inf),
         missing=np.zeros(n, dtype=np.int64),
-        size=np.fmax(a, b) if one_sided else np.minimum(a, b),
+        size=np.where(both, (a + b) / 2, np.fmax(a, b)) if one_sided else np.minimum(a, b),
         edge=edge_density(held, cut=0.0 if suppressed else -np.inf, window=window, step=step),
         shift=cuts[1] - cuts[0] if suppressed else 0.0,
         cut=cuts[0],
@@ -232,7 +233,7 @@ def margin_identities(
     published = np.where(here, parts, 0.0).sum(axis=1)
     residual = total - published
     step = _step(total, parts[here])
-    one = spread(residual[missing == 0], step=step) / np.sqrt(max(float(np.mean(here.sum(axis=1))), 1.0))
+    one = spread(residual[missing == 0], step=step) / np.sqrt(max(here.sum() / max(len(total), 1), 1.0))
     return Identities(
         held="members",
         tables=tables,
