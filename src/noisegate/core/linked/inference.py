@@ -43,7 +43,7 @@ class Options:
     """
 
     exact_limit: float = 2e7
-    narrow_members: int = 12
+    narrow_members: int = 8
     narrow_limit: float = 3e6
     exact_nats: float = 30.0
     nats: float = 16.0

@@ -13,6 +13,9 @@ from noisegate.core.linked.nodes import Link
 from noisegate.core.linked.pmfs import Pmfs
 from noisegate.core.linked.problem import Floats, Ints
 
+#: Probabilities below this are left out of convolutions.
+_NEGLIGIBLE = 1e-14
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Narrow:
@@ -150,7 +153,8 @@ def _cavity(
         total += value
     if total > 0:
         for k in range(size):
-            cavity[at + k] /= total
+            share = cavity[at + k] / total
+            cavity[at + k] = share if share > _NEGLIGIBLE else 0.0
 
 
 @compiled

@@ -153,28 +153,43 @@ def _inverse(matrix: Floats, /) -> Floats:
 
 @compiled
 def _sweep(matrix: Floats, /) -> bool:
-    """Invert in place, pivot by pivot; false if a pivot is not positive.
+    """Invert a symmetric matrix in place, pivot by pivot; false if a pivot is not positive.
 
-    Rows that a pivot does not touch are skipped: sums of one table share no cell, so with the
-    largest table first most rows stay untouched for long. On one thread, as many parts are
-    inverted side by side.
+    Works on the lower triangle and skips rows that a pivot does not touch: sums of one table
+    share no cell, so with the largest table first most rows stay untouched for long. On one
+    thread, as many parts are inverted side by side.
     """
     size = len(matrix)
+    column, scaled = np.empty(size), np.empty(size)
     for k in range(size):
         pivot = matrix[k, k]
         if not pivot > 0:
             return False
-        for j in range(size):
-            matrix[k, j] /= pivot
-        matrix[k, k] = 1 / pivot
         for i in range(size):
-            factor = matrix[i, k]
-            if i == k or factor == 0:
-                continue
-            matrix[i, k] = 0.0
-            for j in range(size):
-                matrix[i, j] -= factor * matrix[k, j]
+            column[i] = matrix[i, k] if i > k else matrix[k, i]
+            scaled[i] = column[i] / pivot
+        for i in range(size):
+            factor = column[i]
+            if factor != 0 and i != k:
+                for j in range(i + 1):
+                    matrix[i, j] -= factor * scaled[j]
+        for i in range(size):
+            if i > k:
+                matrix[i, k] = scaled[i]
+            else:
+                matrix[k, i] = scaled[i]
+        matrix[k, k] = -1 / pivot
+    _reflect(matrix)
     return True
+
+
+@compiled
+def _reflect(matrix: Floats, /) -> None:
+    """Change the sign of the lower triangle and copy it to the upper one."""
+    for i in range(len(matrix)):
+        for j in range(i + 1):
+            matrix[i, j] = -matrix[i, j]
+            matrix[j, i] = matrix[i, j]
 
 
 @compiled
