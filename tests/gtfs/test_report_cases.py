@@ -1,6 +1,7 @@
 """The two timetable cases of the 2017 report, rebuilt from what it prints."""
 
 from datetime import date
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -148,7 +149,7 @@ def test_what_is_assumed_decides(ferries):
     shares = [
         ferries.rank(Running(early_share=e, off_lag_s=30))[0][1].probability for e in (0.05, 0.2, 0.5, 0.9)
     ]
-    assert all(a > b for a, b in zip(shares, shares[1:], strict=False))
+    assert all(a > b for a, b in pairwise(shares))
     # If every boat was early, as Manly's was, the timetable does not tell the two apart.
     early = ferries.rank(Running(early_share=1))
     assert {place for place, _ in early[:2]} == {CREMORNE, MOSMAN}

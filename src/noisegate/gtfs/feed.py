@@ -14,18 +14,12 @@ from noisegate.core.timetable.visits import DAY_S, Flags, Ints, Ints32, Runs, Vi
 from noisegate.errors import DataError, SpecError
 from noisegate.gtfs.archive import Limits, feed_files
 from noisegate.gtfs.calendar import EPOCH, Calendar, read_calendar
+from noisegate.gtfs.calls import Calls, Progress, read_calls
+from noisegate.gtfs.departures import Departures, read_departures
 from noisegate.gtfs.modes import MODES
 from noisegate.gtfs.places import Routes, Stops, read_routes, read_stops
 from noisegate.gtfs.rows import Rows
-from noisegate.gtfs.trips import (
-    Calls,
-    Departures,
-    Progress,
-    Trips,
-    read_calls,
-    read_departures,
-    read_trips,
-)
+from noisegate.gtfs.trips import Trips, read_trips
 
 _MOST_DATES = 3660
 _CALLS_AT_ONCE = 1 << 21
@@ -64,9 +58,7 @@ class Feed:
 
     def served(self) -> Flags:
         """Shape (modes, stops): whether a trip of the mode calls at the stop."""
-        mode = self.routes.mode[self.trips.route][
-            np.repeat(np.arange(len(self.trips)), np.diff(self.calls.start))
-        ]
+        mode = np.repeat(self.routes.mode.astype(np.int8)[self.trips.route], np.diff(self.calls.start))
         served = np.zeros((len(self.modes), len(self.stops)), dtype=bool)
         served[mode, self.calls.stop] = True
         return served

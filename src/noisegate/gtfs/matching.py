@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -19,6 +19,9 @@ from noisegate.errors import DataError, SpecError
 from noisegate.gtfs.feed import Feed
 from noisegate.gtfs.names import folded, is_unknown
 from noisegate.gtfs.places import Stops
+
+#: Nearest names are offered only where they are found in no time.
+_MOST_COMPARISONS = 1 << 17
 
 
 class How(StrEnum):
@@ -134,7 +137,6 @@ class _Finder:
     ambiguous: set[str]
     given: Mapping[str, str]
     groups: Mapping[str, str]
-    known: dict[str, tuple[int, How | None]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -206,15 +208,18 @@ def _unmatched(
 ) -> Iterator[Unmatched]:
     """Why each location without a stop has none."""
     names = sorted(set(stops.names))
-    for label in labels:
-        if label in how:
-            continue
+    missing = [label for label in labels if label not in how]
+    for label in missing:
         if is_unknown(label):
             reason = "it means that the place is not known"
         elif label in ambiguous:
             reason = "its name differs from another location only in spelling; map the stops by hand"
         else:
-            near = difflib.get_close_matches(label, names, n=1) if len(names) * len(labels) < 1 << 22 else []
+            near = (
+                difflib.get_close_matches(label, names, n=1)
+                if len(names) * len(missing) < _MOST_COMPARISONS
+                else []
+            )
             hint = f"; the nearest name is {near[0]!r}" if near else ""
             reason = f"no served stop has this name, code or group{hint}"
         yield Unmatched(location=label, reason=reason)

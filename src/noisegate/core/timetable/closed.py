@@ -62,35 +62,42 @@ def two_stop_services(visits: Visits, /, *, places: NDArray[np.int32]) -> list[T
     mode, origin, destination = visits.mode[pairs], place[pairs], place[pairs + 1]
     lag = visits.arrival_s[pairs + 1] - visits.departure_s[pairs]
     kinds, which = np.unique(np.column_stack([mode, origin, destination]), axis=0, return_inverse=True)
-    found = []
-    for number, (m, a, b) in enumerate(kinds.tolist()):
-        here = which.ravel() == number
-        own = np.zeros(len(visits.runs), dtype=bool)
-        own[visits.run[pairs[here]]] = True
-        found.append(
-            TwoStopService(
-                mode=m,
-                origin=a,
-                destination=b,
-                runs=int(here.sum()),
-                lag_s=_spread(lag[here]),
-                closed=_alone(visits, place, own, mode=m, at=a, able=visits.boards)
-                and _alone(visits, place, own, mode=m, at=b, able=visits.alights),
-            )
+    kind = np.full(len(visits.runs), -1, dtype=np.int64)
+    kind[visits.run[pairs]] = which.ravel()
+    on = _sole_kind(visits, place, kind, able=visits.boards)
+    off = _sole_kind(visits, place, kind, able=visits.alights)
+    return [
+        TwoStopService(
+            mode=m,
+            origin=a,
+            destination=b,
+            runs=int((which.ravel() == number).sum()),
+            lag_s=_spread(lag[which.ravel() == number]),
+            closed=on[m, a] == number == off[m, b],
         )
-    return found
+        for number, (m, a, b) in enumerate(kinds.tolist())
+    ]
 
 
 def _spread(lag: Ints32, /) -> tuple[int, int, int]:
     return int(lag.min()), int(np.median(lag)), int(lag.max())
 
 
-def _alone(visits: Visits, place: Ints32 | Ints, own: Flags, /, *, mode: int, at: int, able: Flags) -> bool:
-    """Whether at this location nobody boards (or alights) but with the runs `own`.
+def _sole_kind(visits: Visits, place: Ints32, kind: Ints, /, *, able: Flags) -> dict[tuple[int, int], int]:
+    """For each mode and location, the kind of all runs that people can board (or leave) there; -1 for several.
 
-    A direct run of which only one call is inside the dates is not held against them.
+    A two-stop run of which only one call is inside the dates is not held against the others.
     """
-    here = able & (place == at) & (visits.mode == mode)
-    runs = visits.run[here]
-    partial = np.bincount(visits.run, minlength=len(visits.runs))[runs] < visits.runs.calls[runs]
-    return bool((own[runs] | (partial & (visits.runs.calls[runs] == 2))).all())
+    whole = np.bincount(visits.run, minlength=len(visits.runs)) == visits.runs.calls
+    counted = able & (place >= 0) & (whole | (visits.runs.calls != 2))[visits.run]
+    shape = (
+        int(visits.mode.max(initial=0)) + 1,
+        int(place.max(initial=0)) + 1,
+        int(kind.max(initial=-1)) + 2,
+    )
+    columns = (visits.mode[counted], place[counted], kind[visits.run[counted]] + 1)
+    seen = np.unravel_index(np.unique(np.ravel_multi_index(columns, shape)), shape)
+    found: dict[tuple[int, int], int] = {}
+    for mode, at, which in zip(*(column.tolist() for column in seen), strict=True):
+        found[mode, at] = -1 if (mode, at) in found else which - 1
+    return found
