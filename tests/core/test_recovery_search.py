@@ -165,11 +165,11 @@ def test_sharpening_matches_the_posterior_over_all_counts(laws):
         assert found.width_both[i] == width
 
 
-def test_two_records_of_a_ferry_are_half_as_uncertain_again():
+def test_two_records_of_a_ferry_are_sharper_by_the_root_of_two():
     rng = np.random.default_rng(7)
     values = 100 + np.rint(rng.laplace(scale=1.4, size=(2, 2000)))
     law = RoundedLaplace(1.4)
-    assert 1.4 < sharpen(*values, laws=(law, law)).gain < 1.8
+    assert 1.35 < sharpen(*values, laws=(law, law)).gain < 1.5
 
 
 def test_sharpening_refuses_missing_values():
