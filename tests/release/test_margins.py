@@ -67,6 +67,7 @@ def test_what_is_suppressed_still_counts_in_reconciled_margins(spec_of, make):
             shown[name] += count > summed[labels]
         for labels, count in summed.items():
             assert labels in published or count == 0 or count < 3
+    assert min(count for _, count in made.csv["time-loc"]) == 3  # the threshold itself is shown
     assert shown["time"] > 10
     assert shown["loc"] > 10
 
