@@ -1,0 +1,46 @@
+"""The how-to for custodians: its commands run in the order given, and its words are those of the program."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from noisegate.core.margins import MOST_CELLS
+from noisegate.ledger import DEFAULT_EPSILON
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "make-a-release.md"
+
+
+@pytest.fixture
+def page():
+    return PAGE.read_text(encoding="utf-8")
+
+
+def test_the_commands_run_in_order(page, tmp_path, monkeypatch, noisegate):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NOISEGATE_LEDGER", str(tmp_path / "ledger.sqlite"))
+    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert [words[:2] for words in commands] == [
+        ["noisegate", "simulate"],
+        ["noisegate", "ledger"],
+        ["noisegate", "release"],
+        ["noisegate", "ledger"],
+        ["noisegate", "ledger"],
+    ]
+    (budget,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    for words in commands:
+        if words[1] == "release":  # the budget block of step 2 goes into the spec
+            with Path("town/spec.yaml").open("a") as file:
+                file.write(budget)
+        quick = [{"20000": "2000"}.get(word, word) for word in words[1:]]
+        code, out, _ = noisegate(*quick)
+        assert code == 0, words
+    assert "town-taps" in out
+    assert {path.name for path in Path("days").iterdir()} >= {"card.json", "CARD.md", "time-loc.csv"}
+
+
+def test_the_numbers_it_states_are_those_of_the_program(page):
+    assert f"up to {MOST_CELLS // 10**6} million" in page
+    assert f"may spend epsilon {DEFAULT_EPSILON}" in page
