@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -48,6 +48,13 @@ class IdentitySet:
         first, second = self.identities.tables
         return first if first == second else None
 
+    def some(self, limit: int, /) -> IdentitySet:
+        """At most `limit` of the identities of which no member is missing, evenly taken: quick to fit."""
+        whole = np.flatnonzero(self.identities.missing == 0)
+        if whole.size > limit:
+            whole = whole[np.linspace(0, whole.size - 1, limit).astype(np.int64)]
+        return replace(self, identities=self.identities.take(whole))
+
     def to_json(self) -> dict[str, Any]:
         """As plain values for JSON."""
         return {
@@ -86,6 +93,12 @@ def margin_set(rows: MarginRows, /) -> IdentitySet | None:
     if found is None or not len(found):
         return None
     missing = int((found.missing > 0).sum())
+    if rows.pieces is not None:
+        title = (
+            f"{len(found):,} of the {int(rows.complete.sum()):,} rows of {rows.link.margin.name} with every cell of "
+            f"{rows.link.base.name} published: those whose cells all hold all their pieces"
+        )
+        return IdentitySet(kind="margin", stated=False, title=title, identities=found)
     rest = f" and {missing:,} with one or two suppressed" if missing else ""
     return IdentitySet(
         kind="margin",

@@ -151,7 +151,8 @@ class _Facts:
     def couplings(self) -> tuple[Coupling, ...]:
         """Couplings that hold: found, or stated and not refused."""
         refused = {one.title for noise in self.noise.values() for one, _ in noise.refused}
-        return tuple(c for c in (*self.stated, *self.search.found) if c.title not in refused)
+        found = _without(self.search.found, self.stated)
+        return tuple(c for c in (*self.stated, *found) if c.title not in refused)
 
 
 def _assess(structure: Structure, request: Request, card: Card | None, report: Progress, /) -> Assessment:
@@ -178,7 +179,7 @@ def _assess(structure: Structure, request: Request, card: Card | None, report: P
         stated=stated,
         search=found,
         noise=noise,
-        zeros=zero_rule([one for one in rows if perturbed_apart(one)], noise[base.name].fit, card=card),
+        zeros=zero_rule([one for one in rows if perturbed_apart(one)], noise[base.name].fit),
         card=card,
     )
     return _judge(facts, request)
@@ -213,9 +214,14 @@ def _pair_sets(
     stated: Sequence[Coupling], found: Search, base: Cells, pieces: Pieces | None, /
 ) -> list[IdentitySet]:
     sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
-    named = {coupling.title for coupling in stated}
-    sets += [pair_set(one, pieces) for one in found.found if one.title not in named]
+    sets += [pair_set(one, pieces) for one in _without(found.found, stated)]
     return [one for one in sets if one is not None][: max(_MOST_PAIR_SETS, len(stated))]
+
+
+def _without(found: Sequence[Coupling], stated: Sequence[Coupling], /) -> list[Coupling]:
+    """The couplings that were found and that nobody stated."""
+    known = {(c.cells.name, c.left.tobytes(), c.right.tobytes()) for c in stated}
+    return [c for c in found if (c.cells.name, c.left.tobytes(), c.right.tobytes()) not in known]
 
 
 def _margin_sets(rows: Sequence[MarginRows], /) -> list[IdentitySet]:
@@ -239,9 +245,11 @@ def _judge(facts: _Facts, request: Request, /) -> Assessment:
         results += about_margins(one)
     agreement = about_card(facts.card, tables, facts.noise, facts.zeros)
     results += agreement
-    privacy = _privacy(facts, disagrees=any(isinstance(one, Finding) for one in agreement))
-    results += about_zeros(facts.zeros, privacy)
-    results += about_loss(privacy, facts.card)
+    card = None if any(isinstance(one, Finding) for one in agreement) else facts.card
+    zeros = facts.zeros.or_as_stated(card)
+    privacy = _privacy(facts, zeros, card)
+    results += about_zeros(zeros, privacy)
+    results += about_loss(privacy, card)
     return Assessment(
         tables=tuple(
             AssessedTable(summary=summary, noise=facts.noise[summary.name])
@@ -285,9 +293,8 @@ def _about_pieces(facts: _Facts, /) -> list[Result]:
     ]
 
 
-def _privacy(facts: _Facts, /, *, disagrees: bool) -> Privacy:
+def _privacy(facts: _Facts, zeros: ZeroRule, card: Card | None, /) -> Privacy:
     """The loss, over all tables but those that are sums of published ones; the card's, if it can be relied on."""
     sums = {one.link.margin.name for one in facts.rows if perturbed_apart(one) is False}
     counted = [cells for cells in facts.structure.tables if cells.name not in sums]
-    card = None if disagrees else facts.card
-    return privacy_of(counted, facts.noise, zeros=facts.zeros.rule, card=card)
+    return privacy_of(counted, facts.noise, zeros=zeros.rule, card=card)

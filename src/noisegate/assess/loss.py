@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from noisegate.assess.card import Card
@@ -28,6 +28,8 @@ Zeros = Literal["keep", "perturb"]
 PERSON_EVENTS = 40
 #: The delta at which laws without a pure epsilon, and tight compositions, are stated.
 STATED_DELTA = 1e-6
+#: A law is named without doubt from this probability on.
+CLEAR_LAW = 0.95
 _GROUPS = (1, 5, 12)
 #: Laws whose epsilon cannot be composed: noise that is bounded gives no epsilon at all.
 _BOUNDED = ("uniform", "random-rounding", "none")
@@ -91,33 +93,59 @@ def privacy_of(
     """
     if card is not None:
         return _from_card(card)
-    fits = {cells.name: noise[cells.name].fit for cells in tables}
-    known = next((fit for fit in fits.values() if fit is not None), None)
-    if known is None:
+    used, assumes = _noise_used(tables, noise)
+    if not used:
         return Privacy()
-    assumed = [name for name, fit in fits.items() if fit is None]
-    assumes = [f"{' and '.join(assumed)}: noise as in {known.table}"] if assumed else []
-    used = {name: fit if fit is not None else known for name, fit in fits.items()}
     if any(fit.law in _BOUNDED for fit in used.values()):
         return Privacy(source="recovered", unbounded=True, assumes=tuple(assumes))
-    kept, perturbed = (
-        [mechanism_of(cells, used[cells.name], zeros=rule) for cells in tables]
-        for rule in ("keep", "perturb")
-    )
+    cuts, assumed = _cuts_used(tables)
+    kept = [mechanism_of(used[name], least=cuts[name], zeros="keep") for name in used]
+    perturbed = [replace(mechanism, zeros="perturb") for mechanism in kept]
     loss = _composed(kept if zeros == "keep" else perturbed, zeros=zeros)
     if zeros is None:
         loss["numbers"]["delta_if_zeros_kept"] = _event_delta(kept, loss["event_epsilon"])
     return Privacy(
         source="recovered",
         tables={name: 1 / fit.scale for name, fit in used.items()},
-        assumes=tuple(assumes),
+        assumes=(*assumes, *(() if zeros == "perturb" else assumed)),
         **loss,
     )
 
 
-def mechanism_of(cells: Cells, fit: NoiseFit, /, *, zeros: Zeros) -> Mechanism:
-    """How the counts of a table were made: recovered noise, and the least count it shows as its cut."""
-    least = cells.threshold.value
+def _noise_used(
+    tables: Sequence[Cells], noise: Mapping[str, Noise], /
+) -> tuple[dict[str, NoiseFit], list[str]]:
+    """The noise of each table, and what had to be assumed about it; empty if none is known."""
+    fits = {cells.name: noise[cells.name].fit for cells in tables}
+    known = next((fit for fit in fits.values() if fit is not None), None)
+    if known is None:
+        return {}, []
+    assumed = [name for name, fit in fits.items() if fit is None]
+    assumes = [f"{' and '.join(assumed)}: noise as in {known.table}"] if assumed else []
+    if law_share(known) < CLEAR_LAW:
+        assumes.append(f"the law is {known.law}, which is not clear from so few identities")
+    return {name: fit if fit is not None else known for name, fit in fits.items()}, assumes
+
+
+def _cuts_used(tables: Sequence[Cells], /) -> tuple[dict[str, float | None], list[str]]:
+    """The cut of each table; where one shows neither an edge nor zeros, that of the first one."""
+    cuts = {cells.name: cells.threshold.value for cells in tables}
+    shows = {cells.name: float(cells.counts.min()) if cells.counts.size else 0.0 for cells in tables}
+    first = cuts[tables[0].name]
+    unseen = [name for name, cut in cuts.items() if cut is None and shows[name] > 0]
+    if first is None or not unseen:
+        return cuts, []
+    return {**cuts, **dict.fromkeys(unseen, first)}, [f"{' and '.join(unseen)}: cut as in {tables[0].name}"]
+
+
+def law_share(fit: NoiseFit, /) -> float:
+    """The probability that the noise is of the family of laws that was named."""
+    family = next((word for word in ("laplace", "gaussian") if word in fit.law), fit.law)
+    return sum(law.probability for name, law in fit.evidence.items() if family in name)
+
+
+def mechanism_of(fit: NoiseFit, /, *, least: float | None, zeros: Zeros) -> Mechanism:
+    """How the counts of a table were made: recovered noise, and the least count that it shows."""
     return Mechanism(
         law=make_law(fit.law, scale=fit.scale),
         rounding=fit.rounding,
@@ -140,7 +168,7 @@ def _composed(mechanisms: Sequence[Mechanism], /, *, zeros: Zeros | None) -> dic
         whole = composed_epsilon(person, STATED_DELTA).upper
     exact = pure and zeros == "perturb"
     person_delta = 0.0 if exact else composed_delta(person, whole).upper
-    tight = max(STATED_DELTA, 2 * person_delta)
+    tight = min(max(STATED_DELTA, 2 * person_delta), 0.5)
     numbers = {
         "neighbours": "add-remove",
         "event_epsilon_replace": 2 * event if pure else None,

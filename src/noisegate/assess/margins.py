@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 #: With so many complete rows, rows with suppressed members add nothing; nor do they when rows are long.
-_ENOUGH = 30
+_ENOUGH = 20
 _MOST_MISSING, _LONG = 2, 12
 #: Rows with as many members are worked out together; so many different numbers of them are used.
 _KINDS, _KINDS_MISSING = 8, 5
 #: The most rows and the most members that one set holds; more would not sharpen anything.
-_MOST_ROWS, _MOST_MEMBERS = 5_000, 20_000_000
+_MOST_ROWS, _MOST_MEMBERS = 2_000, 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,7 +81,7 @@ class MarginRows:
         titles = names(self.link.margin, self.rows[rows])
         return [
             f"{title}: {self.link.margin.name} says {self.residual[row] + self.link.parts[self.rows[row]]:g}, "
-            f"its {self.link.shown[self.rows[row]]:,} published cells of {self.link.base.name} add up to "
+            f"the {self.link.shown[self.rows[row]]:,} published in {self.link.base.name} add up to "
             f"{self.link.parts[self.rows[row]]:g}"
             for title, row in zip(titles, rows.tolist(), strict=True)
         ]

@@ -13,7 +13,6 @@ are not used.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -23,6 +22,8 @@ from noisegate.tables import Cells
 
 #: How many standard deviations each side of the valley must rise.
 _SIGMAS = 5.0
+#: And by which factor counts must rise at twice the cut.
+_STEEP = 1.2
 #: A sum is taken to be complete when its pieces average this many times the cut.
 _AMPLE = 1.5
 #: Bins that agencies publish, in minutes; the first that divides a step and is finer is assumed.
@@ -91,13 +92,16 @@ def _valley(cells: Cells, /) -> str | None:
     width = max(3, cut // 3)
     if cut < 2 * width:
         return None
-    edges = 2 * cut + width * np.arange(-2, 2)
-    before, inside, after = (int(((counts >= low) & (counts < high)).sum()) for low, high in pairwise(edges))
-    rises = [(side - inside) / np.sqrt(max(side + inside, 1)) for side in (before, after)]
-    if min(rises) < _SIGMAS:
+    starts = (cut, 2 * cut - width, 2 * cut)
+    first, inside, after = (int(((counts >= low) & (counts < low + width)).sum()) for low in starts)
+    rises = [(side - inside) / np.sqrt(max(side + inside, 1)) for side in (first, after)]
+    if min(rises) < _SIGMAS or after < _STEEP * inside:
         return None
+    said = [
+        f"{n:,} counts from {low} to {low + width - 1}"
+        for n, low in zip((first, inside, after), starts, strict=True)
+    ]
     return (
-        f"{before:,} counts from {edges[0]} to {edges[1] - 1}, {inside:,} from {edges[1]} to {edges[2] - 1} and "
-        f"{after:,} from {edges[2]} to {edges[3] - 1}: they thin out up to twice the cut of {cut} and then rise, "
-        "as sums of counts that were cut one by one do"
+        f"{said[0]}, {said[1]}, {said[2]}: they thin out up to twice the cut of {cut} and then rise, as sums of "
+        "counts that were cut one by one do"
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noisegate.assess.identities import IdentitySet
-from noisegate.core.recovery import NoiseFit, fit_noise
+from noisegate.core.recovery import CANDIDATES, NoiseFit, fit_noise
 from noisegate.core.recovery.fit import FEWEST
 
 Report = Callable[[str], None]
@@ -21,6 +21,8 @@ Report = Callable[[str], None]
 _SHARP = 3.0
 #: Beyond so many noises of the base in a row, that of the margin cannot be seen.
 _MOST_NOISES = 12
+#: Two scales at once take time; so many identities of each kind are enough for them.
+_TWO_SCALES = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,7 +129,7 @@ class _Recovery:
     sets: tuple[IdentitySet, ...]
     level: float
     report: Report
-    _fits: dict[tuple[tuple[int, ...], str | None], NoiseFit | None] = field(default_factory=dict)
+    _fits: dict[tuple[tuple[IdentitySet, ...], str | None], NoiseFit | None] = field(default_factory=dict)
 
     def inside(self, table: str, /) -> _Trial:
         """The fit of identities inside one table; those that do not hold are left out."""
@@ -155,13 +157,23 @@ class _Recovery:
             reason = f"it cannot be seen beside the {noises} or more noises of {base} in each row"
             return Noise(table=name, sets=own.sets, refused=own.refused, reason=reason)
         self.report(f"recovering the noise of {name}")
-        if base_own.sharp:
-            chosen = (*base_own.sets, *between, *own.sets)
-            fit = self._fit(chosen, name)
-            trial = _Trial(fit=fit, sets=chosen, refused=own.refused)
-            if fit is not None and fit.refusal is None and trial.sharp:
-                return _noise(name, trial)
-        return _noise(name, self._together(name, own, between))
+        together = self._together(name, own, between)
+        if base_own.sharp and together.fit is not None and not _agree(together.fit, base_own.fit):
+            return _noise(name, self._two_scales(name, own, base_own, between))
+        return _noise(name, together)
+
+    def _two_scales(
+        self, name: str, own: _Trial, base_own: _Trial, between: Sequence[IdentitySet], /
+    ) -> _Trial:
+        """The scale of a margin beside that of the base, for the law of the base."""
+        largest = max(base_own.sets, key=lambda one: len(one.identities))
+        chosen = tuple(one.some(_TWO_SCALES) for one in (largest, *between, *own.sets))
+        law = base_own.fit.name if base_own.fit is not None else None
+        fit = self._fit(chosen, name, law=law)
+        if fit is None or fit.refusal is not None:
+            why = "its rows do not fit the noise of the base" if fit is None else fit.refusal or ""
+            return _Trial(refused=(*own.refused, *((one, why) for one in between)))
+        return _Trial(fit=fit, sets=chosen, refused=own.refused)
 
     def _together(self, table: str, own: _Trial, between: Sequence[IdentitySet], /) -> _Trial:
         """One scale for the base and its margins, from everything that holds."""
@@ -187,20 +199,37 @@ class _Recovery:
         )
 
     def _fit(
-        self, sets: Sequence[IdentitySet], table: str | None, /, *, shared: bool = False
+        self,
+        sets: Sequence[IdentitySet],
+        table: str | None,
+        /,
+        *,
+        shared: bool = False,
+        law: str | None = None,
     ) -> NoiseFit | None:
         """The fit of these sets, made once; None when there are too few identities to say anything."""
-        key = (tuple(id(one) for one in sets), None if shared else table)
+        key = (tuple(sets), None if shared else table)
         if key not in self._fits:
             usable = [one.identities for one in sets if len(one.identities)]
             enough = sum(map(len, usable)) >= FEWEST and any(one.seen.any() for one in usable)
             self._fits[key] = (
-                fit_noise(usable, table=None if shared else table, shared=shared, level=self.level)
+                fit_noise(
+                    usable,
+                    table=None if shared else table,
+                    laws=tuple(CANDIDATES) if law is None else (law,),
+                    shared=shared,
+                    level=self.level,
+                )
                 if enough
                 else None
             )
         fit = self._fits[key]
         return fit if fit is None or table is None else replace(fit, table=table)
+
+
+def _agree(one: NoiseFit, other: NoiseFit | None, /) -> bool:
+    """Whether the intervals of two scales meet."""
+    return other is None or (one.interval[0] <= other.interval[1] and other.interval[0] <= one.interval[1])
 
 
 def _noise(table: str, trial: _Trial, /) -> Noise:
@@ -211,6 +240,11 @@ def _noise(table: str, trial: _Trial, /) -> Noise:
         tables = sorted({name for one in trial.sets for name in one.identities.tables})
         shared = trial.shared and len(tables) > 1
         assumes = (f"the noise has the same scale in {' and '.join(tables)}",) if shared else ()
+        if any(one.identities.missing.any() for one in trial.sets):
+            assumes = (
+                *assumes,
+                "suppressed counts thin out by a constant factor from each number to the next",
+            )
         return Noise(table=table, fit=fit, sets=trial.sets, assumes=assumes, refused=trial.refused)
     if derived:
         reason = (

@@ -12,11 +12,13 @@ decided together with the base.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from noisegate.assess.card import Card
@@ -25,7 +27,7 @@ from noisegate.assess.loss import Zeros
 from noisegate.assess.margins import MarginRows
 from noisegate.core.recovery import NoiseFit
 from noisegate.core.recovery import zero_rule as weigh
-from noisegate.tables import Link
+from noisegate.tables import Kind, Link
 
 #: The chance of a wrong verdict that is accepted.
 _SIZE = 0.01
@@ -42,9 +44,16 @@ class ZeroRule:
     statement: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
+    def or_as_stated(self, card: Card | None, /) -> ZeroRule:
+        """The rule as the card states it, where the tables do not tell."""
+        if self.rule is not None or card is None or card.zeros not in ("keep", "perturb"):
+            return self
+        rule: Zeros = "keep" if card.zeros == "keep" else "perturb"
+        return ZeroRule(rule=rule, source="card", statement="the card says so", numbers=self.numbers)
 
-def zero_rule(rows: Sequence[MarginRows], fit: NoiseFit | None, /, *, card: Card | None) -> ZeroRule:
-    """The zero rule of the base, from the tables if they tell, else from the card.
+
+def zero_rule(rows: Sequence[MarginRows], fit: NoiseFit | None, /) -> ZeroRule:
+    """The zero rule of the base, as far as the tables tell.
 
     Parameters
     ----------
@@ -53,14 +62,6 @@ def zero_rule(rows: Sequence[MarginRows], fit: NoiseFit | None, /, *, card: Card
     fit
         The recovered noise of the base.
     """
-    told = _from_tables(rows, fit)
-    if told.rule is None and card is not None and card.zeros in ("keep", "perturb"):
-        rule: Zeros = "keep" if card.zeros == "keep" else "perturb"
-        return ZeroRule(rule=rule, source="card", statement="the card says so", numbers=told.numbers)
-    return told
-
-
-def _from_tables(rows: Sequence[MarginRows], fit: NoiseFit | None, /) -> ZeroRule:
     usable = [one for one in rows if one.pieces is None and not one.link.unlisted]
     if fit is None or fit.law == "none":
         return ZeroRule(rule=None, source=None, statement="the noise of the base is not known")
@@ -74,9 +75,32 @@ def _from_tables(rows: Sequence[MarginRows], fit: NoiseFit | None, /) -> ZeroRul
 
 
 def _small_cells(link: Link, /) -> tuple[int, int]:
-    """How many base cells add to totals that the margin does not publish, and how many of them are published."""
+    """How many base cells add to totals that the margin does not publish, and how many of them are published.
+
+    A time of day that the margin never shows is one at which it publishes nothing: the grid of times is
+    public, whatever the base shows there.
+    """
     silent = ~link.published & link.comparable
-    return int(link.members[silent].sum()), int(link.shown[silent].sum())
+    cells, published = int(link.members[silent].sum()), int(link.shown[silent].sum())
+    entries = link.base.entries(link.base.flat)
+    for place, onto in zip(link.from_axis, link.maps, strict=True):
+        unseen = (onto < 0) & _times(link, place)
+        if unseen.any():
+            rest = [(p, m) for p, m in zip(link.from_axis, link.maps, strict=True) if p != place]
+            inside = np.logical_and.reduce([unseen[entries[place]], *(m[entries[p]] >= 0 for p, m in rest)])
+            published += int(inside.sum())
+            sizes = dict(enumerate(link.base.shape)) | {p: int((m >= 0).sum()) for p, m in rest}
+            cells += int(unseen.sum()) * math.prod(size for p, size in sizes.items() if p != place)
+    return cells, published
+
+
+def _times(link: Link, place: int, /) -> NDArray[np.bool_]:
+    """Which entries of an axis of the base are known times of day."""
+    axis = link.base.axes[place]
+    dimension = link.base.dimensions[axis.dimensions[0]]
+    if len(axis.dimensions) > 1 or dimension.kind is not Kind.TIME:
+        return np.zeros(axis.size, dtype=bool)
+    return np.asarray(~dimension.unknown[axis.entries[0]])
 
 
 def _verdict(cells: int, published: int, fit: NoiseFit, link: Link, /) -> ZeroRule:

@@ -14,6 +14,9 @@ from noisegate.assess.recover import Noise
 from noisegate.assess.search import Search, describe, pair_numbers
 from noisegate.core.recovery import NoiseFit, sharpen
 
+#: A pair further apart than this many standard deviations is off.
+_FAR = 6.0
+
 _ADVICE = (
     "Decouple the two records: publish one of them only, or merge bins and places until each cell mixes several services. "
     "If both are published, count each rider twice when the noise is chosen."
@@ -93,13 +96,14 @@ def _sharper(coupling: Coupling, fit: NoiseFit | None, /) -> dict[str, float]:
     if fit is None or fit.law == "none" or not coupling.both.any():
         return {}
     first, second = coupling.values[:, coupling.both]
-    known = sharpen(first, second, laws=(fit.noise, fit.noise), level=fit.level)
-    # Medians: the odd pair that is off, because somebody alighted late, says nothing about the others.
-    one, both = float(np.median(known.sd_one)), float(np.median(known.sd_both))
+    # The odd pair that is off, because somebody alighted late, says nothing about the others.
+    near = np.abs(second - first) <= _FAR * np.sqrt(2 * fit.noise.variance)
+    known = sharpen(first[near], second[near], laws=(fit.noise, fit.noise), level=fit.level)
+    one, both = (float(np.sqrt(np.mean(sd**2))) for sd in (known.sd_one, known.sd_both))
     return {
         "sd_one": round(one, 4),
         "sd_both": round(both, 4),
-        "gain": round(one / both, 4),
+        "gain": round(known.gain, 4),
         "width_one": float(np.median(known.width_one)),
         "width_both": float(np.median(known.width_both)),
     }

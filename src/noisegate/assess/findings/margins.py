@@ -63,9 +63,7 @@ def _independent(rows: MarginRows, numbers: dict[str, Any], /) -> Finding:
     if off and rows.pieces is None:
         seen.append(f"{off:,} of {numbers['complete']:,} complete rows do not add up")
     if below:
-        seen.append(
-            f"{below:,} of {numbers['rows']:,} rows are smaller than the sum of their published parts"
-        )
+        seen.append(f"{below:,} of {numbers['rows']:,} rows fall below the sum of their published parts")
     return Finding(
         id="independent-margins",
         severity="medium",

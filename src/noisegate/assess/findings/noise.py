@@ -6,13 +6,12 @@ from typing import Any
 
 from noisegate.assess.card import CardTable
 from noisegate.assess.finding import Check, Finding, Result
+from noisegate.assess.loss import CLEAR_LAW, law_share
 from noisegate.assess.recover import Noise
 from noisegate.core.recovery import NoiseFit
 
 #: Fewer identities than this are called few.
 FEW = 30
-#: A law is named without doubt from this probability on.
-_CLEAR = 0.95
 
 _ADVICE = (
     "Publish the law and the scale of the noise. Hiding them protects nobody, and analysts need them for honest "
@@ -73,12 +72,11 @@ def in_words(fit: NoiseFit, /) -> str:
 
 def law_in_words(fit: NoiseFit, /) -> str:
     """The law in words, with its rivals where they cannot be told apart."""
-    family = next((word for word in ("laplace", "gaussian") if word in fit.law), "")
-    if not family:
-        return fit.law.replace("-", " ")
-    word = family.capitalize()
-    sure = sum(law.probability for name, law in fit.evidence.items() if family in name)
-    likely = "" if sure >= _CLEAR else f", most likely ({sure:.0%})"
+    sure = law_share(fit)
+    likely = "" if sure >= CLEAR_LAW else f", most likely ({sure:.0%})"
+    word = next((name.capitalize() for name in ("laplace", "gaussian") if name in fit.law), "")
+    if not word:
+        return f"{fit.law.replace('-', ' ')}{likely}"
     if fit.rounding == "nearest":
         return f"{word}, {'rounded' if fit.told_apart else 'rounded or discrete'}{likely}"
     return f"{'discrete ' if fit.law.startswith('discrete') else ''}{word}{likely}"

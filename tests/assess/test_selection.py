@@ -1,0 +1,87 @@
+"""What people write about cells."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from noisegate.assess.selection import Selection, Statement, parse_lag, split
+from noisegate.errors import SpecError
+from noisegate.tables import find_structure, read_table
+
+
+@pytest.fixture
+def base(tables):
+    dimensions = {
+        "tap": ["on", "off"],
+        "stop name": ["Quay, No. 3", "Beach"],
+        "date": ["2016-07-25", "2016-07-26"],
+    }
+    (path,) = tables(t=(dimensions, np.full((2, 2, 2), 40)))
+    return find_structure([read_table(path)]).base
+
+
+def test_values_may_hold_commas_and_any_case(base):
+    found = Selection.parse("TAP = On, Stop  Name=quay, no. 3", base)
+    names = {
+        base.dimensions[place].name: base.dimensions[place].labels[code]
+        for place, code in found.codes.items()
+    }
+    assert names == {"tap": "on", "stop name": "Quay, No. 3"}
+    assert split("a=1,b=x, y,c=2") == ["a=1", "b=x, y", "c=2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "--pair must be written \"dimension=value,dimension=value\", got ''."),
+        ("tap", "--pair must be written \"dimension=value,dimension=value\", got 'tap'."),
+        ("tap=", "--pair must be written \"dimension=value,dimension=value\", got 'tap='."),
+        ("tab=on", "a dimension must be one of tap, stop name, date, got 'tab'. Did you mean 'tap'?"),
+        ("tap=on,tap=off", "--pair 'tap=on,tap=off' names tap twice; name it once."),
+        ("stop name=Beech", "stop name has no value 'Beech'. Did you mean 'Beach'?"),
+        ("stop name=Nowhere at all", "stop name has no value 'Nowhere at all'. It has Beach, Quay, No. 3."),
+    ],
+)
+def test_selections_that_mean_nothing(base, text, says):
+    with pytest.raises(SpecError) as caught:
+        Selection.parse(text, base)
+    assert str(caught.value) == says
+
+
+@pytest.mark.parametrize(
+    ("lag", "minutes"),
+    [
+        (None, 0),
+        ("30min", 30),
+        ("30", 30),
+        (" 1 h ", 60),
+        ("2 Days", 2880),
+        (45, 45),
+        (timedelta(hours=2), 120),
+    ],
+)
+def test_lags(lag, minutes):
+    assert parse_lag(lag) == minutes
+
+
+@pytest.mark.parametrize(
+    "lag", ["", "soon", "-30min", "1.5h", "30 parsecs", True, timedelta(seconds=30), timedelta(-1)]
+)
+def test_lags_that_are_none(lag):
+    with pytest.raises(SpecError, match="--lag must be a number with min, h or d"):
+        parse_lag(lag)
+
+
+def test_identities():
+    assert Statement.parse("Male + Female = Total") == Statement.parse(" Total=Male+Female ").__class__(
+        text="Male + Female = Total", parts=("Male", "Female"), whole="Total"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Male", "Male + Female", "A = B = C", "A + = C", "A + B = C + D", "A + a = B"]
+)
+def test_identities_that_say_nothing(text):
+    with pytest.raises(SpecError, match="--identity"):
+        Statement.parse(text)
