@@ -226,7 +226,6 @@ def test_too_few_identities_say_how_few(tables, invent):
     assert "only 3 identities are at hand; at least 5 are needed" in found.tables[0].noise.reason
 
 
-@pytest.mark.xfail(reason="identities with missing members are refused too often at present", strict=False)
 def test_rows_with_missing_members_count_as_latent(tables, invent):
     rng = np.random.default_rng(12)
     raw = rng.integers(30, 200, size=(60, 12, 3))
