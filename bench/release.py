@@ -15,7 +15,6 @@ the raw counts of the same events over all cells of a table, zeros included. `al
 
 import argparse
 import json
-import multiprocessing
 import os
 import shutil
 import subprocess
@@ -40,6 +39,12 @@ import duckdb
 duckdb.connect().execute('''COPY (
     SELECT tapped_at::DATE AS date, tap, time_bucket(INTERVAL 15 MINUTE, tapped_at)::TIME AS time, stop, count(*) AS count
     FROM read_parquet('taps.parquet') GROUP BY ALL) TO 'plain.parquet' ''')
+"""
+WRITE = """
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import release
+release.write_events(pathlib.Path(sys.argv[2]), events=int(sys.argv[3]))
 """
 SPEC = """\
 name: bench
@@ -154,11 +159,8 @@ def speed(events, names, *, repeats=REPEATS):
     with tempfile.TemporaryDirectory(prefix="noisegate-release-") as place:
         folder = Path(place)
         # A process inherits the peak memory of the one that starts it, so this one must stay small.
-        writer = multiprocessing.get_context("spawn").Process(
-            target=write_events, args=(folder,), kwargs={"events": events}
-        )
-        writer.start()
-        writer.join()
+        write = [sys.executable, "-c", WRITE, str(Path(__file__).parent), str(folder), str(events)]
+        subprocess.run(write, check=True)
         write_specs(folder)
         found = {name: [] for name in commands(names)}
         for _ in range(repeats):

@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -37,9 +38,8 @@ pathlib.Path(sys.argv[2]).write_text(json.dumps(rows))
 
 def modules():
     """The names of all benchmarks, in order."""
-    found = {
-        path.stem for path in HERE.glob("*.py") if path != Path(__file__) and "\ndef run(" in path.read_text()
-    }
+    has_run = re.compile(r"^def run\(", re.MULTILINE)
+    found = {path.stem for path in HERE.glob("*.py") if has_run.search(path.read_text())}
     return [name for name in ORDER if name in found] + sorted(found - set(ORDER))
 
 
@@ -73,13 +73,14 @@ def show(console, name, result):
         kinds.setdefault(tuple(row), []).append(row)
     for columns, rows in kinds.items():
         same = {key: rows[0][key] for key in ("bench", "kind") if key in columns}
-        table = Table(title=" ".join([name, str(same.get("kind", ""))]), title_justify="left")
+        table = Table()
         shown = [name for name in columns if name not in same and not isinstance(rows[0][name], dict | list)]
         for column in shown:
             is_number = isinstance(rows[0][column], int | float)
             table.add_column(column, justify="right" if is_number else "left", no_wrap=True)
         for row in rows:
             table.add_row(*(cell(row[column]) for column in shown))
+        console.print(" ".join([name, same.get("kind", "")]), style="bold")
         console.print(table)
     console.print(f"{name}: {result['seconds']} s\n")
 
