@@ -75,7 +75,8 @@ def fit_noise(
     >>> fit.law, fit.rounding, fit.interval[0] < 1.4 < fit.interval[1]
     ('laplace', 'nearest', True)
     """
-    sets = [identities] if isinstance(identities, Identities) else list(identities)
+    given = [identities] if isinstance(identities, Identities) else list(identities)
+    sets = [s for s in given if len(s)]
     _check(sets, level)
     layout = _layout(sets, table, shared=shared)
     whole = all(s.whole for s in sets)

@@ -31,6 +31,7 @@ Held = Literal["smaller", "larger", "members"]
 # How many spreads of the residual above the cut its density is measured over.
 _WINDOW = 3.0
 _STEP = 1e-9
+_MANY = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +281,8 @@ def residual_identities(
         edge=0.0,
         shift=0.0,
         cut=-np.inf,
-        grid=_grid(residual),
+        # The values are not known; a few residuals may share a divisor by chance.
+        grid=_grid(residual) if n >= _MANY else min(_grid(residual), 1),
     )
 
 
