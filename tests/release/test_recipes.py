@@ -118,7 +118,7 @@ def test_the_spec_as_it_stands(world, make, ledger, noisegate):
         == 4 * 7 * 2 * 96 * len(spec.dimensions["location"].values)
     )
     assert sum(table["share"] for table in card["tables"].values()) == pytest.approx(1)
-    assert all(table["rows"] > 0 for table in card["tables"].values())
+    assert card["tables"]["loc"]["rows"] > 10
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
