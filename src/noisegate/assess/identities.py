@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from noisegate.assess.couplings import Coupling, least_published, published
+from noisegate.assess.couplings import Coupling, Floats, least_published, published
 from noisegate.assess.margins import MarginRows
 from noisegate.assess.pieces import Pieces
 from noisegate.assess.selection import Statement, find_value, value_code
 from noisegate.core.recovery import (
     Identities,
+    compare,
     margin_identities,
     pair_identities,
     residual_identities,
@@ -21,6 +22,9 @@ from noisegate.errors import DataError, SpecError
 from noisegate.tables import Cells, Structure
 
 Kind = Literal["pair", "identity", "margin"]
+
+#: Differences within this factor of those of two Poisson counts are taken for such.
+_ALIKE = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,12 +39,15 @@ class IdentitySet:
         In words.
     identities
         For the fit; `identities.tables` names the tables whose noise they hold.
+    doubt
+        Why they cannot be what they are said to be; empty if nothing speaks against it.
     """
 
     kind: Kind
     stated: bool
     title: str
     identities: Identities
+    doubt: str = ""
 
     @property
     def inside(self) -> str | None:
@@ -83,7 +90,23 @@ def pair_set(coupling: Coupling, pieces: Pieces | None = None, /) -> IdentitySet
         cut = least_published(coupling.cells)
         found = pair_identities(first, second, cuts=(cut, cut), tables=tables)
     return IdentitySet(
-        kind="pair", stated=coupling.source == "stated", title=coupling.title, identities=found
+        kind="pair",
+        stated=coupling.source == "stated",
+        title=coupling.title,
+        identities=found,
+        doubt=_doubt(first, second, cut=least_published(coupling.cells)) if pieces is None else "",
+    )
+
+
+def _doubt(first: Floats, second: Floats, /, *, cut: float) -> str:
+    """Why two series cannot be one count with two noises: they differ just as two different counts do."""
+    found = compare(first, second, cut=cut)
+    apart = found.spread / max(found.poisson_spread, 1e-12)
+    if found.log_evidence >= 0 or not _ALIKE <= apart <= 1 / _ALIKE:
+        return ""
+    return (
+        "these do not look like equal counts: they differ as two different counts of that size do "
+        f"(by {found.spread:.1f} on average, chance alone makes {found.poisson_spread:.1f})."
     )
 
 

@@ -39,6 +39,8 @@ class Noise:
         What had to be assumed.
     refused
         Sets of identities that do not hold, each with the reason.
+    left_out
+        Sets that hold alone, but not together with the larger one that was used.
     reason
         Why there is no fit; empty if there is one.
     """
@@ -48,6 +50,7 @@ class Noise:
     sets: tuple[IdentitySet, ...] = ()
     assumes: tuple[str, ...] = ()
     refused: tuple[tuple[IdentitySet, str], ...] = ()
+    left_out: tuple[IdentitySet, ...] = ()
     reason: str = ""
 
     @property
@@ -75,6 +78,7 @@ class Noise:
                 "contamination": round(fit.contamination, 6) if fit else None,
                 "assumes": list(self.assumes),
                 "refused": [{**one.to_json(), "reason": reason} for one, reason in self.refused],
+                "left_out": [one.to_json() for one in self.left_out],
             },
         }
 
@@ -86,6 +90,7 @@ class _Trial:
     fit: NoiseFit | None = None
     sets: tuple[IdentitySet, ...] = ()
     refused: tuple[tuple[IdentitySet, str], ...] = ()
+    left_out: tuple[IdentitySet, ...] = ()
     shared: bool = False
 
     @property
@@ -134,10 +139,13 @@ class _Recovery:
     def inside(self, table: str, /) -> _Trial:
         """The fit of identities inside one table; those that do not hold are left out."""
         mine = [one for one in self.sets if one.inside == table]
-        if not mine:
-            return _Trial()
+        doubtful = tuple((one, one.doubt) for one in mine if one.doubt)
+        sound = [one for one in mine if not one.doubt]
+        if not sound:
+            return _Trial(refused=doubtful)
         self.report(f"recovering the noise of {table}")
-        return self._sound(mine, None)
+        trial = self._sound(sound, None)
+        return replace(trial, refused=(*doubtful, *trial.refused))
 
     def of_base(self, base: str, own: _Trial, /) -> Noise:
         """The noise of the base: from inside it, and from margins where that is not enough."""
@@ -192,10 +200,11 @@ class _Recovery:
         if again is None or again.refusal is None:
             return _Trial(fit=again, sets=tuple(sound), refused=refused)
         largest = max(sound, key=lambda one: len(one.identities))
-        why = "it fits alone, but not together with a larger set"
-        rest = tuple((one, why) for one in sound if one is not largest)
         return _Trial(
-            fit=self._fit([largest], table, shared=shared), sets=(largest,), refused=(*refused, *rest)
+            fit=self._fit([largest], table, shared=shared),
+            sets=(largest,),
+            refused=refused,
+            left_out=tuple(one for one in sound if one is not largest),
         )
 
     def _fit(
@@ -245,7 +254,14 @@ def _noise(table: str, trial: _Trial, /) -> Noise:
                 *assumes,
                 "suppressed counts thin out by a constant factor from each number to the next",
             )
-        return Noise(table=table, fit=fit, sets=trial.sets, assumes=assumes, refused=trial.refused)
+        return Noise(
+            table=table,
+            fit=fit,
+            sets=trial.sets,
+            assumes=assumes,
+            refused=trial.refused,
+            left_out=trial.left_out,
+        )
     if derived:
         reason = (
             f"all {n} identities hold exactly: totals were summed from published parts, or there is no noise"

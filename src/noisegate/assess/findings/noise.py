@@ -30,6 +30,15 @@ def about_noise(noise: Noise, stated: CardTable | None, /) -> list[Result]:
         )
         for one, reason in noise.refused
     ]
+    results += [
+        Check(
+            id="identity-left-out",
+            outcome="known",
+            title=f"{noise.table}, {one.title}: holds alone, but not together with a larger set, so the noise rests on that one",
+            numbers={"table": noise.table, **one.to_json()},
+        )
+        for one in noise.left_out
+    ]
     fit = noise.fit
     if fit is None:
         why = Check(

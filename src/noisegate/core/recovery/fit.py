@@ -134,7 +134,7 @@ def _report(
         level=level,
         n=sum(len(o.identities) for o in observed),
         evidence=evidence,
-        told_apart=apart,
+        told_apart=bool(apart),
         contamination=share_off(best.weights),
         others={layout.other: best.best[1]} if layout.other else {},
         goodness=goodness,

@@ -1,0 +1,101 @@
+"""Whatever is given, one sentence says what is wrong; nothing is written and nothing grows without bound."""
+
+import numpy as np
+import pytest
+
+from noisegate.assess import assess
+from noisegate.errors import InputError, OutputError
+
+TABLE = {"region": [f"r{k}" for k in range(40)], "sex": ["M", "F"]}
+
+
+@pytest.fixture
+def good(tables):
+    return tables(good=(TABLE, np.arange(80).reshape(40, 2) + 30))
+
+
+def refused(*arguments, **options):
+    with pytest.raises(InputError) as caught:
+        assess(*arguments, **options)
+    message = str(caught.value)
+    assert message
+    assert "\n" not in message
+    assert len(message) < 400
+    return message
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "empty"),
+        ("mode,loc,count\n", "no rows"),
+        ("mode,loc\ntrain,A\nbus,B\nferry,C\n", "count"),
+        ("mode,loc,count\ntrain,A,many\nbus,B,few\nferry,C,some\n", "count"),
+        ("count\n1\n2\n3\n", "dimension"),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path, content, says):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    assert says in refused([path])
+
+
+def test_files_that_are_not_there(tmp_path):
+    assert "none.csv" in refused([tmp_path / "none.csv"])
+    assert "t" in refused([tmp_path])
+    assert "no table" in refused([])
+
+
+def test_two_bases_and_tables_that_share_nothing(tables):
+    rng = np.random.default_rng(1)
+    months, colours = list(range(1, 13)), ["red", "green", "blue", "grey"]
+    two = tables(
+        one=({"region": TABLE["region"], "month": months}, rng.poisson(80, size=(40, 12))),
+        other=({"region": TABLE["region"], "colour": colours}, rng.poisson(80, size=(40, 4))),
+    )
+    assert "two bases" in refused(two)
+    apart = tables(
+        sexes=(TABLE, rng.poisson(80, size=(40, 2))),
+        colours=({"colour": colours, "size": ["big", "small"]}, rng.poisson(80, size=(4, 2))),
+    )
+    assert "share no dimension" in refused(apart)
+
+
+def test_options_that_are_wrong(good, tmp_path):
+    assert "--level" in refused(good, level=1.5)
+    assert "--pair" in refused(good, pairs=[("sex", "sex=F")])
+    assert "--identity" in refused(good, identities=["M + F"])
+    assert "--lag" in refused(good, pairs=[("sex=M", "sex=F")], lag="soon")
+    assert "card" in refused(good, card=tmp_path / "none.json")
+
+
+def test_one_line_without_end(tmp_path):
+    path = tmp_path / "long.csv"
+    with path.open("wb") as file:
+        for _ in range(64):
+            file.write(b"x" * (1 << 20))
+    assert "long.csv" in refused([path])
+
+
+def test_output_that_cannot_be_written(good, tmp_path):
+    out = tmp_path / "out"
+    assess(good, out=out)
+    assert sorted(path.name for path in out.iterdir()) == ["assessment.json"]
+    before = (out / "assessment.json").read_bytes()
+    with pytest.raises(OutputError, match="exists already"):
+        assess(good, out=out)
+    assert (out / "assessment.json").read_bytes() == before
+    with pytest.raises(OutputError, match="make it first"):
+        assess(good, out=tmp_path / "no" / "such")
+
+
+def test_a_failure_leaves_nothing_behind(good, tmp_path, monkeypatch):
+    from noisegate.assess import job
+
+    def broken(*_args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(job, "write_pictures", broken)
+    with pytest.raises(OutputError, match="No space left on device"):
+        assess(good, out=tmp_path / "out")
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
