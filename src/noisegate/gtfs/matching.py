@@ -132,6 +132,7 @@ def match_locations(
 class _Finder:
     """Look-ups for the locations of one mode."""
 
+    every: dict[str, int]
     exact: dict[str, int]
     similar: dict[str, int]
     ambiguous: set[str]
@@ -159,7 +160,8 @@ class _Finder:
             by_spelling.setdefault(folded(label), []).append(label)
         similar = {key: exact[names[0]] for key, names in by_spelling.items() if len(names) == 1}
         twice = {name for names in by_spelling.values() if len(names) > 1 for name in names}
-        return cls(exact=exact, similar=similar, ambiguous=twice, given=given, groups=groups)
+        every = {label.strip(): code for code, label in enumerate(labels)}
+        return cls(every=every, exact=exact, similar=similar, ambiguous=twice, given=given, groups=groups)
 
     def find(self, stops: Stops, stop: int, /) -> tuple[int, How | None]:
         """The location of a stop and how it was found; None for none."""
@@ -174,7 +176,7 @@ class _Finder:
         above = (stops.names[parent], stops.ids[parent], stops.codes[parent]) if parent >= 0 else ()
         yield (
             How.GIVEN,
-            _first((*own[1:], own[0], *above), lambda key: self.exact.get(self.given.get(key, "").strip())),
+            _first((*own[1:], own[0], *above), lambda key: self.every.get(self.given.get(key, "").strip())),
         )
         yield How.NAME, self.exact.get(own[0])
         yield How.CODE, _first(own[1:], self.exact.get)

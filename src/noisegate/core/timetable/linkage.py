@@ -107,8 +107,9 @@ class Linkage:
         """Whether each cell is a structural zero: no vehicle, so no tap.
 
         Assumes that the timetable is complete for the modes and dates it has, and that every tap lies within
-        the tolerance of a scheduled call at its own stop. A cell is judged only if its location matches a stop, its
-        mode has a vehicle on its date, and its time and tap are known; otherwise it is never called impossible.
+        the tolerance of a scheduled call at its own stop. A cell is judged only if its location matches a stop of its
+        mode (or matches one of another mode, and every stop of its own has a location), its mode has a vehicle on
+        its date, and its time and tap are known; otherwise it is never called impossible.
         """
         wanted = np.asarray(cells, dtype=np.int64)
         return (self.find(wanted) < 0) & self.judged(wanted)
@@ -120,7 +121,8 @@ class Linkage:
         if "time" in codes:
             out &= self.grid.known_labels("time", self.grid.starts_s != NO_TIME)[codes["time"]]
         if "location" in codes:
-            out &= self.grid.known_labels("location", self._matched())[codes["location"]]
+            known = self.grid.known_labels("location", self.grid.known_labels("mode", self._matched()), axis=1)
+            out &= known[codes.get("mode", np.zeros_like(codes["location"])), codes["location"]]
         if "tap" in codes:
             known = np.zeros(self.grid.size("tap"), dtype=bool)
             known[[code for code in self.grid.taps if code >= 0]] = True
@@ -128,10 +130,15 @@ class Linkage:
         return out & self._served(codes.get("mode"), codes.get("date"), out.shape)
 
     def _matched(self) -> Flags:
-        """For each location, whether a stop matches it."""
-        known = np.zeros(self.grid.size("location"), dtype=bool)
-        known[self.grid.places[self.grid.places >= 0]] = True
-        return known
+        """For each mode and location of the table, whether the timetable says who stops there."""
+        grid, visits = self.grid, self.visits
+        own = np.zeros((grid.size("mode"), grid.size("location")), dtype=bool)
+        mode, stop = np.nonzero((grid.places >= 0) & (grid.modes >= 0)[:, None])
+        own[grid.modes[mode], grid.places[mode, stop]] = True
+        nowhere = np.unique(visits.mode[grid.places[visits.mode, visits.stop] < 0])
+        all_placed = np.ones((grid.size("mode"), 1), dtype=bool)
+        all_placed[grid.modes[nowhere[grid.modes[nowhere] >= 0]]] = False
+        return np.asarray(own | (own.any(axis=0) & all_placed))
 
     def _served(self, mode: Ints | None, date: Ints | None, shape: tuple[int, ...], /) -> Flags:
         """Whether the cell's mode has a vehicle on the cell's date; for a merged label, each one of its values."""
