@@ -191,9 +191,10 @@ def test_tilting_is_multiplication_by_a_gaussian(centre, width):
     q = np.exp(logs - logs.max())
     q /= q.sum()
     values = low + np.arange(12)
-    mean, variance = tilt(low, start, p, np.array([centre]), np.array([width]))
+    mean, variance, edge = tilt(low, start, p, np.array([centre]), np.array([width]))
     assert mean[0] == pytest.approx(q @ values, rel=1e-9)
     assert variance[0] == pytest.approx(max(q @ (values - q @ values) ** 2, 1e-9), rel=1e-6, abs=1e-9)
+    assert edge[0] == pytest.approx(q[0], rel=1e-9, abs=1e-300)
     weighed = p * bells(low, start, p, np.array([centre]), np.array([width]))
     np.testing.assert_allclose(weighed / weighed.sum(), q, rtol=1e-9, atol=1e-300)
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from noisegate.core.linked import Identities, Problem, Sums, crossed, fit_prior, infer
+from noisegate.core.linked.codes import as_codes, compact
 from noisegate.core.linked.dispersion import _log_evidence
-from noisegate.core.linked.effects import Intensities, _gamma_shape, as_codes, compact
+from noisegate.core.linked.effects import Intensities, _gamma_shape
 from noisegate.core.linked.world import ModePlan, recipe_2016, simulate_tables
 from noisegate.errors import DataError, SpecError
 

@@ -8,7 +8,7 @@ brute-force oracle.
 
 from __future__ import annotations
 
-from noisegate.core.linked.effects import crossed
+from noisegate.core.linked.codes import crossed
 from noisegate.core.linked.enumeration import enumerate_exact
 from noisegate.core.linked.fit import Fit, fit_prior
 from noisegate.core.linked.inference import Options, infer

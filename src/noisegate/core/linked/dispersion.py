@@ -92,8 +92,8 @@ class _Sample:
 
         def loss(x: Floats) -> float:
             share = 1 / (1 + math.exp(-x[1]))
-            mean, shape = self.mean / (1 - share), 1 / (math.exp(x[0]) + self.spread)
-            return -_log_evidence(self.low, self.start, self.p, mean, shape, share)
+            shape = 1 / (math.exp(x[0]) + self.spread)
+            return -_log_evidence(self.low, self.start, self.p, self.mean, shape, share)
 
         first = np.clip(point, [b[0] + 0.1 for b in _BOUNDS], [b[1] - 1.0 for b in _BOUNDS])
         simplex = first + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, 0.8]])

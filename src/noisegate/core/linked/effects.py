@@ -2,10 +2,10 @@
 
 The mean of a cell is a product of one multiplier for each effect. A multiplier u is drawn, before
 anything is seen, from a gamma law with mean 1 and shape `strength` (one for each effect and group
-of cells), so levels with little to show for themselves stay near 1. Given expected counts z, the
+of cells), so levels with little to show for themselves stay near 1. Given expected counts, the
 multipliers solve the penalised score equations of a negative binomial model, and the curvature
-there says how uncertain each still is; suppressed cells count with the share of information
-that their posterior variance leaves.
+there says how uncertain each still is; a suppressed cell counts with the share of information
+that its posterior variance leaves.
 """
 
 from __future__ import annotations
@@ -15,30 +15,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from noisegate.core.linked._compiled import compiled
+from noisegate.core.linked.codes import compact, same_partition
+from noisegate.core.linked.prior import NegativeBinomial
 from noisegate.core.linked.problem import Floats, Ints, tally
 
 _LEAST_STRENGTH, _MOST_STRENGTH = 1e-2, 1e6
-_LEAST_INFORMATION = 0.01
 #: EM creeps where levels show little, so its steps are lengthened there, up to these limits.
 _MOST_STRIDE, _MOST_RATIO = 4.0, 4.0
+_LEAST_MEAN, _MOST_MEAN = 1e-9, 1e9
+_LEAST_KNOWN = 0.01
 
 Codes = NDArray[np.int32]
 
 
-def crossed(*, row: ArrayLike, column: ArrayLike, day: ArrayLike | None = None) -> tuple[Ints, ...]:
-    """The effects of a table of rows by columns by days: each dimension, and each pair of them."""
-    given = [row, column] if day is None else [row, column, day]
-    parts = [as_codes(values) for values in given]
-    pairs = [
-        parts[a] * (parts[b].max() + 1) + parts[b]
-        for a in range(len(parts))
-        for b in range(a + 1, len(parts))
-    ]
-    return (*parts, *pairs)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Expected:
+    """What is expected of each unknown, given the tables and the prior so far.
+
+    `z` is its expected count, `known` the share of information that is not missing, `active` the
+    chance that it is not zero for a reason of its own.
+    """
+
+    z: Floats
+    known: Floats
+    active: Floats
+
+    @classmethod
+    def of(
+        cls, *, z: Floats, variance: Floats, empty: Floats, prior: NegativeBinomial, dispersion: Floats
+    ) -> Expected:
+        """From posterior means, variances and chances of zero under `prior`.
+
+        The missing information principle: known is what the evidence removed of the variance. It
+        is judged against the variance of single cells about *given* intensities, which errs on
+        the side of knowing too little: intervals stay wide enough where effects fit badly.
+        """
+        spread = prior.mean * (1 + prior.mean * dispersion) + 1e-12
+        by_chance = (1 - prior.zero_share) * np.exp(-prior.shape * np.log1p(prior.mean / prior.shape))
+        of_zeros = prior.zero_share / np.maximum(prior.zero_share + by_chance, 1e-300)
+        return cls(z=z, known=np.clip(1 - variance / spread, _LEAST_KNOWN, 1.0), active=1 - empty * of_zeros)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -68,27 +87,6 @@ class Effect:
         )
 
 
-def as_codes(values: ArrayLike, /) -> Ints:
-    """Whole numbers from 0 for values of any kind, equal where these are equal."""
-    given = np.asarray(values)
-    if np.issubdtype(given.dtype, np.integer):
-        return compact(given.astype(np.int64))[1]
-    return np.unique(given, return_inverse=True)[1].astype(np.int64)
-
-
-def compact(codes: Ints, /) -> tuple[Ints, Ints]:
-    """The distinct codes in order, and the place of each code among them."""
-    least = int(codes.min(initial=0))
-    span = int(codes.max(initial=0)) - least + 1
-    if span > 4 * len(codes) + 1000:
-        distinct, place = np.unique(codes, return_inverse=True)
-        return distinct, place.astype(np.int64)
-    present = np.zeros(span, dtype=bool)
-    present[codes - least] = True
-    rank = np.cumsum(present) - 1
-    return np.flatnonzero(present) + least, rank[codes - least]
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class Intensities:
     """The mean of every unknown as a product of effects, and how sure it is.
@@ -111,8 +109,8 @@ class Intensities:
         kept: list[Effect] = []
         for codes in effects:
             effect = Effect.of(codes, group)
-            known = any(_same(effect.codes, other.codes) for other in kept)
-            if len(effect.strength) < effect.levels < len(group) and not known:
+            repeated = any(same_partition(effect.codes, other.codes) for other in kept)
+            if len(effect.strength) < effect.levels < len(group) and not repeated:
                 kept.append(effect)
         start = tally(group, z) / np.bincount(group)
         nothing = np.zeros(len(z))
@@ -126,74 +124,48 @@ class Intensities:
             apart_spread=nothing,
         )
 
-    def maximise(self, z: Floats, dispersion: Floats, /, *, rounds: int) -> None:
-        """Move all multipliers towards the expected counts `z`, effect by effect.
+    def maximise(self, expected: Expected, dispersion: Floats, /, *, rounds: int) -> None:
+        """Move all multipliers towards what is expected, effect by effect.
 
         Last, each group is scaled to its expected total: weights must not bias that.
         """
+        z, active = expected.z, expected.active
         for _ in range(rounds):
             for effect in self.effects:
                 strength = effect.strength[effect.group]
-                seen, expected = _level_sums(effect.codes, self.mean, z, dispersion, effect.levels)
-                renewed = (strength + seen) / (strength + expected / effect.u)
+                seen, foreseen = _level_sums(effect.codes, self.mean, z, active, dispersion, effect.levels)
+                renewed = (strength + seen) / (strength + foreseen / effect.u)
                 _rescale(effect.codes, renewed / effect.u, self.mean)
                 effect.u = renewed
-        size = int(self.group.max(initial=0)) + 1
-        seen, expected = tally(self.group, z, size=size), tally(self.group, self.mean, size=size)
-        _rescale(self.group.astype(np.int32), np.maximum(seen, 1e-9) / expected, self.mean)
+        total = tally(self.group, active * self.mean)
+        _rescale(self.group.astype(np.int32), np.maximum(tally(self.group, z), 1e-9) / total, self.mean)
 
-    def weigh(self, z: Floats, variance: Floats, dispersion: Floats, /) -> None:
+    def weigh(self, expected: Expected, dispersion: Floats, /) -> None:
         """Renew strengths, spreads, and what each unknown would be predicted to be without itself."""
-        information = _information(self.mean, variance, dispersion)
+        z, active = expected.z, expected.active
+        information = self.mean * active / (1 + self.mean * dispersion) * expected.known
         spread, apart_spread = np.zeros(len(z)), np.zeros(len(z))
         apart_mean = self.mean.copy()
         for effect in self.effects:
             total = tally(effect.codes, information, size=effect.levels)
             _renew_strength(effect, total)
             strength = effect.strength[effect.group]
-            seen, expected = _level_sums(effect.codes, self.mean, z, dispersion, effect.levels)
-            _leave_out(
-                effect.codes,
-                strength,
-                effect.u,
-                seen,
-                expected,
-                total,
-                self.mean,
-                z,
-                dispersion,
-                information,
-                spread,
-                apart_mean,
-                apart_spread,
-            )
+            sums = _level_sums(effect.codes, self.mean, z, active, dispersion, effect.levels)
+            of_levels = (strength, effect.u, *sums, total)
+            of_unknowns = (self.mean, z, active, dispersion, information)
+            _leave_out(effect.codes, *of_levels, *of_unknowns, spread, apart_mean, apart_spread)
         self.spread, self.apart_mean, self.apart_spread = spread, apart_mean, apart_spread
-
-
-def _same(a: Codes, b: Codes, /) -> bool:
-    """Whether two codings make the same partition."""
-    levels = int(a.max(initial=-1)) + 1
-    if levels != int(b.max(initial=-1)) + 1:
-        return False
-    return len(compact(a.astype(np.int64) * levels + b)[0]) == levels
-
-
-def _information(mean: Floats, variance: Floats, dispersion: Floats, /) -> Floats:
-    """What each unknown says about the log of its mean, less what its own uncertainty hides."""
-    prior_variance = mean * (1 + mean * dispersion) + 1e-12
-    known = np.clip(1 - variance / prior_variance, _LEAST_INFORMATION, 1.0)
-    return mean / (1 + mean * dispersion) * known
 
 
 def _renew_strength(effect: Effect, information: Floats, /) -> None:
     """The gamma shape that fits the multipliers of each group, their uncertainty included."""
-    u = effect.u / (tally(effect.group, effect.u) / np.bincount(effect.group))[effect.group]
+    sizes = np.bincount(effect.group)
+    u = effect.u / (tally(effect.group, effect.u) / sizes)[effect.group]
     effect.u = u
     hidden = 1 / (effect.strength[effect.group] + information)
-    terms = u - np.log(u) + hidden / 2
-    means = tally(effect.group, terms) / np.bincount(effect.group)
+    means = tally(effect.group, u - np.log(u) + hidden / 2) / sizes
     shape = np.array([_gamma_shape(float(mean)) for mean in means])
-    lag = tally(effect.group, effect.strength[effect.group] * hidden) / np.bincount(effect.group)
+    lag = tally(effect.group, effect.strength[effect.group] * hidden) / sizes
     stride = np.minimum(1 / np.maximum(1 - lag, 1e-9), _MOST_STRIDE)
     ratio = np.clip((shape / effect.strength) ** stride, 1 / _MOST_RATIO, _MOST_RATIO)
     effect.strength = np.clip(effect.strength * ratio, _LEAST_STRENGTH, _MOST_STRENGTH)
@@ -207,30 +179,28 @@ def _gamma_shape(statistic: float, /) -> float:
 
     if gap(_MOST_STRENGTH) >= 0:
         return _MOST_STRENGTH
-    return (
-        float(optimize.brentq(gap, _LEAST_STRENGTH, _MOST_STRENGTH))
-        if gap(_LEAST_STRENGTH) > 0
-        else _LEAST_STRENGTH
-    )
+    if gap(_LEAST_STRENGTH) <= 0:
+        return _LEAST_STRENGTH
+    return float(optimize.brentq(gap, _LEAST_STRENGTH, _MOST_STRENGTH))
 
 
 @compiled
 def _level_sums(
-    codes: Codes, mean: Floats, z: Floats, dispersion: Floats, levels: int, /
+    codes: Codes, mean: Floats, z: Floats, active: Floats, dispersion: Floats, levels: int, /
 ) -> tuple[Floats, Floats]:
     """Counts and means added up by level, each weighed as a negative binomial score weighs it."""
-    seen, expected = np.zeros(levels), np.zeros(levels)
+    seen, foreseen = np.zeros(levels), np.zeros(levels)
     for i in range(len(codes)):
         weight = 1 / (1 + mean[i] * dispersion[i])
         seen[codes[i]] += weight * z[i]
-        expected[codes[i]] += weight * mean[i]
-    return seen, expected
+        foreseen[codes[i]] += weight * active[i] * mean[i]
+    return seen, foreseen
 
 
 @compiled
 def _rescale(codes: Codes, ratio: Floats, mean: Floats, /) -> None:
     for i in range(len(codes)):
-        mean[i] = min(max(mean[i] * ratio[codes[i]], 1e-9), 1e9)
+        mean[i] = min(max(mean[i] * ratio[codes[i]], _LEAST_MEAN), _MOST_MEAN)
 
 
 @compiled
@@ -239,10 +209,11 @@ def _leave_out(
     strength: Floats,
     u: Floats,
     seen: Floats,
-    expected: Floats,
+    foreseen: Floats,
     total: Floats,
     mean: Floats,
     z: Floats,
+    active: Floats,
     dispersion: Floats,
     information: Floats,
     spread: Floats,
@@ -256,8 +227,8 @@ def _leave_out(
         k = strength[level]
         weight = 1 / (1 + mean[i] * dispersion[i])
         others_seen = max(seen[level] - weight * z[i], 0.0)
-        others_expected = max(expected[level] - weight * mean[i], 0.0) / u[level]
-        ratio = (k + others_seen) / (k + others_expected) / u[level]
-        apart_mean[i] = min(max(apart_mean[i] * min(max(ratio, 0.05), 20.0), 1e-9), 1e9)
+        others_foreseen = max(foreseen[level] - weight * active[i] * mean[i], 0.0) / u[level]
+        ratio = (k + others_seen) / (k + others_foreseen) / u[level]
+        apart_mean[i] = min(max(apart_mean[i] * min(max(ratio, 0.05), 20.0), _LEAST_MEAN), _MOST_MEAN)
         spread[i] += 1 / (k + total[level])
         apart_spread[i] += 1 / (k + max(total[level] - information[i], 0.0))

@@ -45,14 +45,15 @@ class Expectation:
         own = part.evidence(vague(cells), nats=_NATS)
         return cls(part=part, evidence=Pmfs(low=own.low, start=own.start, p=own.p.astype(np.float32)))
 
-    def under(self, prior: NegativeBinomial, /, *, sweeps: int) -> tuple[Floats, Floats]:
-        """Mean and variance of every unknown under a prior of these unknowns."""
+    def under(self, prior: NegativeBinomial, /, *, sweeps: int) -> tuple[Floats, Floats, Floats]:
+        """Mean, variance and chance of zero of every unknown under a prior of these unknowns."""
         pmfs = weighed(self.evidence, prior)
         if self.part.factors.count == 0:
             nothing = np.zeros(pmfs.count)
-            return tilt(pmfs.low, pmfs.start, pmfs.p, nothing, np.full(pmfs.count, VAGUE))
+            mean, variance, edge = tilt(pmfs.low, pmfs.start, pmfs.p, nothing, np.full(pmfs.count, VAGUE))
+            return mean, variance, np.where(pmfs.low == 0, edge, 0.0)
         if self.wide is None:
             self.wide = Wide.of(self.part, self.part.factors, pmfs)
         for _ in range(sweeps):
-            mean, variance = self.wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
-        return mean, variance
+            mean, variance, edge = self.wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
+        return mean, variance, np.where(pmfs.low == 0, edge, 0.0)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisegate.core.linked.codes import as_codes
 from noisegate.core.linked.dispersion import Dispersion
-from noisegate.core.linked.effects import Intensities, as_codes
+from noisegate.core.linked.effects import Expected, Intensities
 from noisegate.core.linked.expectation import Expectation, vague
 from noisegate.core.linked.model import Model
 from noisegate.core.linked.parts import in_order, parts_of
@@ -25,8 +26,8 @@ from noisegate.errors import DataError, SpecError
 _FIRST_SWEEPS, _SWEEPS = 10, 2
 _FIRST_ROUNDS, _INNER_ROUNDS = 20, 2
 _REFIT_EVERY = 3
-#: Unknowns with less variance left than this share of their mean count as shown.
-_SHOWN = 0.5
+#: Unknowns with more than this share of their information at hand count as shown.
+_SHOWN = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,8 +104,7 @@ class _Learner:
     bounds: Ints
     intensities: Intensities
     dispersion: Dispersion
-    z: Floats
-    variance: Floats
+    expected: Expected
     threads: int
 
     @classmethod
@@ -112,36 +112,39 @@ class _Learner:
         """Expectations under a vague prior, and intensities fitted to them."""
         made = list(in_order(parts_of(model), lambda item: Expectation.of(item[1], cells), threads=threads))
         starts = [span.start for (span, _), _ in made]
+        nothing = np.zeros(len(group))
         learner = cls(
             expectations=[expectation for _, expectation in made],
             bounds=np.array([*starts, model.unknowns], dtype=np.int64),
             intensities=Intensities.of([], group, np.ones(len(group))),
             dispersion=Dispersion.start(int(group.max()) + 1),
-            z=np.empty(len(group)),
-            variance=np.empty(len(group)),
+            expected=Expected(z=nothing, known=nothing, active=nothing),
             threads=threads,
         )
         learner.expect(vague(len(group)), sweeps=_FIRST_SWEEPS)
-        learner.intensities = Intensities.of(codes, group, learner.z)
+        learner.intensities = Intensities.of(codes, group, learner.expected.z)
         learner.maximise(rounds=_FIRST_ROUNDS)
         return learner
 
     def expect(self, prior: NegativeBinomial, /, *, sweeps: int) -> None:
-        """Renew the expected count and its variance for every unknown."""
+        """Renew what is expected of every unknown."""
 
-        def one(j: int) -> tuple[Floats, Floats]:
+        def one(j: int) -> tuple[Floats, Floats, Floats]:
             here = np.arange(self.bounds[j], self.bounds[j + 1])
             return self.expectations[j].under(prior.at(here), sweeps=sweeps)
 
-        for j, (mean, variance) in in_order(range(len(self.expectations)), one, threads=self.threads):
-            self.z[self.bounds[j] : self.bounds[j + 1]] = mean
-            self.variance[self.bounds[j] : self.bounds[j + 1]] = variance
+        z, variance, empty = (np.empty(int(self.bounds[-1])) for _ in range(3))
+        for j, found in in_order(range(len(self.expectations)), one, threads=self.threads):
+            here = slice(self.bounds[j], self.bounds[j + 1])
+            z[here], variance[here], empty[here] = found
+        dispersion = self.dispersion.variance[self.intensities.group]
+        self.expected = Expected.of(z=z, variance=variance, empty=empty, prior=prior, dispersion=dispersion)
 
     def maximise(self, *, rounds: int) -> None:
         """Renew intensities and their uncertainty."""
         dispersion = self.dispersion.variance[self.intensities.group]
-        self.intensities.maximise(self.z, dispersion, rounds=rounds)
-        self.intensities.weigh(self.z, self.variance, dispersion)
+        self.intensities.maximise(self.expected, dispersion, rounds=rounds)
+        self.intensities.weigh(self.expected, dispersion)
 
     def judge(self) -> None:
         """Renew the dispersion and the share of zeros."""
@@ -149,10 +152,10 @@ class _Learner:
 
     def round(self) -> float:
         """One round of EM; how much the mean cell moved, as a share of the mean count."""
-        before = self.z.copy()
+        before = self.expected.z
         self.expect(self.prior(), sweeps=_SWEEPS)
         self.maximise(rounds=_INNER_ROUNDS)
-        return float(np.abs(self.z - before).mean() / max(self.z.mean(), 1e-9))
+        return float(np.abs(self.expected.z - before).mean() / max(before.mean(), 1e-9))
 
     def prior(self) -> NegativeBinomial:
         """The prior of every unknown as it stands.
@@ -162,11 +165,11 @@ class _Learner:
         """
         of = self.intensities
         share = self.dispersion.zero_share[of.group]
-        shown = self.variance < _SHOWN * of.mean
+        shown = self.expected.known > _SHOWN
         mean = np.where(shown, of.apart_mean, of.mean)
         spread = np.where(shown, of.apart_spread, of.spread)
         return NegativeBinomial(
-            mean=mean / (1 - share),
+            mean=mean,
             shape=1 / (self.dispersion.variance[of.group] + spread),
             zero_share=share,
         )

@@ -23,6 +23,9 @@ from noisegate.core.linked.problem import Floats
 from noisegate.core.linked.tilting import bells, tilt
 from noisegate.core.linked.wide import VAGUE, Cavities, Joint, Loopy, Solver
 
+#: Mean, variance and share at the low end of many distributions.
+Moments = tuple[Floats, Floats, Floats]
+
 _SUM_NATS = 24.0
 _EXACT_VARIANCE = 1e-4
 _MOST_DAMPING = 0.9
@@ -61,8 +64,8 @@ class Wide:
     ) -> Wide:
         """Stand-ins before any message: nodes as they are, sums by their likelihood alone."""
         sums = _sum_tables(part, factors)
-        mean, variance = _moments(pmfs, pmfs.p if p is None else p)
-        centre, spread = _moments(sums, sums.p)
+        mean, variance, _ = _moments(pmfs, pmfs.p if p is None else p)
+        centre, spread, _ = _moments(sums, sums.p)
         tau, sum_tau = 1 / variance, 1 / np.maximum(spread, _EXACT_VARIANCE)
         joint = factors.count <= limit
         return cls(
@@ -75,19 +78,19 @@ class Wide:
             cavities=Cavities(mean, variance, centre, spread),
         )
 
-    def sweep(self, pmfs: Pmfs, p: Floats, /, *, damping: float) -> tuple[Floats, Floats]:
-        """Renew all cavities, then all stand-ins; the mean and variance of each node."""
+    def sweep(self, pmfs: Pmfs, p: Floats, /, *, damping: float) -> Moments:
+        """Renew all cavities, then all stand-ins; mean, variance and share at the low end of each node."""
         cavities = self.solver.solve(
             self.nu / self.tau, 1 / self.tau, self.sum_nu / self.sum_tau, 1 / self.sum_tau
         )
         self.cavities = cavities
         sums = self.sums
-        centre, spread = tilt(sums.low, sums.start, sums.p, cavities.sum_mean, cavities.sum_variance)
+        centre, spread, _ = tilt(sums.low, sums.start, sums.p, cavities.sum_mean, cavities.sum_variance)
         spread = np.maximum(spread, _EXACT_VARIANCE)
         _renew(self.sum_tau, self.sum_nu, centre, spread, cavities.sum_mean, cavities.sum_variance, damping)
-        mean, variance = tilt(pmfs.low, pmfs.start, p, cavities.mean, cavities.variance)
+        mean, variance, edge = tilt(pmfs.low, pmfs.start, p, cavities.mean, cavities.variance)
         _renew(self.tau, self.nu, mean, variance, cavities.mean, cavities.variance, damping)
-        return mean, variance
+        return mean, variance, edge
 
     def bells(self, pmfs: Pmfs, p: Floats, /) -> Floats:
         """What all wide sums say about each node, on its window."""
@@ -150,7 +153,7 @@ def _renew(
     nu += (1 - damping) * (new_nu - nu)
 
 
-def _moved(old: tuple[Floats, Floats] | None, new: tuple[Floats, Floats], /) -> float:
+def _moved(old: Moments | None, new: Moments, /) -> float:
     """The largest move of a node's mean, or of its standard deviation, in its own spread."""
     if old is None:
         return np.inf
@@ -159,7 +162,7 @@ def _moved(old: tuple[Floats, Floats] | None, new: tuple[Floats, Floats], /) -> 
     return float(moves.max())
 
 
-def _moments(pmfs: Pmfs, p: Floats, /) -> tuple[Floats, Floats]:
+def _moments(pmfs: Pmfs, p: Floats, /) -> Moments:
     return tilt(pmfs.low, pmfs.start, p, np.zeros(pmfs.count), np.full(pmfs.count, VAGUE))
 
 

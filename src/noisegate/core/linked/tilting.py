@@ -11,20 +11,26 @@ _LEAST_VARIANCE = 1e-9
 
 
 @compiled
-def tilt(low: Ints, start: Ints, p: Floats, centre: Floats, width: Floats, /) -> tuple[Floats, Floats]:
-    """Mean and variance of each distribution times a Gaussian of mean `centre`, variance `width`.
+def tilt(
+    low: Ints, start: Ints, p: Floats, centre: Floats, width: Floats, /
+) -> tuple[Floats, Floats, Floats]:
+    """Each distribution times a Gaussian: its mean, its variance, and its share at the low end.
 
-    Gaussian weights follow from each other by a recurrence of ratios, outward from the integer
-    nearest to the centre: two multiplications each instead of an exponential.
+    The Gaussian has mean `centre` and variance `width`. Its weights follow from each other by a
+    recurrence of ratios, outward from the integer nearest to the centre: two multiplications each
+    instead of an exponential.
     """
-    mean, variance = np.empty(len(low)), np.empty(len(low))
+    mean, variance, edge = np.empty(len(low)), np.empty(len(low)), np.empty(len(low))
     for i in range(len(low)):
         size = start[i + 1] - start[i]
         middle = min(max(np.rint(centre[i] - low[i]), 0.0), size - 1.0)
         begin = start[i] + int(middle)
         gap = low[i] + middle - centre[i]
         fall = np.exp(-1 / width[i])
-        total, first, second = 0.0, 0.0, 0.0
+        total, first, second, mass = 0.0, 0.0, 0.0, 0.0
+        if begin == start[i]:
+            mass = p[begin]
+        edge[i] = mass
         weight, ratio, step = 1.0, np.exp(-(1 + 2 * gap) / (2 * width[i])), 0.0
         for k in range(begin, start[i + 1]):
             mass = p[k] * weight
@@ -41,19 +47,21 @@ def tilt(low: Ints, start: Ints, p: Floats, centre: Floats, width: Floats, /) ->
             total += mass
             first += mass * step
             second += mass * step * step
+            edge[i] = mass
             step -= 1.0
             weight *= ratio
             ratio *= fall
         if total > 1e-280:
+            edge[i] /= total
             mean[i] = low[i] + middle + first / total
             variance[i] = max(second / total - (first / total) ** 2, _LEAST_VARIANCE)
         else:
-            mean[i], variance[i] = _far(low[i], p[start[i] : start[i + 1]], centre[i], width[i])
-    return mean, variance
+            mean[i], variance[i], edge[i] = _far(low[i], p[start[i] : start[i + 1]], centre[i], width[i])
+    return mean, variance, edge
 
 
 @compiled
-def _far(low: int, p: Floats, centre: float, width: float, /) -> tuple[float, float]:
+def _far(low: int, p: Floats, centre: float, width: float, /) -> tuple[float, float, float]:
     """The same with logarithms, for a Gaussian so far away that the product underflows."""
     top = -np.inf
     logs = np.empty(len(p))
@@ -67,7 +75,7 @@ def _far(low: int, p: Floats, centre: float, width: float, /) -> tuple[float, fl
         first += mass * k
     for k in range(len(p)):
         second += np.exp(logs[k] - top) * (k - first / total) ** 2
-    return low + first / total, max(second / total, _LEAST_VARIANCE)
+    return low + first / total, max(second / total, _LEAST_VARIANCE), np.exp(logs[0] - top) / total
 
 
 @compiled

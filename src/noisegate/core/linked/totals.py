@@ -97,12 +97,12 @@ def _part_sums(
     live = code >= 0
     pmfs = part.pmfs(prior, nats=_NATS)
     if part.factors.count == 0:
-        mean, variance = tilt(pmfs.low, pmfs.start, pmfs.p, np.zeros(part.size), np.full(part.size, VAGUE))
+        mean, variance, _ = tilt(pmfs.low, pmfs.start, pmfs.p, np.zeros(part.size), np.full(part.size, VAGUE))
         explained = np.zeros(size)
     else:
         wide = Wide.of(part, part.factors, pmfs)
         for _ in range(_SWEEPS):
-            mean, _ = wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
+            mean, _, _ = wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
         variance = 1 / wide.tau
         explained = wide.solver.explained(variance, 1 / wide.sum_tau, code, weight, size)
     total = tally(code[live], (weight**2 * variance)[live], size=size)

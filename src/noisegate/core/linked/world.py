@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.core.laws import Laplace
-from noisegate.core.linked.effects import crossed
+from noisegate.core.linked.codes import crossed
 from noisegate.core.linked.problem import Bools, Floats, Ints, Problem, Sums
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.randomness import as_rng
