@@ -9,9 +9,11 @@ from typing import Any
 
 from noisegate.assess.couplings import Coupling
 from noisegate.assess.finding import Check, Finding, by_severity
+from noisegate.assess.inference import Inference
 from noisegate.assess.loss import Privacy
 from noisegate.assess.pieces import Pieces
 from noisegate.assess.recover import Noise
+from noisegate.assess.score import Score
 from noisegate.tables import Structure, TableSummary
 
 
@@ -46,6 +48,8 @@ class Assessment:
     structure, couplings, pieces
         What later steps build on: how the tables hang together, which cells hold equal counts, and whether
         the cells of the base are sums of pieces.
+    inference, score
+        What is known about every cell of the base, and how well that does against the raw counts.
     """
 
     tables: tuple[AssessedTable, ...]
@@ -56,6 +60,8 @@ class Assessment:
     structure: Structure
     couplings: tuple[Coupling, ...]
     pieces: Pieces | None = None
+    inference: Inference | None = None
+    score: Score | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "findings", tuple(by_severity(self.findings)))
@@ -75,6 +81,8 @@ class Assessment:
                 "findings": [finding.to_json() for finding in self.findings],
                 "privacy": self.privacy.to_json(),
                 "checks": [check.to_json() for check in self.checks],
+                "inference": None if self.inference is None else self.inference.to_json(),
+                "score": None if self.score is None else self.score.to_json(),
             }
         )
         return content

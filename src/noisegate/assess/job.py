@@ -7,32 +7,40 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 from noisegate.assess.assessment import AssessedTable, Assessment
 from noisegate.assess.card import Card, read_card
+from noisegate.assess.cells_file import write_cells
 from noisegate.assess.couplings import Coupling, couple
 from noisegate.assess.files import check_output, staged, write_assessment, write_pictures
 from noisegate.assess.finding import Check, Finding, Result
 from noisegate.assess.findings import (
     about_card,
+    about_cells,
     about_couplings,
     about_loss,
     about_margins,
+    about_no_inference,
     about_noise,
+    about_score,
     about_thresholds,
     about_zeros,
 )
-from noisegate.assess.findings.margins import perturbed_apart
 from noisegate.assess.identities import IdentitySet, margin_set, pair_set, stated_sets
+from noisegate.assess.inference import Attacker, Evidence, Inference, infer_cells
 from noisegate.assess.loss import Privacy, privacy_of
-from noisegate.assess.margins import MarginRows
+from noisegate.assess.margins import MarginRows, perturbed_apart
+from noisegate.assess.mechanisms import Makers, StatedNoise
 from noisegate.assess.moments import Moments
 from noisegate.assess.pieces import Pieces, find_pieces
 from noisegate.assess.recover import Noise, recover
+from noisegate.assess.score import Score, score
 from noisegate.assess.search import Search, search
 from noisegate.assess.selection import Selection, Statement, parse_lag
+from noisegate.assess.truth import TruthFile
 from noisegate.assess.zeros import ZeroRule, zero_rule
-from noisegate.errors import SpecError
+from noisegate.errors import DataError, SpecError
 from noisegate.tables import Cells, Overrides, Structure, find_structure, read_table, summarise
 
 #: Called with a short description of what is being done.
@@ -51,6 +59,10 @@ class Request:
     lag: int
     piece: int | None
     level: float
+    attacker: Attacker | None = "informed"
+    noise: StatedNoise | None = None
+    truth: Path | None = None
+    person: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
@@ -58,6 +70,10 @@ class Request:
         if self.lag and not self.pairs:
             raise SpecError(
                 "--lag says how far apart the two sides of a --pair are; give a --pair, or leave it out."
+            )
+        if self.attacker is not None and self.attacker not in get_args(Attacker):
+            raise SpecError.for_choice(
+                "--attacker", found=self.attacker, allowed=(*get_args(Attacker), "none")
             )
 
 
@@ -71,6 +87,10 @@ def assess(
     lag: str | int | timedelta | None = None,
     summed_from: str | int | timedelta | None = None,
     card: AnyPath | None = None,
+    noise: str | None = None,
+    attacker: Attacker | None = "informed",
+    truth: AnyPath | None = None,
+    person: str | None = None,
     level: float = 0.95,
     out: AnyPath | None = None,
     progress: Progress | None = None,
@@ -92,10 +112,18 @@ def assess(
         The bins in which the base was published before somebody summed it ("15min"); found if it shows.
     card
         The card of the release; found when it lies beside the tables.
+    noise
+        The noise of tables from which none can be recovered, as LAW:SCALE ("laplace:1.4").
+    attacker
+        Who infers the suppressed cells: "informed" learns from the tables how counts vary, "minimal" knows
+        nothing beforehand; None leaves cells alone.
+    truth, person
+        Raw events or counts, which only the custodian has, to score the attack against; and their column
+        that says whose event it is.
     level
         Of all intervals.
     out
-        A directory to make for `assessment.json`; it must not exist.
+        A directory to make for `assessment.json` and `cells.parquet`; it must not exist.
 
     Raises
     ------
@@ -111,6 +139,10 @@ def assess(
         lag=parse_lag(lag),
         piece=None if summed_from is None else parse_lag(summed_from),
         level=level,
+        attacker=attacker,
+        noise=None if noise is None else StatedNoise.parse(noise),
+        truth=None if truth is None else Path(truth),
+        person=person,
     )
     report = progress or (lambda _: None)
     files = [Path(path) for path in paths]
@@ -122,6 +154,8 @@ def assess(
         with staged(folder) as staging:
             write_assessment(staging, result.to_json())
             write_pictures(staging, result.noise)
+            if result.inference is not None:
+                write_cells(staging, result.inference)
     return result
 
 
@@ -182,7 +216,7 @@ def _assess(structure: Structure, request: Request, card: Card | None, report: P
         zeros=zero_rule([one for one in rows if perturbed_apart(one)], noise[base.name].fit),
         card=card,
     )
-    return _judge(facts, request)
+    return _judge(facts, request, report)
 
 
 def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupling, ...]:
@@ -230,7 +264,7 @@ def _margin_sets(rows: Sequence[MarginRows], /) -> list[IdentitySet]:
     return [one for one in sets if one is not None]
 
 
-def _judge(facts: _Facts, request: Request, /) -> Assessment:
+def _judge(facts: _Facts, request: Request, report: Progress, /) -> Assessment:
     tables = facts.structure.tables
     results: list[Result] = []
     for cells in tables:
@@ -250,6 +284,10 @@ def _judge(facts: _Facts, request: Request, /) -> Assessment:
     privacy = _privacy(facts, zeros, card)
     results += about_zeros(zeros, privacy)
     results += about_loss(privacy, card)
+    inference, found = _infer(facts, request, zeros, card, report)
+    results += found
+    scored = _score(facts, request, inference, report)
+    results += about_score(scored)
     return Assessment(
         tables=tuple(
             AssessedTable(summary=summary, noise=facts.noise[summary.name])
@@ -262,7 +300,42 @@ def _judge(facts: _Facts, request: Request, /) -> Assessment:
         structure=facts.structure,
         couplings=facts.couplings,
         pieces=facts.pieces,
+        inference=inference,
+        score=scored,
     )
+
+
+def _infer(
+    facts: _Facts, request: Request, zeros: ZeroRule, card: Card | None, report: Progress, /
+) -> tuple[Inference | None, list[Result]]:
+    """The posterior of every cell of the base, or why there is none."""
+    if request.attacker is None:
+        return None, []
+    if facts.pieces is not None:
+        return None, about_no_inference(
+            "not inferred, because the cells of the base are sums of counts that were cut one by one"
+        )
+    makers = Makers(noise=facts.noise, card=card, stated=request.noise, zeros=zeros.rule)
+    evidence = Evidence.of(facts.structure, facts.rows, makers, couplings=facts.couplings)
+    if evidence is None:
+        return None, about_no_inference(
+            "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
+        )
+    try:
+        inference = infer_cells(evidence, attacker=request.attacker, level=request.level, report=report)
+    except DataError as problem:
+        return None, about_no_inference(f"not inferred: {problem}")
+    return inference, about_cells(inference)
+
+
+def _score(facts: _Facts, request: Request, inference: Inference | None, report: Progress, /) -> Score | None:
+    """How well the attack did, if the truth is given."""
+    if request.truth is None:
+        return None
+    report("counting raw events")
+    base = facts.structure.base
+    truth = TruthFile.open(request.truth, base, person=request.person).count_cells(base)
+    return None if inference is None else score(inference, truth, report=report)
 
 
 def _about_pieces(facts: _Facts, /) -> list[Result]:

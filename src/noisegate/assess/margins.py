@@ -21,6 +21,8 @@ _ENOUGH = 20
 _MOST_MISSING, _LONG = 2, 12
 #: Rows with as many members are worked out together; so many different numbers of them are used.
 _KINDS, _KINDS_MISSING = 8, 5
+#: Fewer rows than this prove nothing by being exact.
+_FEWEST = 5
 #: The most rows and the most members that one set holds; more would not sharpen anything.
 _MOST_ROWS, _MOST_MEMBERS = 2_000, 20_000_000
 
@@ -158,6 +160,19 @@ class MarginRows:
         members[row[mine], column] = self.link.base.counts[mine]
         absent = np.arange(members.shape[1]) >= size[:, None]
         return members, absent
+
+
+def perturbed_apart(rows: MarginRows, /) -> bool | None:
+    """Whether a margin has noise of its own: yes, no, or None if it cannot be told."""
+    if not rows.rows.size or rows.link.unlisted:
+        return None
+    if rows.impossible.any():
+        return True
+    exact = rows.residual == 0
+    enough = min(_FEWEST, rows.rows.size)
+    if exact.all() or (rows.pieces is None and int(rows.complete.sum()) >= enough):
+        return False
+    return None
 
 
 def _spread_out(chosen: Ints, members: int, /) -> Ints:

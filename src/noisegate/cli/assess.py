@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.markup import escape
@@ -15,6 +15,7 @@ from noisegate.cli.output import JsonOption, QuietOption, console, number, write
 
 if TYPE_CHECKING:
     from noisegate.assess import AssessedTable, Assessment, Check, Finding
+    from noisegate.assess.inference import Attacker
     from noisegate.tables import TableSummary
 
 _COLOURS = {"high": "red", "medium": "yellow", "low": "cyan"}
@@ -83,9 +84,32 @@ def assess(
         Path | None,
         typer.Option(metavar="FILE", help="Card of the release; found if it lies beside the tables."),
     ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LAW:SCALE", help="Noise of tables from which none can be recovered: laplace:1.4."
+        ),
+    ] = None,
+    attacker: Annotated[
+        str,
+        typer.Option(
+            metavar="informed|minimal|none",
+            help="Who infers suppressed cells: one who learns how counts vary, one who knows nothing, or nobody.",
+        ),
+    ] = "informed",
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Raw events or counts, for the custodian: how well the attack really did."
+        ),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the raw events that says whose they are.")
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of intervals.")] = 0.95,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Directory to make for assessment.json and pictures.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory to make for assessment.json, cells.parquet, pictures."),
     ] = None,
     fail_on: Annotated[
         str | None,
@@ -99,6 +123,8 @@ def assess(
     Example: noisegate assess time-loc.csv time.csv location.csv --out assessed
 
     A closed ferry: noisegate assess time-loc.csv --pair "tap=on,loc=Manly Wharf" "tap=off,loc=Circular Quay" --lag 30min
+
+    A custodian checks the attack: noisegate assess release/*.csv --truth taps.parquet --out assessed
 
     A gate in a pipeline: noisegate assess release/*.csv --fail-on medium
     """
@@ -124,6 +150,10 @@ def assess(
             lag=lag,
             summed_from=summed_from,
             card=card,
+            noise=noise,
+            attacker=None if attacker == "none" else cast("Attacker", attacker),
+            truth=truth,
+            person=person,
             level=level,
             out=out,
             progress=steps.show,

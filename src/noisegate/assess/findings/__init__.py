@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from noisegate.assess.findings.card import about_card
+from noisegate.assess.findings.cells import about_cells, about_no_inference, about_score
 from noisegate.assess.findings.couplings import about_couplings
 from noisegate.assess.findings.loss import about_loss
 from noisegate.assess.findings.margins import about_margins
@@ -12,10 +13,13 @@ from noisegate.assess.findings.zeros import about_zeros
 
 __all__ = [
     "about_card",
+    "about_cells",
     "about_couplings",
     "about_loss",
     "about_margins",
+    "about_no_inference",
     "about_noise",
+    "about_score",
     "about_thresholds",
     "about_zeros",
 ]

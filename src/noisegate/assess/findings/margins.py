@@ -8,23 +8,7 @@ from typing import Any
 import numpy as np
 
 from noisegate.assess.finding import Check, Finding, Result
-from noisegate.assess.margins import MarginRows
-
-#: Fewer rows than this prove nothing by being exact.
-_FEWEST = 5
-
-
-def perturbed_apart(rows: MarginRows, /) -> bool | None:
-    """Whether a margin has noise of its own: yes, no, or None if it cannot be told."""
-    if not rows.rows.size or rows.link.unlisted:
-        return None
-    if rows.impossible.any():
-        return True
-    exact = rows.residual == 0
-    enough = min(_FEWEST, rows.rows.size)
-    if exact.all() or (rows.pieces is None and int(rows.complete.sum()) >= enough):
-        return False
-    return None
+from noisegate.assess.margins import MarginRows, perturbed_apart
 
 
 def about_margins(rows: MarginRows, /) -> list[Result]:

@@ -1,0 +1,325 @@
+"""What the cells of the base were: posteriors over all tables that are linked (MATH 4).
+
+The base and every margin with noise of its own are evidence; so are couplings that hold and cells that are
+empty for a public reason. A margin that was summed from the published base adds nothing and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.assess.couplings import Coupling
+from noisegate.assess.margins import MarginRows, perturbed_apart
+from noisegate.assess.mechanisms import Makers, Seen
+from noisegate.core.linked import (
+    Flat,
+    Identities,
+    Posterior,
+    Prior,
+    Problem,
+    SumEstimates,
+    Sums,
+    crossed,
+    estimate_sums,
+    fit_prior,
+    infer,
+)
+from noisegate.core.mechanism import describe
+from noisegate.errors import DataError, SpecError
+from noisegate.tables import Cells, Kind, Structure
+
+Report = Callable[[str], None]
+Attacker = Literal["minimal", "informed"]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Beyond so many cells, memory would not be bounded.
+MOST_CELLS = 12_000_000
+#: Values of a dimension that set its groups apart (a mode, a direction); with more it is a row.
+_FEW_VALUES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """Everything that speaks about the cells of the base, ready for the engine.
+
+    Attributes
+    ----------
+    base
+        The base as evidence; `margins` are the links used with theirs.
+    left_out
+        Margins that are not used, each with the reason.
+    zero
+        Cells that are empty for a public reason.
+    """
+
+    base: Seen
+    margins: tuple[tuple[MarginRows, Seen], ...]
+    left_out: tuple[tuple[str, str], ...]
+    couplings: tuple[Coupling, ...] = ()
+    zero: Bools | None = None
+
+    @classmethod
+    def of(
+        cls,
+        structure: Structure,
+        rows: Sequence[MarginRows],
+        makers: Makers,
+        /,
+        *,
+        couplings: Sequence[Coupling] = (),
+        zero: Bools | None = None,
+    ) -> Evidence | None:
+        """The evidence in these tables; None if nothing is known about the noise of the base."""
+        base = makers.of(structure.base, structure)
+        if base is None:
+            return None
+        used, left_out = [], []
+        for one in rows:
+            seen = makers.of(one.link.margin, structure)
+            reason = _why_not(one, seen, makers)
+            if seen is None or reason:
+                left_out.append((one.link.margin.name, reason))
+            else:
+                used.append((one, seen))
+        inside = tuple(c for c in couplings if c.cells is structure.base)
+        return cls(base=base, margins=tuple(used), left_out=tuple(left_out), couplings=inside, zero=zero)
+
+    @property
+    def cells(self) -> Cells:
+        """The base on its domain."""
+        return self.base.cells
+
+    @property
+    def suppressed(self) -> Bools:
+        """Cells of the base that are not published and could hold something."""
+        hidden: Bools = np.isnan(self.base.values)
+        return hidden if self.zero is None else hidden & ~self.zero
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What had to be assumed about the making of the tables, without repetition."""
+        said = [line for seen in (self.base, *(s for _, s in self.margins)) for line in seen.assumes]
+        said += [f"{coupling.title}: equal counts" for coupling in self.couplings]
+        if self.margins:
+            said.append(f"{self.cells.name} lists every cell that its margins count")
+        return tuple(dict.fromkeys(said))
+
+    def problem(self, *, linked: bool = True) -> Problem:
+        """The problem for the engine; without margins and couplings if not `linked`."""
+        known = np.flatnonzero(self.base.usable)
+        base = Sums.of_cells(
+            self.base.values[known], cells=known, mechanism=self.base.mechanism, name=self.cells.name
+        )
+        zero = self._clear_zero()
+        if not linked:
+            return Problem(cells=self.cells.size, tables=(base,), structural_zero=zero)
+        tables = [base]
+        for rows, seen in self.margins:
+            groups = rows.link.groups()
+            fit = (groups >= 0) & seen.usable[groups]
+            tables.append(
+                Sums.by(
+                    np.where(fit, groups, -1),
+                    np.where(seen.usable, seen.values, np.nan),
+                    mechanism=seen.mechanism,
+                    name=seen.cells.name,
+                )
+            )
+        pairs = tuple(
+            Identities.between_cells(left, right) for left, right in map(_both_inside, self.couplings)
+        )
+        return Problem(cells=self.cells.size, tables=tuple(tables), identities=pairs, structural_zero=zero)
+
+    def _clear_zero(self) -> Bools | None:
+        """Structural zeros that the tables do not contradict: a published cell was not empty."""
+        return None if self.zero is None else self.zero & np.isnan(self.base.values)
+
+
+def _why_not(rows: MarginRows, seen: Seen | None, makers: Makers, /) -> str:
+    """Why a margin is not used; empty if it is."""
+    if rows.link.unlisted:
+        return f"it counts what the base does not list ({', '.join(rows.link.unlisted[:2])})"
+    if seen is None:
+        return "nothing is known about its noise"
+    apart = perturbed_apart(rows)
+    said = makers.card.margins if makers.card is not None else None
+    if apart is False or said == "derive":
+        return "it was summed from the published base and adds nothing"
+    if said == "reconcile":
+        return "its noise was shared out over the base, which already holds what it says"
+    return ""
+
+
+def _both_inside(coupling: Coupling, /) -> tuple[Ints, Ints]:
+    """The pairs of a coupling whose two cells the domain has."""
+    inside = (coupling.left >= 0) & (coupling.right >= 0)
+    return coupling.left[inside], coupling.right[inside]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Inference:
+    """What can be known about every cell of the base.
+
+    Attributes
+    ----------
+    posterior
+        Of every cell of the base, in its order.
+    prior
+        What the attacker believed beforehand.
+    totals
+        For each table with suppressed rows, what they add up to; by the table's name.
+    """
+
+    evidence: Evidence
+    attacker: Attacker
+    posterior: Posterior
+    prior: Prior
+    totals: dict[str, SumEstimates] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> Cells:
+        """The base on its domain."""
+        return self.evidence.cells
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in `assessment.json`: how the posteriors in `cells.parquet` were made."""
+        posterior = self.posterior
+        return {
+            "attacker": self.attacker,
+            "level": posterior.level,
+            "cells": posterior.cells,
+            "suppressed": int(self.evidence.suppressed.sum()),
+            "structural_zeros": 0 if self.evidence.zero is None else int(self.evidence.zero.sum()),
+            "mechanisms": {
+                seen.cells.name: describe(seen.mechanism)
+                for seen in (self.evidence.base, *(seen for _, seen in self.evidence.margins))
+            },
+            "left_out": [{"table": name, "reason": reason} for name, reason in self.evidence.left_out],
+            "couplings": len(self.evidence.couplings),
+            "assumes": list(self.evidence.assumes),
+            "exact_cells": int(posterior.exact.sum()),
+            "sweeps": posterior.iterations,
+            "unsettled": posterior.unsettled,
+            "suppressed_totals": {
+                name: {
+                    "mean": float(one.mean[0]),
+                    "sd": float(one.sd[0]),
+                    "interval": [int(one.low[0]), int(one.high[0])],
+                }
+                for name, one in self.totals.items()
+            },
+        }
+
+
+def infer_cells(
+    evidence: Evidence, /, *, attacker: Attacker = "informed", level: float = 0.95, report: Report
+) -> Inference:
+    """The posterior of every cell of the base.
+
+    Raises
+    ------
+    SpecError
+        For an attacker that there is not.
+    DataError
+        If there are too many cells, or the tables contradict each other.
+    """
+    if attacker not in get_args(Attacker):
+        raise SpecError.for_choice("--attacker", found=attacker, allowed=get_args(Attacker))
+    if evidence.cells.size > MOST_CELLS:
+        raise DataError(
+            f"{evidence.cells.name} has {evidence.cells.size:,} possible cells, inference takes at most "
+            f"{MOST_CELLS:,}; assess one mode or a few days at a time."
+        )
+    problem = evidence.problem()
+    prior: Prior = Flat()
+    if attacker == "informed":
+        prior = learn(problem, evidence, report)
+    report("inferring cells")
+    posterior = infer(
+        problem,
+        prior=prior,
+        level=level,
+        progress=lambda done, whole: report(f"inferring cells ({done / whole:.0%})"),
+    )
+    report("adding up suppressed cells")
+    return Inference(
+        evidence=evidence,
+        attacker=attacker,
+        posterior=posterior,
+        prior=prior,
+        totals=_totals(problem, evidence, prior, level),
+    )
+
+
+def learn(problem: Problem, evidence: Evidence, report: Report, /) -> Prior:
+    """The informed attacker's prior, fitted to the tables."""
+    report("learning how counts vary")
+    effects, groups = _effects(evidence.cells)
+    if not effects:
+        return Flat()
+    return fit_prior(
+        problem,
+        effects=effects,
+        groups=groups,
+        progress=lambda done, most: report(f"learning how counts vary ({done} of at most {most} rounds)"),
+    ).prior
+
+
+def _effects(cells: Cells, /) -> tuple[tuple[Ints, ...], Ints]:
+    """Codes for the effects of the prior, and for groups that share nothing.
+
+    Dates are days, times of day are columns, the dimension with the most values is the row; dimensions of
+    few values (a mode, a direction) are groups, and any other one splits rows.
+    """
+    codes = cells.codes(np.arange(cells.size)).astype(np.int64)
+    sizes = [dimension.size for dimension in cells.dimensions]
+    kinds = [dimension.kind for dimension in cells.dimensions]
+    day = kinds.index(Kind.DATE) if Kind.DATE in kinds else None
+    column = kinds.index(Kind.TIME) if Kind.TIME in kinds else None
+    rest = sorted((j for j in range(len(sizes)) if j not in (day, column)), key=lambda j: -sizes[j])
+    if column is None and len(rest) > 1:
+        column = rest.pop(1)
+    rows = [j for k, j in enumerate(rest) if k == 0 or sizes[j] > _FEW_VALUES]
+    group = _joined(codes, [j for j in rest if j not in rows], sizes)
+    row = _joined(codes, rows, sizes)
+    if day is None and column is None:
+        return ((_within(group, row),) if rows else ()), group
+    effects = crossed(
+        row=_within(group, row),
+        column=_within(group, codes[column] if column is not None else np.zeros_like(row)),
+        day=None if day is None else _within(group, codes[day]),
+    )
+    return effects, group
+
+
+def _joined(codes: Ints, which: Sequence[int], sizes: Sequence[int], /) -> Ints:
+    """One code for the combination of some dimensions."""
+    joined = np.zeros(codes.shape[1], dtype=np.int64)
+    for j in sorted(which):
+        joined = joined * sizes[j] + codes[j]
+    return joined
+
+
+def _within(group: Ints, codes: Ints, /) -> Ints:
+    return group * (int(codes.max(initial=0)) + 1) + codes
+
+
+def _totals(problem: Problem, evidence: Evidence, prior: Prior, level: float, /) -> dict[str, SumEstimates]:
+    """What the suppressed rows of each table add up to."""
+    asked = {evidence.cells.name: evidence.suppressed}
+    for rows, seen in evidence.margins:
+        hidden = np.isnan(seen.values)
+        groups = rows.link.groups()
+        if hidden.any():
+            asked[seen.cells.name] = (groups >= 0) & hidden[groups]
+    return {
+        name: estimate_sums(problem, np.where(which, 0, -1), prior=prior, level=level)
+        for name, which in asked.items()
+        if which.any()
+    }
