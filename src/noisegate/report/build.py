@@ -1,0 +1,101 @@
+"""From the files of an assessment to the page: what stands where, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from noisegate.report.crosswalk import Places, frameworks_of
+from noisegate.report.figures import cell_figures, detection_figures, noise_figures, response_figures
+from noisegate.report.glossary import GLOSSARY
+from noisegate.report.page import CheckPart, Figure, FindingPart, Page, Section
+from noisegate.report.parts import anchors_of, check_parts, finding_parts, with_references
+from noisegate.report.sections import SECTIONS, section_of
+from noisegate.report.source import Source
+from noisegate.report.tiles import tiles_of
+from noisegate.report.verdict import steps_of, verdict_of
+from noisegate.report.words import plural
+
+#: Figures in the order in which they are looked for.
+_FIGURES: tuple[Callable[[Source], Iterator[Figure]], ...] = (
+    noise_figures,
+    detection_figures,
+    response_figures,
+    cell_figures,
+)
+
+
+def page_of(source: Source, /) -> Page:
+    """The whole report."""
+    figures = [figure for draw in _FIGURES for figure in draw(source)]
+    anchors, check_anchors = anchors_of(source.findings, "finding"), anchors_of(source.checks, "check")
+    findings, rest = finding_parts(source, anchors, figures)
+    checks = check_parts(source, check_anchors)
+    sections = [section_of(name, source, rest) for name in SECTIONS]
+    shown = [one for one in sections if not one.empty]
+    frameworks = frameworks_of(source, _places(source, findings, anchors, check_anchors, shown))
+    findings, placed = _numbered(with_references(findings, frameworks), shown)
+    software = source.section("software") or {}
+    return Page(
+        title=str(source.base.get("name") or "Published tables"),
+        about=_about(source),
+        software=" ".join(str(software[key]) for key in ("name", "version") if key in software),
+        verdict=verdict_of(source),
+        tiles=tiles_of(source),
+        steps=steps_of(source, anchors),
+        findings=findings,
+        sections=placed,
+        checks=checks,
+        frameworks=frameworks,
+        glossary=GLOSSARY,
+    )
+
+
+def _about(source: Source, /) -> str:
+    """One line: which tables, which days."""
+    details = [one for one in source.base.get("details") or () if one.get("kind") == "date"]
+    days = f", {details[0].get('first')} to {details[0].get('last')}" if details else ""
+    names = ", ".join(str(table.get("name")) for table in source.tables)
+    return f"{plural(len(source.tables), 'table')}: {names}{days}"
+
+
+def _places(
+    source: Source,
+    findings: Iterable[FindingPart],
+    anchors: dict[int, str],
+    check_anchors: dict[int, str],
+    sections: Iterable[Section],
+    /,
+) -> Places:
+    del anchors
+    found: dict[str, list[tuple[str, str]]] = {}
+    for part in findings:
+        found.setdefault(part.kind, []).append((part.title, part.anchor))
+    looked: dict[str, list[tuple[str, str, str]]] = {}
+    for place, one in enumerate(source.checks):
+        row = (str(one.get("outcome")), str(one.get("title", "")), check_anchors[place])
+        looked.setdefault(str(one.get("id")), []).append(row)
+    return Places(
+        findings={kind: tuple(rows) for kind, rows in found.items()},
+        checks={kind: tuple(rows) for kind, rows in looked.items()},
+        sections={one.anchor: one.title for one in sections},
+    )
+
+
+def _numbered(
+    findings: Iterable[FindingPart], sections: Iterable[Section], /
+) -> tuple[tuple[FindingPart, ...], tuple[Section, ...]]:
+    """Findings and sections with their figures numbered in the order in which they are read."""
+    numbers: dict[str, int] = {}
+
+    def numbered(figures: Iterable[Figure]) -> tuple[Figure, ...]:
+        return tuple(
+            replace(one, number=numbers.setdefault(one.key, len(numbers) + 1)) for one in figures
+        )
+
+    parts = [replace(part, figures=numbered(part.figures)) for part in findings]
+    placed = tuple(replace(one, figures=numbered(one.figures)) for one in sections)
+    return tuple(replace(part, elsewhere=numbered(part.elsewhere)) for part in parts), placed
+
+
+__all__ = ["CheckPart", "page_of"]

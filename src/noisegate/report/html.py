@@ -1,0 +1,67 @@
+"""The page as one HTML file: style, pictures and text in it, no script, nothing to fetch.
+
+Every text is escaped by the template engine. The only markup taken as it is are the pictures, whose texts
+the converter escaped, and our own style sheet. A content security policy forbids everything else.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from noisegate.pictures.inline import dark_rules
+from noisegate.report.crosswalk import DISCLAIMER
+from noisegate.report.page import Figure, Page
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_PAGE, _STYLE = "report.html.j2", "report.css"
+#: How each outcome of a check is said.
+OUTCOMES = {
+    "fine": "in order",
+    "known": "known",
+    "cannot tell": "cannot be told",
+    "refused": "refused",
+}
+
+
+def render_html(page: Page, /) -> str:
+    """The report as HTML."""
+    return _environment().get_template(_PAGE).render(
+        page=page, style=Markup(_style()), disclaimer=DISCLAIMER, outcomes=OUTCOMES
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["picture"] = _picture
+    environment.filters["first_sentence"] = lambda text: _split(text)[0]
+    environment.filters["other_sentences"] = lambda text: _split(text)[1]
+    return environment
+
+
+def _picture(figure: Figure, /) -> Markup:
+    """The picture as it is: the converter escaped what came from data."""
+    return Markup(figure.svg)
+
+
+def _split(text: str, /) -> tuple[str, str]:
+    """The first sentence, and the rest."""
+    first, dot, rest = text.partition(". ")
+    return (first + dot.strip(), rest) if dot else (text, "")
+
+
+@cache
+def _style() -> str:
+    dark = "\n".join(dark_rules(".picture svg"))
+    sheet = (_TEMPLATES / _STYLE).read_text(encoding="utf-8")
+    return f"{sheet}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n"

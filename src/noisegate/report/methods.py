@@ -1,0 +1,87 @@
+"""How each kind of finding is worked out, in words that an engineer can check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: What is said of a kind of finding that is not listed.
+GENERAL = "Worked out from the published tables alone; the evidence and the numbers say how far it carries."
+
+METHODS: Mapping[str, str] = {
+    "noise-recovered": (
+        "Some raw counts are published twice, or add up to another one. The difference of such counts holds nothing but "
+        "noise. Its law, scale and rounding are fitted by maximum likelihood on whole numbers; differences that are cut "
+        "off by suppression and a share of counts that do not match are part of the model. The interval is the set of "
+        "scales that a likelihood-ratio test does not reject. Identities that do not hold are refused, not averaged in."
+    ),
+    "no-noise": (
+        "Counts that must be equal in the raw data are compared. If every pair agrees to the last digit, noise of any "
+        "useful size is ruled out."
+    ),
+    "card-disagrees": (
+        "What the card states (least count shown, law, scale, rule for zeros) is compared with what the tables show. A "
+        "scale disagrees only when it lies well outside the recovered interval."
+    ),
+    "coupled-cells": (
+        "Every series of counts is compared with every other one at constant lags. A pair is reported when the two track "
+        "each other far more closely than different counts could, after allowing for the number of pairs tried. The gain "
+        "compares the spread of the raw count given one record with that given both."
+    ),
+    "privacy-loss": (
+        "One event is in every table that was perturbed on its own; each adds its own loss. The loss of a person is that "
+        "of as many events as stated, first in the worst case, then by exact composition of the privacy loss "
+        "distributions. Neighbours differ by one event added or removed, unless it says otherwise."
+    ),
+    "independent-margins": (
+        "Each row of the coarser table is compared with the sum of the finer cells it stands for. Sums of published cells "
+        "that exceed their own total, or complete rows that do not add up, show noise drawn separately for each table."
+    ),
+    "zeros-kept": (
+        "If empty cells get no noise, a published value rules out an empty cell. The chance of that is the exact upper "
+        "tail of the noise above the cut. Whether zeros are kept is tested on cells that a small total shows to be empty, "
+        "or read from the card."
+    ),
+    "pinned-cells": (
+        "Every suppressed cell gets a posterior from all linked tables together: its own suppression, the totals it is in, "
+        "and the cells published beside it. A cell is pinned when the interval of that posterior is narrow."
+    ),
+    "presence": (
+        "From the posterior of each suppressed cell: the probability that it is empty. Where that is below one in a hundred, "
+        "the tables show that somebody was there although the cell itself was withheld."
+    ),
+    "exposed-cells": (
+        "Suppressed cells, ordered by how sharply the linked tables tell their raw count. The line is the interval of the "
+        "posterior, the dot its likeliest count."
+    ),
+    "suppressed-total": (
+        "The sum of all suppressed cells of a table, from the linked totals less the published cells, with the interval "
+        "that their noises leave."
+    ),
+    "vehicle-unique-cells": (
+        "Published places are matched to the stops of the timetable. For every cell, the vehicles that call there in its "
+        "time bin are counted, with a tolerance for early and late running. A cell that only one vehicle can have filled "
+        "tells about that vehicle, however wide the bin."
+    ),
+    "dropped-rows": (
+        "The public domain says how many rows are possible; those that are absent were dropped. The share of trips behind "
+        "them follows from the linked totals. A stated share is checked by plain arithmetic: it must be a whole number of rows."
+    ),
+    "more-weeks": (
+        "For somebody who comes back every week, the chance of showing at least once is that of one week, repeated. Repeated "
+        "differences average, so an interval shrinks with the root of the weeks. Losses add up, in the worst case and by "
+        "exact composition."
+    ),
+    "microdata": (
+        "With the raw events at hand: how many persons are the only ones with one, two, three or four known places and "
+        "times. This is why linked trips are not fit for release."
+    ),
+    "utility": (
+        "Each query is answered from the raw events, after bounding, after coarsening, after noise and after suppression. "
+        "The error of each step is the change it makes."
+    ),
+}
+
+
+def method_of(kind: str, /) -> str:
+    """How a kind of finding is worked out."""
+    return METHODS.get(kind, GENERAL)
