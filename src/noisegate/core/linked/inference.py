@@ -122,15 +122,12 @@ def _exactly(part: Part, prior: Prior, options: Options, /) -> Solved | None:
     if part.size * 10 > options.exact_limit or part.size > 2000:
         return None
     pmfs = part.pmfs(prior, nats=options.exact_nats)
-    everything = np.ones(part.factors.count, dtype=bool)
-    nodes = Nodes.of(part, pmfs, narrow=everything)
+    merging = Nodes.merging_cost(part, pmfs.sizes)
+    if merging > options.exact_limit:
+        return None
+    nodes = Nodes.of(part, pmfs, narrow=np.ones(part.factors.count, dtype=bool))
     plan = Plan.of(nodes.pmfs.sizes, nodes.links, limit=options.exact_limit)
-    inside = sum(
-        cost(pmfs.sizes[nodes.unknowns[a:b]], np.ones(b - a, dtype=np.int64))
-        for a, b in zip(nodes.indptr[:-1], nodes.indptr[1:], strict=True)
-        if b - a > 1
-    )
-    if plan.cost + inside > options.exact_limit:
+    if plan.cost + merging > options.exact_limit:
         return None
     return Solved(pmfs=nodes.marginals(pmfs, eliminate(nodes, plan)), exact=True)
 

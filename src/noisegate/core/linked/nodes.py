@@ -9,10 +9,11 @@ that come from nesting (hours in days) or from one total published twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from noisegate.core.linked.convolution import spread
+from noisegate.core.linked.convolution import cost, spread
 from noisegate.core.linked.likelihood import log_likelihood
 from noisegate.core.linked.model import Factors
 from noisegate.core.linked.part import Part
@@ -69,6 +70,18 @@ class Nodes:
             evidence=evidence,
             links=links,
             wide=factors.take(np.flatnonzero(~narrow)),
+        )
+
+    @staticmethod
+    def merging_cost(part: Part, sizes: Ints, /) -> float:
+        """About how many multiplications it takes to add up unknowns that are in the same factors, and to undo it."""
+        node_of = _signatures(part.factors, part.size, np.ones(part.factors.count, dtype=bool))
+        order = np.argsort(node_of, kind="stable")
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(node_of))])
+        return sum(
+            cost(sizes[order[a:b]], np.ones(b - a, dtype=np.int64))
+            for a, b in pairwise(indptr.tolist())
+            if b - a > 1
         )
 
     @classmethod

@@ -22,6 +22,8 @@ from noisegate.errors import SpecError
 _NATS = 16.0
 _SWEEPS = 25
 _DAMPING = 0.2
+#: No cell moves by more than this share of its spread any more.
+_SETTLED = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -101,8 +103,12 @@ def _part_sums(
         explained = np.zeros(size)
     else:
         wide = Wide.of(part, part.factors, pmfs)
+        before = np.full(part.size, np.inf)
         for _ in range(_SWEEPS):
-            mean, _, _ = wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
+            mean, spread, _ = wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
+            if (np.abs(mean - before) <= _SETTLED * np.sqrt(spread)).all():
+                break
+            before = mean
         variance = 1 / wide.tau
         explained = wide.solver.explained(variance, 1 / wide.sum_tau, code, weight, size)
     total = tally(code[live], (weight**2 * variance)[live], size=size)
