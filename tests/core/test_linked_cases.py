@@ -9,8 +9,10 @@ from noisegate.core.linked import (
     Identities,
     NegativeBinomial,
     Options,
+    Posterior,
     Problem,
     Schedule,
+    Score,
     Sums,
     crossed,
     enumerate_exact,
@@ -19,6 +21,7 @@ from noisegate.core.linked import (
     infer,
 )
 from noisegate.core.linked.convolution import spread
+from noisegate.core.linked.pmfs import Pmfs
 from noisegate.core.linked.tilting import bells, tilt
 from noisegate.core.linked.wide import _inverse
 from noisegate.core.linked.world import CITY, ModePlan, recipe_2016, simulate_tables
@@ -330,3 +333,28 @@ def test_real_and_impossible_totals_of_closed_stops():
     zeros = np.ones(truth.problem.cells, dtype=bool)
     with pytest.raises(DataError):
         infer(Problem(cells=truth.problem.cells, tables=truth.problem.tables, structural_zero=zeros))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_fair_coverage_of_an_honest_posterior_is_its_level(level):
+    """Averaged over what the posterior itself expects: the level, however few integers there are."""
+    p = np.array([0.7, 0.2, 0.06, 0.04])
+    pmfs = Pmfs(low=np.full(4, 3), start=np.arange(0, 20, 4), p=np.tile(p, 4))
+    posterior = Posterior.from_pmfs(pmfs, level=level, keep=True)
+    counts = 3 + np.arange(4)
+    each = [Score.of(posterior, counts, cells=np.arange(4) == cell) for cell in range(4)]
+    assert sum(share * one.fair for share, one in zip(p, each, strict=True)) == pytest.approx(level)
+    whole = sum(share * one.coverage for share, one in zip(p, each, strict=True))
+    assert whole == pytest.approx(each[0].claimed)
+    assert whole >= level
+
+
+def test_a_score_by_hand():
+    pmfs = Pmfs(low=np.array([0, 10]), start=np.array([0, 2, 4]), p=np.array([0.5, 0.5, 0.95, 0.05]))
+    score = Score.of(Posterior.from_pmfs(pmfs, level=0.8), np.array([1, 12]))
+    assert (score.cells, score.coverage, score.width) == (2, 0.5, 0.5)
+    assert score.error == pytest.approx((0.5 + 1.95) / 2)
+    assert score.quarters == (1.0, 0.0)
+    assert score.fair is None
+    with pytest.raises(SpecError, match="true count of every cell"):
+        Score.of(Posterior.from_pmfs(pmfs, level=0.8), np.array([1]))

@@ -17,6 +17,7 @@ from noisegate.core.linked.prior import Flat, NegativeBinomial, Prior
 from noisegate.core.linked.problem import Identities, Problem, Sums
 from noisegate.core.linked.propagation import Schedule
 from noisegate.core.linked.residual import from_residual
+from noisegate.core.linked.score import Score
 from noisegate.core.linked.totals import SumEstimates, estimate_sums
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Prior",
     "Problem",
     "Schedule",
+    "Score",
     "SumEstimates",
     "Sums",
     "crossed",

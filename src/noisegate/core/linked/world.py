@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.core.laws import Laplace
-from noisegate.core.linked.codes import crossed
+from noisegate.core.linked.codes import as_codes, crossed
 from noisegate.core.linked.problem import Bools, Floats, Ints, Problem, Sums
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.randomness import as_rng
@@ -48,15 +48,52 @@ CITY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Truth:
-    """A problem and the counts behind it; every list has one entry for each cell."""
+    """A problem and the counts behind it; every list has one entry for each cell.
+
+    `intensity` is the true mean of each cell, if there is one to know.
+    """
 
     problem: Problem
     counts: Ints
-    intensity: Floats
     mode: Ints
     day: Ints
     stop: Ints
     time: Ints
+    intensity: Floats | None = None
+
+    @classmethod
+    def publish(
+        cls,
+        counts: Sequence[Ints],
+        /,
+        *,
+        rng: np.random.Generator,
+        closed: Sequence[Bools] | None = None,
+        intensity: Floats | None = None,
+    ) -> Truth:
+        """Counts by day, stop and time of each mode, published as in 2016 with margins by time and by stop.
+
+        The base has threshold 18, margins have noise of their own and threshold 35. `closed` are
+        cells known to have no service.
+        """
+        generator = as_rng(rng)
+        grids = [np.indices(grid.shape).reshape(3, -1) for grid in counts]
+        day, stop, time = np.concatenate(grids, axis=1)
+        mode = np.repeat(np.arange(len(counts)), [grid.size for grid in counts])
+        flat = np.concatenate([grid.ravel() for grid in counts]).astype(np.int64)
+        days = int(day.max()) + 1
+        by_time = (mode * days + day) * BINS + time
+        by_stop = as_codes((mode * days + day) * (int(stop.max()) + 1) + stop)
+        base, margin = recipe_2016(threshold=18), recipe_2016(threshold=35)
+        tables = [Sums.of_cells(_published(flat, base, generator), mechanism=base, name="time-loc")]
+        for name, codes in (("time", by_time), ("loc", by_stop)):
+            sums = np.bincount(codes, weights=flat).astype(np.int64)
+            tables.append(Sums.by(codes, _published(sums, margin, generator), mechanism=margin, name=name))
+        zeros = None if closed is None else np.concatenate([flags.ravel() for flags in closed])
+        problem = Problem(cells=len(flat), tables=tuple(tables), structural_zero=zeros)
+        return cls(
+            problem=problem, counts=flat, mode=mode, day=day, stop=stop, time=time, intensity=intensity
+        )
 
     @property
     def suppressed(self) -> Bools:
@@ -110,27 +147,10 @@ def simulate_tables(
     intensity = np.concatenate([mean.ravel() for mean in pieces])
     dispersion = np.repeat([plan.shape for plan in plans], [mean.size for mean in pieces])
     counts = generator.poisson(intensity * generator.gamma(dispersion, 1 / dispersion)).astype(np.int64)
-    grids = [np.indices(mean.shape).reshape(3, -1) for mean in pieces]
-    day, stop, time = np.concatenate(grids, axis=1)
-    mode = np.repeat(np.arange(len(pieces)), [mean.size for mean in pieces])
-    most = max(plan.stops for plan in plans)
-    by_time = (mode * days + day) * BINS + time
-    by_stop = np.unique((mode * days + day) * most + stop, return_inverse=True)[1]
-    base, margin = recipe_2016(threshold=18), recipe_2016(threshold=35)
-    tables = [Sums.of_cells(_published(counts, base, generator), mechanism=base, name="time-loc")]
-    for name, codes in (("time", by_time), ("loc", by_stop)):
-        sums = np.bincount(codes, weights=counts).astype(np.int64)
-        tables.append(Sums.by(codes, _published(sums, margin, generator), mechanism=margin, name=name))
-    closed = (intensity == 0) if known_service else np.zeros(len(counts), dtype=bool)
-    return Truth(
-        problem=Problem(cells=len(counts), tables=tuple(tables), structural_zero=closed),
-        counts=counts,
-        intensity=intensity,
-        mode=mode,
-        day=day,
-        stop=stop,
-        time=time,
-    )
+    closed = [mean == 0 for mean in pieces] if known_service else None
+    edges = np.cumsum([mean.size for mean in pieces])[:-1]
+    grids = [part.reshape(mean.shape) for part, mean in zip(np.split(counts, edges), pieces, strict=True)]
+    return Truth.publish(grids, rng=generator, closed=closed, intensity=intensity)
 
 
 def _intensities(plan: ModePlan, days: int, rng: np.random.Generator, /) -> Floats:
