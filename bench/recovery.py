@@ -1,15 +1,20 @@
 """Noise recovery: how fast, how wide the intervals are, and how often a law is named.
 
-    python bench/recovery.py [--part fit|search|quality] [--json FILE]
+    python bench/recovery.py [--part fit|search|quality|assess] [--json FILE]
 
 fit      one fit with all laws, of pairs, margins and bare residuals; processor seconds
 search   closed services among 2,000 series of a fortnight of quarter hours, at nine lags
 quality  coverage and width of the 95 % interval and how often the law is named, by number of pairs
+assess   whole simulated fortnights of four modes, released as in 2016: reading, structure, search, recovery.
+         Each size in a process of its own. The ceiling for the largest, about 430,000 published rows: 30 s and 2 GB
 """
 
 import argparse
 import json
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -25,6 +30,51 @@ from noisegate.core.recovery import (
 
 CUT, SCALE = 18.0, 1.4
 SETS = 60
+PERSONS = (60_000, 500_000, 2_200_000)
+
+# An assessor has the tables alone, so the card goes. A process of its own, or its memory would count as the other's.
+_WORLD = """
+import pathlib, sys
+from noisegate.core.randomness import SeededNoise
+from noisegate.release import release
+from noisegate.simulate import simulate
+from noisegate.spec import load_spec
+
+folder = pathlib.Path(sys.argv[1])
+world = simulate(folder / "world", persons=int(sys.argv[2]), days=14, seed=5)
+release(load_spec(world.spec_2016), out=folder / "tables", ledger=folder / "ledger.db", noise=SeededNoise(seed=5))
+(folder / "tables" / "card.json").unlink()
+"""
+
+# Steps are told apart by what the assessment reports. Suppressed cells are left alone: bench/linked.py is about them.
+_CHILD = """
+import json, pathlib, resource, sys, time
+
+began = time.perf_counter()
+from noisegate.assess import assess
+
+marks = []
+
+def report(step):
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    marks.append((step, time.perf_counter(), used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20))
+
+report("start")
+found = assess(sorted(pathlib.Path(sys.argv[1], "tables").glob("*.csv")), attacker=None, progress=report)
+report("end")
+fit, parts = found.tables[0].noise.fit, {}
+names = {"start": "setup", "reading": "read", "finding": "structure", "looking": "search"}
+for (step, start, _, _), (_, stop, _, _) in zip(marks, marks[1:], strict=False):
+    name = names.get(step.split()[0], "recovery")
+    parts[name] = round(parts.get(name, 0.0) + stop - start, 2)
+print(json.dumps({
+    "rows": sum(table.summary.rows for table in found.tables), "wall_s": round(marks[-1][1] - began, 2),
+    "processor_s": round(marks[-1][2], 2), "peak_gb": round(marks[-1][3], 2),
+    **{f"{name}_s": parts.get(name, 0.0) for name in ("read", "structure", "search", "recovery")},
+    "pairs": len(found.couplings), "scale": fit and round(fit.scale, 3),
+    "low": fit and round(fit.interval[0], 3), "high": fit and round(fit.interval[1], 3),
+}))
+"""
 
 
 def laplace(rng, size):
@@ -140,7 +190,19 @@ def quality():
     return table
 
 
-PARTS = {"fit": fit, "search": search, "quality": quality}
+def assess(sizes=PERSONS):
+    return [{"bench": "recovery", "kind": "assess", "persons": size, **_assessed(size)} for size in sizes]
+
+
+def _assessed(persons):
+    with tempfile.TemporaryDirectory(prefix="noisegate-bench-") as folder:
+        for script in (_WORLD, _CHILD):
+            child = [sys.executable, "-c", script, folder, str(persons)]
+            told = subprocess.run(child, check=True, capture_output=True, text=True).stdout
+    return json.loads(told)
+
+
+PARTS = {"fit": fit, "search": search, "quality": quality, "assess": assess}
 
 
 def run(parts=tuple(PARTS)):

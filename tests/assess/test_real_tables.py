@@ -1,8 +1,13 @@
 """The real tables of 2016, without any configuration."""
 
+from functools import partial
+
 import pytest
 
-from noisegate.assess import assess
+from noisegate import assess as package
+
+#: Suppressed cells have tests of their own.
+assess = partial(package.assess, attacker=None)
 
 
 @pytest.fixture(scope="module")

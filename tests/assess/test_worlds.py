@@ -1,10 +1,14 @@
 """Acceptance on simulated worlds, whose truth is known."""
 
 import json
+from functools import partial
 
 import pytest
 
-from noisegate.assess import assess
+from noisegate import assess as package
+
+#: Suppressed cells have tests of their own.
+assess = partial(package.assess, attacker=None)
 
 
 def ids(results):
