@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import numpy as np
 
-from noisegate.pictures.canvas import Picture, rows
-from noisegate.pictures.inline import QUIET, STEPS
+from noisegate.pictures.canvas import Picture
+from noisegate.pictures.inline import NOTHING, QUIET
 
 #: A share falls into the step whose lower end it reaches; the first step is nothing at all.
 EDGES = (0.0, 1e-9, 0.05, 0.2, 0.5, 0.8)
-NAMES = ("none", "up to 5%", "5 to 20%", "20 to 50%", "50 to 80%", "80% and more")
-_WIDTH = 430
+_WIDTH = 340
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """One row of the picture: its title, and the share of cells for each day and time."""
+    """One part of the picture: its title, its colours, and the share of cells for each day and time.
+
+    Days and times are shown in the order in which they first occur.
+    """
 
     title: str
     days: Sequence[str]
     times: Sequence[str]
     shares: Sequence[float]
+    colours: Sequence[str]
 
 
 def calendar_picture(bands: Sequence[Band], /) -> Picture:
     """Bands under each other, one small rectangle for each day and time, darker where the share is larger."""
     last = len(bands) - 1
-    return alt.vconcat(*(_band(band, last=place == last) for place, band in enumerate(bands)), spacing=14)
+    return alt.vconcat(
+        *(_band(band, last=place == last) for place, band in enumerate(bands)), spacing=14
+    ).resolve_scale(color="independent")
 
 
 def _band(band: Band, /, *, last: bool) -> Picture:
-    steps = [NAMES[step] for step in np.searchsorted(EDGES, np.asarray(band.shares), side="right") - 1]
-    data = rows(day=list(band.days), time=list(band.times), step=steps)
-    moments = sorted(set(band.times))
-    every = max(1, len(moments) // 8)
+    steps = np.searchsorted(EDGES, np.asarray(band.shares), side="right") - 1
+    data = _lines(day=band.days, time=band.times, step=steps.tolist())
+    moments, days = sorted(set(band.times)), list(dict.fromkeys(band.days))
+    every = max(1, len(moments) // 6)
     x = alt.X(
         "time:O",
         title=None,
@@ -48,20 +56,29 @@ def _band(band: Band, /, *, last: bool) -> Picture:
     y = alt.Y(
         "day:O",
         title=None,
-        sort=sorted(set(band.days)),
-        axis=alt.Axis(ticks=False, domain=False, labelColor=QUIET, labelFontSize=11),
+        sort=days,
+        axis=alt.Axis(ticks=False, domain=False, labelColor=QUIET, labelFontSize=11, labelLimit=140),
         scale=alt.Scale(paddingInner=0.08),
     )
+    colours = [NOTHING, *band.colours]
     colour = alt.Color(
-        "step:N",
-        title=None,
-        scale=alt.Scale(domain=list(NAMES), range=list(STEPS)),
-        legend=alt.Legend(orient="bottom", columns=3) if last else None,
+        "step:O",
+        scale=alt.Scale(domain=[str(step) for step in range(len(colours))], range=colours),
+        legend=None,
     )
-    height = min(17, max(9, 210 // max(1, len(set(band.days))))) * len(set(band.days))
+    height = min(17, max(12, 150 // len(days))) * len(days)
     return (
         alt.Chart(data)
         .mark_rect()
         .encode(x=x, y=y, color=colour)
-        .properties(width=_WIDTH - 20, height=height, title=band.title)
+        .properties(width=_WIDTH, height=height, title=band.title)
     )
+
+
+def _lines(**columns: Sequence[Any]) -> Picture:
+    """Inline data as one text: thousands of points would be copied one by one with every setting."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return alt.InlineData(values=text.getvalue(), format={"type": "csv"})

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from noisegate.pictures.canvas import BLUE, ORANGE, Picture, rows
-from noisegate.pictures.inline import INK, WIDTH
+from noisegate.pictures.canvas import BLUE, INK, ORANGE, Picture, rows
+from noisegate.pictures.inline import WIDTH
 
-_LONGEST = 46
+_LONGEST = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,9 @@ def exposed_picture(cells: Sequence[Exposed], /, *, cut: float | None = None, le
     )
     top = max([one.high for one in cells] + [cut or 0]) * 1.06 + 1
     x = alt.X("low:Q", title=f"raw count, {level:.0%} interval", scale=alt.Scale(domain=[0, top], nice=False))
-    y = alt.Y("place:O", title=None, axis=None, sort=order, scale=alt.Scale(paddingInner=0.3, paddingOuter=0.4))
+    y = alt.Y(
+        "place:O", title=None, axis=None, sort=order, scale=alt.Scale(paddingInner=0.3, paddingOuter=0.4)
+    )
     base = alt.Chart(data)
     layers = [
         base.mark_rule(color=BLUE, strokeWidth=5, opacity=0.45, yOffset=7).encode(x=x, x2="high:Q", y=y),
@@ -56,5 +58,3 @@ def exposed_picture(cells: Sequence[Exposed], /, *, cut: float | None = None, le
 
 def _cut(name: str, /) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-
-

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from noisegate.pictures.canvas import BLUE, ORANGE, Picture, rows
-from noisegate.pictures.inline import INK, fitted
+from noisegate.pictures.canvas import BLUE, INK, ORANGE, Picture, rows
+from noisegate.pictures.inline import fitted
 
 _ODDS = "datum.value >= 0.5 ? '1 in ' + format(1 / datum.value, '.1~f') : '1 in ' + format(1 / datum.value, ',.0f')"
 
@@ -20,7 +20,7 @@ def groups_picture(
     y = alt.Y(
         "chance:Q",
         title="chance that they show",
-        scale=alt.Scale(type="log", domainMax=1),
+        scale=alt.Scale(type="log", domain=[min(chances) / 4, 1], nice=False),
         axis=alt.Axis(labelExpr=_ODDS, tickCount=5),
     )
     line = alt.Chart(rows(size=list(sizes), chance=list(chances))).mark_line(color=BLUE, strokeWidth=2)
@@ -31,7 +31,7 @@ def groups_picture(
         text=[f"{size} {'person' if size == 1 else 'people'}: {_odds(p)}" for size, p in some],
     )
     dots = alt.Chart(marks).mark_point(color=ORANGE, filled=True, size=70, opacity=1).encode(x=x, y=y)
-    names = alt.Chart(marks).mark_text(color=INK, align="left", dx=10, dy=10, fontSize=12)
+    names = alt.Chart(marks).mark_text(color=INK, align="left", dx=9, dy=11, fontSize=12)
     return fitted(alt.layer(line.encode(x=x, y=y), dots, names.encode(x=x, y=y, text="text:N")), height=260)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from noisegate.pictures.canvas import BLUE, GREY, Picture, rows
-from noisegate.pictures.inline import domain_of, fitted
+from noisegate.pictures.inline import coloured, fitted
 
 
 def hours_picture(
@@ -27,7 +27,7 @@ def hours_picture(
         .encode(
             x=alt.X("hour:O", title="hour of the day", axis=alt.Axis(labelAngle=0, values=list(hours)[::2])),
             y=alt.Y("cells:Q", title=what, axis=alt.Axis(format="~s", tickCount=5)),
-            color=alt.Color("kind:N", title=None, scale=alt.Scale(**domain_of(kinds, (BLUE, GREY)))),
+            color=alt.Color("kind:N", title=None, scale=coloured(kinds, (BLUE, GREY))),
             order=alt.Order("kind:N", sort="ascending"),
         )
     )

@@ -7,7 +7,6 @@ holds no script, no link and nothing to be fetched; texts that came from data ar
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 
 import altair as alt
@@ -16,10 +15,13 @@ import vl_convert
 from noisegate.pictures.canvas import BLUE, GREEN, GREY, INK, ORANGE, Picture
 
 #: Width of a picture in its own units: narrow enough for a phone to show its letters.
-WIDTH = 480
+WIDTH = 420
 QUIET, GRID, PAPER = "#555555", "#E3E6E8", "#FFFFFF"
-#: From nothing to everything, in steps that print in grey.
-STEPS = ("#F1F4F6", "#CFE3F1", "#9AC6E3", "#5AA3CF", "#1B7AB3", "#064A73")
+#: From nothing to everything, for three kinds of things; nothing looks the same in all.
+NOTHING = "#F1F4F6"
+BLUES = ("#CFE3F1", "#9AC6E3", "#5AA3CF", "#1B7AB3", "#064A73")
+GREYS = ("#E3E7EA", "#D2D8DC", "#C0C7CD", "#AEB7BE", "#9CA6AE")
+ORANGES = ("#F9DCC4", "#F3B68A", "#E88B4D", "#CF6212", "#8A3D00")
 
 #: The partner of each colour on a dark page.
 DARK: Mapping[str, str] = {
@@ -31,10 +33,41 @@ DARK: Mapping[str, str] = {
     BLUE: "#62B1E5",
     ORANGE: "#F2925A",
     GREEN: "#4CC3A0",
-    **dict(zip(STEPS, ("#22272C", "#153A52", "#1B567B", "#2A79A8", "#57A6D6", "#A9D6F5"), strict=True)),
+    NOTHING: "#21262A",
+    **dict(zip(BLUES, ("#173C54", "#1B567B", "#2A79A8", "#57A6D6", "#A9D6F5"), strict=True)),
+    **dict(zip(GREYS, ("#2A3035", "#343B41", "#3F474E", "#4B545B", "#58626A"), strict=True)),
+    **dict(zip(ORANGES, ("#4A2A12", "#77421A", "#B0632A", "#E58C4C", "#FFC79C"), strict=True)),
 }
 
-_VEGA_LITE = "https://vega.github.io/schema/vega-lite/v6.json"
+#: Transparent, quiet axes, letters of one size; nothing for readers of alternatives, who have the page's.
+_LOOK = {
+    "font": "sans-serif",
+    "padding": 4,
+    "background": "transparent",
+    "aria": False,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": QUIET,
+        "titleColor": INK,
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titlePadding": 8,
+        "labelFlush": False,
+        "gridColor": GRID,
+        "domainColor": GREY,
+        "tickColor": GREY,
+    },
+    "title": {"color": INK, "anchor": "start", "fontSize": 12, "fontWeight": "normal", "offset": 6},
+    "legend": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "orient": "top",
+        "symbolSize": 90,
+    },
+}
 _ID = re.compile(r'\bid="([^"]+)"')
 _OPEN = re.compile(r"^<svg\b[^>]*>")
 _VIEW = re.compile(r'viewBox="([-\d. ]+)"')
@@ -42,7 +75,8 @@ _VIEW = re.compile(r'viewBox="([-\d. ]+)"')
 
 def inline_svg(chart: Picture, /, *, key: str) -> str:
     """`chart` as SVG for a page; `key` keeps its names apart from those of other pictures."""
-    spec = themed(chart).to_dict(validate=False)
+    # Altair copies all data with every setting, so the look is set on what it makes.
+    spec = {**chart.to_dict(validate=False), "config": _LOOK}
     return prepared(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]), key=key)
 
 
@@ -61,31 +95,6 @@ def prepared(svg: str, /, *, key: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view.group(1)}" aria-hidden="true" focusable="false">{body}'
 
 
-def themed(chart: Picture, /) -> Picture:
-    """`chart` in the look of a page: transparent, quiet axes, letters of one size."""
-    return (
-        chart.configure(font="sans-serif", padding=4, background="transparent", aria=False)
-        .configure_axis(
-            labelColor=QUIET,
-            titleColor=INK,
-            titleFontWeight="normal",
-            labelFontSize=12,
-            titleFontSize=12,
-            titlePadding=8,
-            gridColor=GRID,
-            domainColor=GREY,
-            tickColor=GREY,
-        )
-        .configure_title(
-            color=INK, anchor="start", fontSize=12, fontWeight="normal", subtitleColor=QUIET, offset=6
-        )
-        .configure_legend(
-            labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, orient="top", symbolSize=90
-        )
-        .configure_view(stroke=None)
-    )
-
-
 def untitled(chart: Picture, /) -> Picture:
     """`chart` without its title: a page has captions instead."""
     copy = chart.copy()
@@ -98,16 +107,6 @@ def fitted(chart: Picture, /, *, height: int = 240) -> Picture:
     return chart.properties(width=WIDTH, height=height, autosize={"type": "fit", "contains": "padding"})
 
 
-def warm_up() -> threading.Thread:
-    """Load the converter in the background, so that it is ready when the first picture is."""
-    spec = {"$schema": _VEGA_LITE, "data": {"values": []}, "mark": "point"}
-    thread = threading.Thread(
-        target=vl_convert.vegalite_to_svg, args=(spec,), kwargs={"allowed_base_urls": []}, daemon=True
-    )
-    thread.start()
-    return thread
-
-
 def dark_rules(prefix: str, /) -> Iterator[str]:
     """CSS that gives every colour of our pictures its partner, for a page that is dark."""
     for light, dark in DARK.items():
@@ -115,6 +114,6 @@ def dark_rules(prefix: str, /) -> Iterator[str]:
             yield f'{prefix} [{what}="{light}"]{{{what}:{dark}}}'
 
 
-def domain_of(names: Sequence[str], colours: Sequence[str], /) -> Mapping[str, list[str]]:
+def coloured(names: Sequence[str], colours: Sequence[str], /) -> alt.Scale:
     """A colour for each name, in the same order everywhere."""
-    return {"domain": list(names), "range": list(colours[: len(names)])}
+    return alt.Scale(domain=list(names), range=list(colours[: len(names)]))

@@ -8,12 +8,11 @@ import altair as alt
 import numpy as np
 
 from noisegate.core.mechanism import Mechanism
-from noisegate.pictures.canvas import BLUE, ORANGE, Picture, rows
-from noisegate.pictures.inline import INK
+from noisegate.pictures.canvas import BLUE, INK, ORANGE, Picture, rows
 
 #: Values further than this above the cut are left out.
 _ABOVE = 14
-_HEIGHT, _WIDTH = 74, 420
+_HEIGHT, _WIDTH = 66, 370
 #: A chance below this is no bar that anybody could see.
 _UNSEEN = 1e-4
 
@@ -61,9 +60,7 @@ def _row(mechanism: Mechanism, count: int, low: int, top: int, /, *, axis: bool)
     )
 
 
-def answers(
-    mechanism: Mechanism, count: int, low: int, top: int, /
-) -> tuple[float, list[int], list[float]]:
+def answers(mechanism: Mechanism, count: int, low: int, top: int, /) -> tuple[float, list[int], list[float]]:
     """The chance that nothing is published for `count`, and the values that are, with their chances."""
     response = mechanism.response(count)
     values = np.arange(low, top + 1)

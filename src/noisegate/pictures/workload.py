@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from noisegate.pictures.canvas import BLUE, GREEN, GREY, ORANGE, Picture, rows
-from noisegate.pictures.inline import WIDTH, domain_of
+from noisegate.pictures.inline import WIDTH, coloured
 
 
 def workload_picture(
@@ -26,11 +26,11 @@ def workload_picture(
         .mark_bar()
         .encode(
             x=alt.X("error:Q", title=title, axis=alt.Axis(format=style, tickCount=5)),
-            y=alt.Y("query:N", title=None, sort=list(queries), axis=alt.Axis(labelLimit=170)),
+            y=alt.Y("query:N", title=None, sort=list(queries), axis=alt.Axis(labelLimit=150)),
             color=alt.Color(
                 "part:N",
                 title=None,
-                scale=alt.Scale(**domain_of(names, (BLUE, ORANGE, GREY, GREEN))),
+                scale=coloured(names, (BLUE, ORANGE, GREY, GREEN)),
                 legend=alt.Legend(orient="top", columns=4) if len(names) > 1 else None,
             ),
             order=alt.Order("place:Q"),

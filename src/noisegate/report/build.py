@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from noisegate.report.crosswalk import Places, frameworks_of
 from noisegate.report.figures import cell_figures, detection_figures, noise_figures, response_figures
 from noisegate.report.glossary import GLOSSARY
-from noisegate.report.page import CheckPart, Figure, FindingPart, Page, Section
+from noisegate.report.page import Figure, FindingPart, Page, Section
 from noisegate.report.parts import anchors_of, check_parts, finding_parts, with_references
 from noisegate.report.sections import SECTIONS, section_of
 from noisegate.report.source import Source
@@ -33,7 +33,7 @@ def page_of(source: Source, /) -> Page:
     checks = check_parts(source, check_anchors)
     sections = [section_of(name, source, rest) for name in SECTIONS]
     shown = [one for one in sections if not one.empty]
-    frameworks = frameworks_of(source, _places(source, findings, anchors, check_anchors, shown))
+    frameworks = frameworks_of(source, _places(source, findings, check_anchors, shown))
     findings, placed = _numbered(with_references(findings, frameworks), shown)
     software = source.section("software") or {}
     return Page(
@@ -60,26 +60,17 @@ def _about(source: Source, /) -> str:
 
 
 def _places(
-    source: Source,
-    findings: Iterable[FindingPart],
-    anchors: dict[int, str],
-    check_anchors: dict[int, str],
-    sections: Iterable[Section],
-    /,
+    source: Source, findings: Iterable[FindingPart], checks: Mapping[int, str], sections: Iterable[Section], /
 ) -> Places:
-    del anchors
-    found: dict[str, list[tuple[str, str]]] = {}
+    """Where the cross-walk can point to; `checks` gives the place of each check by its number."""
+    found: dict[str, str] = {}
     for part in findings:
-        found.setdefault(part.kind, []).append((part.title, part.anchor))
-    looked: dict[str, list[tuple[str, str, str]]] = {}
+        found.setdefault(part.kind, part.anchor)
+    looked: dict[str, tuple[str, frozenset[str]]] = {}
     for place, one in enumerate(source.checks):
-        row = (str(one.get("outcome")), str(one.get("title", "")), check_anchors[place])
-        looked.setdefault(str(one.get("id")), []).append(row)
-    return Places(
-        findings={kind: tuple(rows) for kind, rows in found.items()},
-        checks={kind: tuple(rows) for kind, rows in looked.items()},
-        sections={one.anchor: one.title for one in sections},
-    )
+        anchor, outcomes = looked.get(str(one.get("id")), (checks[place], frozenset()))
+        looked[str(one.get("id"))] = (anchor, outcomes | {str(one.get("outcome"))})
+    return Places(findings=found, checks=looked, sections={one.anchor: one.title for one in sections})
 
 
 def _numbered(
@@ -89,13 +80,8 @@ def _numbered(
     numbers: dict[str, int] = {}
 
     def numbered(figures: Iterable[Figure]) -> tuple[Figure, ...]:
-        return tuple(
-            replace(one, number=numbers.setdefault(one.key, len(numbers) + 1)) for one in figures
-        )
+        return tuple(replace(one, number=numbers.setdefault(one.key, len(numbers) + 1)) for one in figures)
 
     parts = [replace(part, figures=numbered(part.figures)) for part in findings]
     placed = tuple(replace(one, figures=numbered(one.figures)) for one in sections)
     return tuple(replace(part, elsewhere=numbered(part.elsewhere)) for part in parts), placed
-
-
-__all__ = ["CheckPart", "page_of"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import duckdb
 
@@ -21,7 +21,7 @@ _COLUMNS = ("published", "mean", "sd", "mode_count", "lo", "hi", "p_zero", "leve
 #: A cell less likely to be empty than this is shown to hold somebody.
 SURE = 0.01
 #: More days or times than this are no picture.
-_MOST_DAYS, _MOST_TIMES = 21, 96
+_MOST_DAYS, _MOST_TIMES = 21, 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class CellFile:
             raise DataError(f"{file} has no column {missing[0]!r}; assess the tables again.")
         self._connection.register("cells", self._cells)
 
-    def __enter__(self) -> CellFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -128,7 +128,7 @@ def _name(column: str, /) -> str:
 
 
 def _title(values: Sequence[object], /) -> str:
-    return " · ".join(str(value).removesuffix(":00") if _clock(value) else str(value) for value in values)
+    return " ".join(str(value).removesuffix(":00") if _clock(value) else str(value) for value in values)
 
 
 def _clock(value: object, /) -> bool:

@@ -235,10 +235,10 @@ _FRAMEWORKS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where things stand on the page: results by kind, sections by name."""
+    """Where things stand on the page: the first finding of each kind, checks with their outcomes, sections."""
 
-    findings: Mapping[str, tuple[tuple[str, str], ...]]
-    checks: Mapping[str, tuple[tuple[str, str, str], ...]]
+    findings: Mapping[str, str]
+    checks: Mapping[str, tuple[str, frozenset[str]]]
     sections: Mapping[str, str]
 
 
@@ -256,36 +256,42 @@ def frameworks_of(source: Source, places: Places, /) -> tuple[Framework, ...]:
 
 
 def _item(question: Question, anchor: str, source: Source, places: Places, /) -> Item:
-    answers: list[Answer] = []
-    found = [one for kind in question.results for one in places.findings.get(kind, ())]
-    answers += [Answer(text=title, target=target) for title, target in found]
-    looked = [one for kind in question.results for one in places.checks.get(kind, ())]
-    answers += [Answer(text=title, target=target) for _, title, target in looked]
+    found = {kind: places.findings[kind] for kind in question.results if kind in places.findings}
+    looked = {kind: places.checks[kind] for kind in question.results if kind in places.checks}
+    sections = [name for name in question.sections if name in places.sections]
+    facts = [text for name in question.facts if (text := _fact(name, source))]
+    answers = [Answer(text=f"Finding: {_words(kind)}", target=target) for kind, target in found.items()]
     answers += [
-        Answer(text=f"See “{places.sections[name]}”.", target=name)
-        for name in question.sections
-        if name in places.sections
+        Answer(text=f"Looked at: {_words(kind)}", target=target)
+        for kind, (target, _) in looked.items()
+        if kind not in found
     ]
-    answers += [Answer(text=text) for name in question.facts if (text := _fact(name, source))]
-    outcomes = {outcome for outcome, _, _ in looked}
+    answers += [Answer(text=f"Section: {places.sections[name]}", target=name) for name in sections]
+    answers += [Answer(text=text) for text in facts]
+    outcomes = frozenset[str]().union(*(said for _, said in looked.values()))
     return Item(
         anchor=anchor,
         name=question.name,
         asks=question.asks,
-        status=_status(found=bool(found), outcomes=outcomes, other=len(answers) > len(found) + len(looked)),
+        status=_status(found=bool(found), outcomes=outcomes, other=bool(sections or facts)),
         answers=tuple(answers),
         person=question.person,
     )
 
 
-def _status(*, found: bool, outcomes: set[str], other: bool) -> str:
+def _words(kind: str, /) -> str:
+    return kind.replace("-", " ")
+
+
+def _status(*, found: bool, outcomes: frozenset[str], other: bool) -> str:
+    """How far an item is answered: a finding says most, then what is in order or known, then a section."""
     if found:
-        return "finding"
+        return "answered by a finding"
     if outcomes & {"fine", "known"}:
-        return "in order" if "fine" in outcomes else "answered"
+        return "looked at and in order" if "fine" in outcomes else "answered"
     if other:
         return "answered in part"
-    return "cannot be told" if outcomes else "not looked at"
+    return "these tables do not tell" if outcomes else "not looked at"
 
 
 def _fact(name: str, source: Source, /) -> str:

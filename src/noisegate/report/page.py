@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from noisegate.errors import InternalError
 from noisegate.report.words import number
 
 Severity = Literal["high", "medium", "low"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 Standing = Literal["high", "medium", "low", "open"]
 
 
@@ -71,7 +72,9 @@ class Figure:
     data
         The numbers behind it.
     about
-        The kinds of finding it belongs to.
+        The kinds of finding it belongs to, the closest first.
+    table
+        The table it is about, if it is about one.
     """
 
     key: str
@@ -81,6 +84,7 @@ class Figure:
     number: int = 0
     data: Grid | None = None
     about: tuple[str, ...] = ()
+    table: str = ""
 
     @property
     def anchor(self) -> str:
@@ -149,6 +153,12 @@ class CheckPart:
     outcome: str
     title: str
     evidence: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> int:
+        """What is open comes first, what is settled last."""
+        order = ("refused", "cannot tell", "fine", "known")
+        return order.index(self.outcome) if self.outcome in order else len(order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

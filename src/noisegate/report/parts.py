@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import get_args
 
 from noisegate.report.methods import method_of
-from noisegate.report.page import CheckPart, Figure, FindingPart, Framework, Grid, Reference, Severity
+from noisegate.report.page import (
+    SEVERITIES,
+    CheckPart,
+    Figure,
+    FindingPart,
+    Framework,
+    Grid,
+    Reference,
+    Severity,
+)
 from noisegate.report.source import Json, Source
 from noisegate.report.words import flat
 
 _ASSUMED = "Assumed:"
+#: Kinds that rest on the inference of all cells.
+_INFERRED = ("pinned-cells", "presence")
 #: More numbers than this are left to `assessment.json`.
 _MOST_NUMBERS = 60
 
@@ -31,37 +41,41 @@ def finding_parts(
     source: Source, anchors: Mapping[int, str], figures: Sequence[Figure], /
 ) -> tuple[tuple[FindingPart, ...], tuple[Figure, ...]]:
     """The findings, each with the figures that belong to it, and the figures that belong to none."""
-    left = list(figures)
-    parts = []
-    for place, one in enumerate(source.findings):
-        mine = [figure for figure in left if str(one.get("id")) in figure.about and _is_about(figure, one, source)]
-        left = [figure for figure in left if figure not in mine]
-        parts.append(_part(one, anchors[place], tuple(mine)))
-    return tuple(_with_others(parts, figures)), tuple(left)
+    owner = {figure.key: _owner(figure, source.findings) for figure in figures}
+    parts = [
+        _part(one, anchors[place], tuple(f for f in figures if owner[f.key] == place), source)
+        for place, one in enumerate(source.findings)
+    ]
+    rest = tuple(figure for figure in figures if owner[figure.key] is None)
+    return tuple(_with_others(parts, figures)), rest
 
 
-def _is_about(figure: Figure, finding: Json, source: Source, /) -> bool:
-    """Whether a figure of one table is about the table of this finding; other figures always are."""
-    table = (finding.get("numbers") or {}).get("table")
-    if not figure.key.startswith("noise-") or table is None:
-        return True
-    names = [str(one.get("name")) for one in source.tables]
-    return names.index(str(table)) + 1 == int(figure.key[6:]) if str(table) in names else True
+def _owner(figure: Figure, findings: Sequence[Json], /) -> int | None:
+    """The number of the finding that a figure stands in: the first of the first kind it is about."""
+    for kind in figure.about:
+        for place, one in enumerate(findings):
+            table = (one.get("numbers") or {}).get("table")
+            if one.get("id") == kind and (not figure.table or table in (None, figure.table)):
+                return place
+    return None
 
 
-def _part(one: Json, anchor: str, figures: tuple[Figure, ...], /) -> FindingPart:
-    kind, severity = str(one.get("id")), one.get("severity")
+def _part(one: Json, anchor: str, figures: tuple[Figure, ...], source: Source, /) -> FindingPart:
+    kind = str(one.get("id"))
     said = [str(line) for line in one.get("evidence") or ()]
     numbers = one.get("numbers")
     return FindingPart(
         anchor=anchor,
         kind=kind,
-        severity=severity if severity in get_args(Severity) else "low",
+        severity=_severity(one.get("severity")),
         title=str(one.get("title", "")),
         advice=str(one.get("advice") or ""),
         method=method_of(kind),
         evidence=tuple(line for line in said if not line.startswith(_ASSUMED)),
-        assumptions=tuple(_sentence(line.removeprefix(_ASSUMED)) for line in said if line.startswith(_ASSUMED)),
+        assumptions=(
+            *(line.removeprefix(_ASSUMED).strip() for line in said if line.startswith(_ASSUMED)),
+            *(_of_inference(source) if kind in _INFERRED else ()),
+        ),
         numbers=Grid.of("Numbers", ("name", "value"), list(flat(numbers)), most=_MOST_NUMBERS)
         if isinstance(numbers, dict) and numbers
         else None,
@@ -69,31 +83,34 @@ def _part(one: Json, anchor: str, figures: tuple[Figure, ...], /) -> FindingPart
     )
 
 
+def _severity(value: object, /) -> Severity:
+    return next((one for one in SEVERITIES if one == value), "low")
+
+
 def _with_others(parts: Iterable[FindingPart], figures: Sequence[Figure], /) -> Iterable[FindingPart]:
     """Each finding with links to figures that are about it and stand elsewhere."""
     for part in parts:
-        rest = tuple(one for one in figures if part.kind in one.about and one not in part.figures)
-        yield replace(part, elsewhere=tuple(one for one in rest if not one.key.startswith("noise-")))
+        rest = (one for one in figures if part.kind in one.about and one not in part.figures)
+        yield replace(part, elsewhere=tuple(one for one in rest if not one.table))
 
 
-def _sentence(text: str, /) -> str:
-    stripped = text.strip()
-    return stripped[:1].upper() + stripped[1:]
+def _of_inference(source: Source, /) -> Iterable[str]:
+    """What the inference of all cells rests on."""
+    return map(str, (source.section("inference") or {}).get("assumes") or ())
 
 
 def check_parts(source: Source, anchors: Mapping[int, str], /) -> tuple[CheckPart, ...]:
     """The checks: what cannot be told first, then what is in order."""
-    order = {"refused": 0, "cannot tell": 1, "fine": 2, "known": 3}
     parts = [
         CheckPart(
             anchor=anchors[place],
             outcome=str(one.get("outcome")),
-            title=_sentence(str(one.get("title", ""))),
+            title=str(one.get("title", "")),
             evidence=tuple(str(line) for line in one.get("evidence") or ()),
         )
         for place, one in enumerate(source.checks)
     ]
-    return tuple(sorted(parts, key=lambda part: order.get(part.outcome, 4)))
+    return tuple(sorted(parts, key=lambda part: part.rank))
 
 
 def with_references(
@@ -110,6 +127,8 @@ def with_references(
 
 
 def _short(framework: Framework, /) -> str:
-    return {"iso-27559": "ISO/IEC 27559", "opendp-registry": "OpenDP registry", "report-2017": "2017 report:"}.get(
-        framework.anchor, framework.title
-    )
+    return {
+        "iso-27559": "ISO/IEC 27559",
+        "opendp-registry": "OpenDP registry",
+        "report-2017": "2017 report:",
+    }.get(framework.anchor, framework.title)

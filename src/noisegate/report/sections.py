@@ -78,7 +78,7 @@ def _table_grids(source: Source, /) -> tuple[Grid, ...]:
 
 def _table_row(table: Json, /) -> tuple[str, ...]:
     rows, possible = table.get("rows"), table.get("domain_size")
-    known = isinstance(rows, int) and isinstance(possible, int) and possible > 0
+    share = rows / possible if isinstance(rows, int) and isinstance(possible, int) and possible else None
     names = ", ".join(
         f"{one.get('name')} ({number(one.get('values'))})" for one in table.get("details") or ()
     )
@@ -88,7 +88,7 @@ def _table_row(table: Json, /) -> tuple[str, ...]:
         names or ", ".join(map(str, table.get("dimensions") or ())),
         number(rows),
         number(possible),
-        percent(rows / possible) if known else "",
+        "" if share is None else percent(share),
     )
 
 
@@ -111,7 +111,8 @@ def _law(noise: Json, /) -> str:
     if law is None:
         return "not recovered"
     rounded = noise.get("rounding") == "nearest" and "rounded" not in str(law)
-    return f"{str(law).replace('-', ' ')}{', rounded' if rounded else ''}"
+    name = str(law).replace("-", " ").replace("laplace", "Laplace").replace("gaussian", "Gaussian")
+    return f"{name}{', rounded' if rounded else ''}"
 
 
 _GRIDS: Mapping[str, Callable[[Source], tuple[Grid, ...]]] = {"tables": _table_grids}

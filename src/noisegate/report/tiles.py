@@ -23,7 +23,9 @@ def tiles_of(source: Source, /) -> tuple[Tile, ...]:
 def _person(source: Source, /) -> Tile | None:
     privacy = source.privacy
     if privacy.get("unbounded"):
-        return Tile(value="no bound", label="privacy loss of one person", note="the noise has a largest value")
+        return Tile(
+            value="no bound", label="privacy loss of one person", note="the noise has a largest value"
+        )
     epsilon = privacy.get("person_epsilon")
     if not isinstance(epsilon, int | float):
         return None
@@ -32,7 +34,9 @@ def _person(source: Source, /) -> Tile | None:
     return Tile(
         value=f"ε = {short(float(epsilon))}",
         label=f"privacy loss of {whose}",
-        note="as the card states" if privacy.get("source") == "card" else "from the recovered noise; 1 is strong, 10 is little",
+        note="as the card states"
+        if privacy.get("source") == "card"
+        else "from the recovered noise; 1 is strong, 10 is little",
     )
 
 
@@ -65,6 +69,18 @@ def _scale(source: Source, /) -> Tile | None:
                 note=f"{float(noise.get('level') or source.level):.0%}: {ends}; {plural(int(noise.get('n') or 0), 'identity', 'identities')}",
             )
     return None
+
+
+def _present(source: Source, /) -> Tile | None:
+    numbers = _numbers(source, "presence")
+    present, suppressed = numbers.get("present"), numbers.get("suppressed")
+    if not isinstance(present, int) or not isinstance(suppressed, int):
+        return None
+    return Tile(
+        value=f"{present:,}",
+        label="suppressed cells shown to hold somebody",
+        note=f"of {suppressed:,}, with more than {float(numbers.get('probability') or 0.99):.0%}",
+    )
 
 
 def _twice(source: Source, /) -> Tile | None:
@@ -112,6 +128,7 @@ _FINDERS: tuple[Callable[[Source], Tile | None], ...] = (
     _person,
     _shows,
     _scale,
+    _present,
     _twice,
     _published,
     _cut,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from noisegate.errors import OutputError
-from noisegate.pictures.inline import warm_up
 from noisegate.report.build import page_of
 from noisegate.report.html import render_html
 from noisegate.report.markdown import render_markdown
@@ -40,9 +39,7 @@ def write_report(directory: Path, /, *, pdf: bool = False) -> Written:
         If the report cannot be written.
     """
     source = Source.read(directory)
-    warming = warm_up()
     page = page_of(source)
-    warming.join()
     files = [directory / HTML, directory / MARKDOWN]
     try:
         files[0].write_text(render_html(page), encoding="utf-8")

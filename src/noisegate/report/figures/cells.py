@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from noisegate.pictures.calendar import Band, calendar_picture
 from noisegate.pictures.exposed import exposed_picture
-from noisegate.pictures.inline import inline_svg
+from noisegate.pictures.inline import BLUES, GREYS, ORANGES, inline_svg
 from noisegate.report.cells import CellFile, Moment
 from noisegate.report.page import Figure, Grid
 from noisegate.report.source import Source
@@ -29,14 +30,15 @@ def cell_figures(source: Source, /) -> Iterator[Figure]:
 
 
 def _calendar(source: Source, moments: Sequence[Moment], /) -> Figure:
-    days, times = [one.day for one in moments], [one.time for one in moments]
+    days, times = [_day(one.day) for one in moments], [one.time for one in moments]
     shares = {
         "published": [one.published / one.cells for one in moments],
         "suppressed": [(one.cells - one.published - one.told) / one.cells for one in moments],
         "suppressed, yet shown to hold somebody": [one.told / one.cells for one in moments],
     }
     bands = [
-        Band(title=title, days=days, times=times, shares=values) for title, values in shares.items()
+        Band(title=title, days=days, times=times, shares=values, colours=colours)
+        for (title, values), colours in zip(shares.items(), (BLUES, GREYS, ORANGES), strict=True)
     ]
     by_time: dict[str, list[int]] = {}
     for one in moments:
@@ -50,7 +52,8 @@ def _calendar(source: Source, moments: Sequence[Moment], /) -> Figure:
         key="calendar",
         caption=(
             f"The cells of {source.base.get('name')} by day and time: the share that is published, that is suppressed, and "
-            "that is suppressed although the linked tables show, with more than 99%, that it is not empty."
+            "that is suppressed although the linked tables show, with more than 99%, that it is not empty. Darker is more, in "
+            "steps at 5, 20, 50 and 80%."
         ),
         alt=(
             f"Three heat maps over days and times. Of {total:,} cells, {percent(shown / total)} are published; {told:,} "
@@ -65,6 +68,14 @@ def _calendar(source: Source, moments: Sequence[Moment], /) -> Figure:
         ),
         about=("presence", "pinned-cells"),
     )
+
+
+def _day(text: str, /) -> str:
+    """A date as people say it; any other text as it is."""
+    try:
+        return f"{datetime.strptime(text.replace('-', ''), '%Y%m%d'):%a %d %b}"  # noqa: DTZ007 - a day has no zone
+    except ValueError:
+        return text
 
 
 def _exposed(source: Source, cells: CellFile, /) -> Iterator[Figure]:
@@ -91,5 +102,5 @@ def _exposed(source: Source, cells: CellFile, /) -> Iterator[Figure]:
             ("cell", "low", "likeliest", "high", "chance that it is empty"),
             ((one.name, one.low, one.mode, one.high, chance(one.chance_empty)) for one in found),
         ),
-        about=("exposed-cells", "pinned-cells", "presence"),
+        about=("pinned-cells", "presence"),
     )

@@ -64,4 +64,5 @@ def _figure(table: Json, curve: DifferenceCurve, /, *, key: str, level: float) -
             zip(*(column.tolist() for column in columns), strict=True),
         ),
         about=("noise-recovered",),
+        table=str(table.get("name")),
     )
