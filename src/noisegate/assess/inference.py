@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from noisegate.assess.couplings import Coupling
 from noisegate.assess.margins import MarginRows, perturbed_apart
 from noisegate.assess.mechanisms import Makers, Seen
+from noisegate.core.laws import PointMass
 from noisegate.core.linked import (
     Flat,
     Identities,
@@ -147,13 +148,20 @@ def _why_not(rows: MarginRows, seen: Seen | None, makers: Makers, /) -> str:
         return f"it counts what the base does not list ({', '.join(rows.link.unlisted[:2])})"
     if seen is None:
         return "nothing is known about its noise"
-    apart = perturbed_apart(rows)
     said = makers.card.margins if makers.card is not None else None
-    if apart is False or said == "derive":
+    if said == "derive" or not rows.residual.any():
         return "it was summed from the published base and adds nothing"
-    if said == "reconcile":
-        return "its noise was shared out over the base, which already holds what it says"
+    exact = isinstance(seen.mechanism.law, PointMass)
+    if said == "reconcile" or (perturbed_apart(rows) is False and not exact):
+        return "it adds up with the base, so its noise is not its own"
     return ""
+
+
+def consistent_tables(rows: Sequence[MarginRows], /) -> frozenset[str]:
+    """Tables that add up where it can be checked, and hold more than their published parts."""
+    found = [one for one in rows if perturbed_apart(one) is False and one.residual.any()]
+    names = {one.link.margin.name for one in found} | {one.link.base.name for one in found}
+    return frozenset(names)
 
 
 def _both_inside(coupling: Coupling, /) -> tuple[Ints, Ints]:
@@ -311,7 +319,12 @@ def _within(group: Ints, codes: Ints, /) -> Ints:
 
 
 def _totals(problem: Problem, evidence: Evidence, prior: Prior, level: float, /) -> dict[str, SumEstimates]:
-    """What the suppressed rows of each table add up to."""
+    """What the suppressed rows of each table add up to.
+
+    Only for a prior that was learnt: a flat one says far too much about the sum of many cells.
+    """
+    if isinstance(prior, Flat):
+        return {}
     asked = {evidence.cells.name: evidence.suppressed}
     for rows, seen in evidence.margins:
         hidden = np.isnan(seen.values)

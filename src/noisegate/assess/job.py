@@ -28,7 +28,7 @@ from noisegate.assess.findings import (
     about_zeros,
 )
 from noisegate.assess.identities import IdentitySet, margin_set, pair_set, stated_sets
-from noisegate.assess.inference import Attacker, Evidence, Inference, infer_cells
+from noisegate.assess.inference import Attacker, Evidence, Inference, consistent_tables, infer_cells
 from noisegate.assess.loss import Privacy, privacy_of
 from noisegate.assess.margins import MarginRows, perturbed_apart
 from noisegate.assess.mechanisms import Makers, StatedNoise
@@ -315,7 +315,13 @@ def _infer(
         return None, about_no_inference(
             "not inferred, because the cells of the base are sums of counts that were cut one by one"
         )
-    makers = Makers(noise=facts.noise, card=card, stated=request.noise, zeros=zeros.rule)
+    makers = Makers(
+        noise=facts.noise,
+        card=card,
+        stated=request.noise,
+        zeros=zeros.rule,
+        consistent=consistent_tables(facts.rows),
+    )
     evidence = Evidence.of(facts.structure, facts.rows, makers, couplings=facts.couplings)
     if evidence is None:
         return None, about_no_inference(

@@ -79,12 +79,16 @@ class Makers:
         What a person says, for tables of which neither is known.
     zeros
         The zero rule; None if it is not known, and then zeros are taken to be perturbed, the weaker evidence.
+    consistent
+        Tables that add up where it can be checked, and hold more than their published parts. If nothing is
+        known about noise, their counts are taken as they were before suppression.
     """
 
     noise: Mapping[str, Noise]
     card: Card | None
     stated: StatedNoise | None
     zeros: Zeros | None
+    consistent: frozenset[str] = frozenset()
 
     def of(self, cells: Cells, structure: Structure, /) -> Seen | None:
         """One table as evidence; None if nothing is known about its noise, or counts are not whole."""
@@ -116,6 +120,12 @@ class Makers:
             return (*own, ())
         if self.stated is not None:
             return self.stated.law, self.stated.rounding, (f"{cells.name}: noise as stated",)
+        if cells.name in self.consistent:
+            return (
+                PointMass(),
+                "none",
+                ("the tables add up, so counts are inferred as they were before the cut",),
+            )
         for other in structure.tables:
             known = self._own(other)
             if known is not None:

@@ -102,7 +102,7 @@ class TruthFile:
         query = f"SELECT {values}, {amount}::BIGINT AS n FROM {self.source} GROUP BY ALL"  # noqa: S608 - quoted parts
         with duckdb.connect() as connection:
             try:
-                found: Any = connection.execute(query).to_arrow_table()
+                found: Any = connection.sql(query).to_arrow_table()
             except duckdb.Error as problem:
                 raise _unreadable(self.path, problem) from None
         number = found.column("n").to_numpy().astype(np.int64)

@@ -36,6 +36,7 @@ def about_cells(inference: Inference, /) -> list[Result]:
     return [
         *_pinned(inference, hidden),
         *_present(inference, hidden),
+        *_sharpest(inference),
         *_totals(inference),
         _method(inference),
     ]
@@ -126,6 +127,51 @@ def _present(inference: Inference, hidden: Ints, /) -> list[Result]:
             advice=_ADVICE,
         )
     ]
+
+
+def _sharpest(inference: Inference, /) -> list[Result]:
+    """The totals under which suppressed cells are known best."""
+    results: list[Result] = []
+    posterior, hidden = inference.posterior, inference.evidence.suppressed
+    for rows, seen in inference.evidence.margins:
+        group = np.where(hidden, rows.link.groups(), -1)
+        mine = np.flatnonzero(group >= 0)
+        mine = mine[~np.isnan(seen.values[group[mine]])]
+        if not mine.size:
+            continue
+        size = seen.values.size
+        cells = np.bincount(group[mine], minlength=size)
+        people = np.bincount(group[mine], weights=posterior.mean[mine], minlength=size)
+        width = np.bincount(group[mine], weights=(posterior.high - posterior.low)[mine], minlength=size)
+        mean_width = np.where((cells > 0) & (people >= 1), width / np.maximum(cells, 1), np.inf)
+        best = np.argsort(mean_width, kind="stable")[:_LISTED]
+        best = best[np.isfinite(mean_width[best])]
+        if not best.size:
+            continue
+        listed = [
+            {
+                "row": title,
+                "published": float(seen.values[g]),
+                "suppressed_cells": int(cells[g]),
+                "people": round(float(people[g]), 1),
+                "mean_width": round(float(mean_width[g]), 3),
+            }
+            for title, g in zip(names(seen.cells, best), best.tolist(), strict=True)
+        ]
+        first = listed[0]
+        results.append(
+            Check(
+                id="sharpest-rows",
+                outcome="known",
+                title=(
+                    f"suppressed cells are known best under {seen.cells.name} {first['row']}: "
+                    f"{first['suppressed_cells']:,} cells share about {first['people']:g} people, intervals are "
+                    f"{first['mean_width']:.2g} wide on average"
+                ),
+                numbers={"table": seen.cells.name, "rows": listed},
+            )
+        )
+    return results
 
 
 def _totals(inference: Inference, /) -> list[Result]:

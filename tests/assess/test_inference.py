@@ -1,0 +1,193 @@
+"""What suppressed cells were: posteriors, findings, files, and the score against the truth."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from noisegate.assess import assess
+from noisegate.assess.mechanisms import StatedNoise
+from noisegate.errors import DataError, SpecError
+
+STOPS = [f"Stop {k}" for k in range(12)]
+CUT = 18
+SCALE = 1.4
+
+
+def town(invent, rng, *, days=6):
+    """Raw counts by date, time and stop: busy hours, quiet stops."""
+    hours = invent.clock(60, 6 * 60, 22 * 60)
+    busy = 1 + 3 * np.exp(-0.5 * ((np.arange(len(hours)) - 3) / 2) ** 2)
+    stops = 40 / np.arange(1, len(STOPS) + 1)
+    mean = np.einsum("t,s->ts", busy, stops)[None].repeat(days, axis=0)
+    return {"date": invent.days(days), "time": hours, "location": STOPS}, rng.poisson(mean)
+
+
+def publish(invent, tables, raw, dimensions, rng, *, scale=SCALE):
+    """Base and both margins, each with noise of its own, zeros kept."""
+
+    def shown(counts):
+        made = invent.noisy(counts, scale, rng) if scale else counts.astype(float)
+        return np.where(counts > 0, made, 0.0)
+
+    return tables(
+        least=CUT,
+        base=(dimensions, shown(raw)),
+        time=({k: dimensions[k] for k in ("date", "time")}, shown(raw.sum(axis=2))),
+        loc=({k: dimensions[k] for k in ("date", "location")}, shown(raw.sum(axis=1))),
+    )
+
+
+def write_events(path, dimensions, raw, *, person=True):
+    """The raw events behind the counts."""
+    index = np.repeat(np.arange(raw.size), raw.ravel())
+    day, hour, stop = np.unravel_index(index, raw.shape)
+    dates = np.array(dimensions["date"], dtype="datetime64[s]")[day]
+    minutes = np.array([int(t[:2]) * 60 + int(t[3:]) for t in dimensions["time"]])[hour]
+    columns = {
+        "tapped_at": pa.array(dates + (minutes * 60 + 59).astype("timedelta64[s]")),
+        "stop": pa.array(np.array(dimensions["location"], dtype=object)[stop]),
+    }
+    if person:
+        columns["card_id"] = pa.array(np.arange(index.size) % 977)
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.fixture
+def published(invent, tables):
+    rng = np.random.default_rng(5)
+    dimensions, raw = town(invent, rng)
+    return publish(invent, tables, raw, dimensions, rng), dimensions, raw
+
+
+@pytest.mark.parametrize("attacker", ["informed", "minimal"])
+def test_suppressed_cells_are_covered_and_written(published, tmp_path, attacker):
+    paths, dimensions, raw = published
+    result = assess(paths, noise=f"laplace:{SCALE}", attacker=attacker, out=tmp_path / "out")
+    cells = pq.read_table(tmp_path / "out" / "cells.parquet")
+    estimates = ["published", "mean", "sd", "mode_count", "lo", "hi", "p_zero", "level"]
+    assert cells.column_names == [*dimensions, *estimates]
+    assert cells.num_rows == raw.size
+    places = [
+        np.array([dimensions[name].index(value) for value in cells.column(name).to_pylist()])
+        for name in dimensions
+    ]
+    truth = raw[tuple(places)]
+    hidden = cells.column("published").is_null().to_numpy()
+    assert 50 < hidden.sum() < raw.size - 50
+    inside = (truth >= cells.column("lo").to_numpy()) & (truth <= cells.column("hi").to_numpy())
+    assert inside[hidden].mean() > 0.9
+    width = cells.column("hi").to_numpy() - cells.column("lo").to_numpy()
+    assert width[hidden].mean() < CUT  # the margins say more than "below the cut"
+    assert result.inference.attacker == attacker
+    document = json.loads((tmp_path / "out" / "assessment.json").read_text())
+    assert document["inference"]["mechanisms"]["base"]["threshold"] == CUT
+    totals = document["inference"]["suppressed_totals"]
+    if attacker == "minimal":  # a flat prior says too much about sums
+        assert totals == {}
+        return
+    total = totals["base"]
+    assert abs(total["mean"] - truth[hidden].sum()) < 4 * total["sd"]
+
+
+def test_the_score_is_that_of_the_posteriors(published, tmp_path):
+    paths, dimensions, raw = published
+    events = write_events(tmp_path / "taps.parquet", dimensions, raw)
+    result = assess(paths, noise=f"laplace:{SCALE}", truth=events)
+    row = result.score.rows[0]
+    hidden = result.inference.evidence.suppressed
+    posterior = result.inference.posterior
+    labels = result.structure.base.labels(np.arange(result.structure.base.size))
+    truth = raw[tuple(np.array([dimensions[n].index(v) for v in labels[n]]) for n in dimensions)]
+    assert row.cells == hidden.sum()
+    assert row.error == pytest.approx(np.abs(posterior.mean - truth)[hidden].mean())
+    assert row.coverage == pytest.approx(
+        ((truth >= posterior.low) & (truth <= posterior.high))[hidden].mean()
+    )
+    assert row.error < row.baseline_error
+    assert result.score.outside == 0
+
+
+def test_raw_counts_serve_as_truth_too(published, tmp_path):
+    paths, dimensions, raw = published
+    target = tmp_path / "raw.csv"
+    with target.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*dimensions, "count"])
+        for index in np.ndindex(raw.shape):
+            writer.writerow([*(dimensions[n][k] for n, k in zip(dimensions, index, strict=True)), raw[index]])
+    events = write_events(tmp_path / "taps.parquet", dimensions, raw)
+    options = {"noise": f"laplace:{SCALE}", "attacker": "minimal"}
+    assert assess(paths, truth=target, **options).score == assess(paths, truth=events, **options).score
+
+
+def test_exact_totals_pin_the_only_missing_member(tables, invent):
+    """Without noise a total minus its published parts is the suppressed count."""
+    rng = np.random.default_rng(2)
+    raw = rng.integers(30, 60, size=(8, 14))
+    raw[2, 3], raw[5, 9] = 7, 11
+    dimensions = {"date": invent.days(8), "location": [f"S{k}" for k in range(14)]}
+    paths = tables(
+        least=CUT,
+        base=(dimensions, raw.astype(float)),
+        total=({"date": dimensions["date"]}, raw.sum(axis=1).astype(float)),
+    )
+    result = assess(paths)
+    assert any("add up" in line for line in result.inference.evidence.assumes)
+    found = next(one for one in result.findings if one.id == "pinned-cells")
+    assert found.severity == "high"
+    assert found.numbers["width_at_most_0_non_empty"] == 2
+    assert sorted(one["lo"] for one in found.numbers["most_exposed"]) == [7, 11]
+
+
+def test_without_noise_known_it_says_what_to_do(published):
+    paths, _, _ = published
+    result = assess(paths[:1])
+    check = next(one for one in result.checks if one.id == "suppressed-cells")
+    assert "--noise" in check.title
+    assert result.inference is None
+
+
+def test_derived_margins_are_left_out(tables, invent):
+    rng = np.random.default_rng(4)
+    dimensions, raw = town(invent, rng, days=3)
+    base = invent.noisy(raw, SCALE, rng)
+    kept = np.where(base >= CUT, base, 0)
+    paths = tables(
+        least=CUT,
+        base=(dimensions, base),
+        time=({k: dimensions[k] for k in ("date", "time")}, kept.sum(axis=2)),
+    )
+    result = assess(paths, noise=f"laplace:{SCALE}", attacker="minimal")
+    assert result.inference.evidence.left_out[0][0] == "time"
+    assert not any(one.id == "presence" for one in result.findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"), [("laplace", "laplace:1.4"), ("cauchy:2", "law"), ("laplace:-1", "scale")]
+)
+def test_stated_noise_is_checked(text, sentence):
+    with pytest.raises(SpecError, match=sentence):
+        StatedNoise.parse(text)
+
+
+def test_truth_that_does_not_fit_is_refused_without_its_content(published, tmp_path):
+    paths, _, _ = published
+    other = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"secret": ["card 4711"], "amount": [3]}), other)
+    with pytest.raises(DataError, match="no column for date") as caught:
+        assess(paths, noise="laplace:1.4", attacker="minimal", truth=other)
+    assert "4711" not in str(caught.value)
+    with pytest.raises(DataError, match="no file"):
+        assess(paths, noise="laplace:1.4", attacker="minimal", truth=tmp_path / "none.parquet")
+    junk = tmp_path / "junk.parquet"
+    junk.write_bytes(b"card 4711" * 50)
+    with pytest.raises(DataError, match="cannot be read") as caught:
+        assess(paths, noise="laplace:1.4", attacker="minimal", truth=junk)
+    assert "4711" not in str(caught.value)
