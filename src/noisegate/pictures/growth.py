@@ -1,4 +1,4 @@
-"""The picture of more weeks: how three risks grow with every week that is added."""
+"""The picture of growth: how risks rise with every week that is released."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from noisegate.pictures.canvas import BLUE, GREEN, INK, ORANGE, Picture, rows
+from noisegate.pictures.canvas import BLUE, GREEN, ORANGE, Picture, rows
 from noisegate.pictures.inline import coloured
 
 _WIDTH, _HEIGHT = 350, 110
@@ -15,42 +15,45 @@ _WIDTH, _HEIGHT = 350, 110
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """One panel: lines over the weeks, each with its name."""
+    """One panel: curves over the weeks, each with its name; on a scale of factors if `factors`."""
 
     title: str
-    weeks: Sequence[float]
-    lines: Mapping[str, Sequence[float]]
+    curves: Mapping[str, Sequence[tuple[float, float]]]
     style: str = "~g"
+    factors: bool = False
 
 
 def growth_picture(panels: Sequence[Growth], /) -> Picture:
     """Panels under each other over the same weeks."""
     last = len(panels) - 1
-    return alt.vconcat(
-        *(_panel(panel, last=place == last) for place, panel in enumerate(panels)), spacing=16
-    ).resolve_scale(color="independent")
+    parts = (_panel(panel, last=place == last) for place, panel in enumerate(panels))
+    return alt.vconcat(*parts, spacing=18).resolve_scale(color="independent")
 
 
 def _panel(panel: Growth, /, *, last: bool) -> Picture:
-    names = list(panel.lines)
+    names = list(panel.curves)
+    points = [(name, week, value) for name, curve in panel.curves.items() for week, value in curve]
     data = rows(
-        week=[week for _ in names for week in panel.weeks],
-        value=[value for name in names for value in panel.lines[name]],
-        line=[name for name in names for _ in panel.weeks],
+        week=[week for _, week, _ in points],
+        value=[value for _, _, value in points],
+        line=[name for name, _, _ in points],
     )
+    many = len(names) > 1
+    axis = alt.Axis(format=panel.style, tickCount=4)
     chart = (
         alt.Chart(data)
         .mark_line(strokeWidth=2)
         .encode(
-            x=alt.X(
-                "week:Q", title="weeks released" if last else None, axis=alt.Axis(grid=False, tickMinStep=1)
+            x=alt.X("week:Q", title="weeks released" if last else None, axis=alt.Axis(grid=False)),
+            y=alt.Y(
+                "value:Q", title=None, axis=axis, scale=alt.Scale(type="log" if panel.factors else "linear")
             ),
-            y=alt.Y("value:Q", title=None, axis=alt.Axis(format=panel.style, tickCount=4)),
             color=alt.Color(
                 "line:N",
                 title=None,
-                scale=coloured(names, (BLUE, ORANGE, GREEN, INK)),
-                legend=alt.Legend(orient="top", columns=2, labelLimit=200) if len(names) > 1 else None,
+                sort=names,
+                scale=coloured(names, (BLUE, ORANGE, GREEN)),
+                legend=alt.Legend(orient="top", columns=3, labelLimit=160) if many else None,
             ),
         )
     )

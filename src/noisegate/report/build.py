@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from noisegate.report.crosswalk import Places, frameworks_of
-from noisegate.report.figures import cell_figures, detection_figures, noise_figures, response_figures
+from noisegate.report.figures import (
+    cell_figures,
+    detection_figures,
+    noise_figures,
+    response_figures,
+    service_figures,
+    week_figures,
+)
 from noisegate.report.glossary import GLOSSARY
 from noisegate.report.page import Figure, FindingPart, Page, Section
 from noisegate.report.parts import anchors_of, check_parts, finding_parts, with_references
@@ -22,6 +29,8 @@ _FIGURES: tuple[Callable[[Source], Iterator[Figure]], ...] = (
     detection_figures,
     response_figures,
     cell_figures,
+    service_figures,
+    week_figures,
 )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from noisegate.errors import DataError
+from noisegate.report.words import objects
 
 #: The assessment as its job wrote it, and what it says about each cell of the base.
 ASSESSMENT, CELLS = "assessment.json", "cells.parquet"
@@ -53,7 +54,7 @@ class Source:
     @property
     def tables(self) -> Sequence[Json]:
         """The tables, the base first."""
-        return _objects(self.content.get("tables"))
+        return objects(self.content.get("tables"))
 
     @property
     def base(self) -> Json:
@@ -63,12 +64,12 @@ class Source:
     @property
     def findings(self) -> Sequence[Json]:
         """What somebody should act on, the most severe first."""
-        return _objects(self.content.get("findings"))
+        return objects(self.content.get("findings"))
 
     @property
     def checks(self) -> Sequence[Json]:
         """What was looked at and gave no reason to act."""
-        return _objects(self.content.get("checks"))
+        return objects(self.content.get("checks"))
 
     @property
     def privacy(self) -> Json:
@@ -86,6 +87,18 @@ class Source:
         section = self.content.get(name)
         return section if isinstance(section, dict) and section else None
 
+    def listed(self, name: str, /) -> Sequence[Json]:
+        """A section of the assessment that lists things; empty if it is not there."""
+        return objects(self.content.get(name))
+
+    def within(self, name: str, key: str, /) -> Any:
+        """What a section holds under a name, at its top or one step below; None if it is not there."""
+        section = self.section(name) or {}
+        if key in section:
+            return section[key]
+        inner = (one for one in section.values() if isinstance(one, dict) and key in one)
+        return next((one[key] for one in inner), None)
+
     def finding(self, *ids: str) -> Json | None:
         """The first finding of one of these kinds."""
         return next((one for one in self.findings if one.get("id") in ids), None)
@@ -96,9 +109,5 @@ class Source:
 
     def dimension(self, kind: str, /) -> str | None:
         """The first dimension of the base that holds values of this kind (`date`, `time`)."""
-        details = _objects(self.base.get("details"))
+        details = objects(self.base.get("details"))
         return next((str(one.get("name")) for one in details if one.get("kind") == kind), None)
-
-
-def _objects(value: object, /) -> list[Json]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -87,6 +87,11 @@ def interval(ends: object, /) -> str:
     return ""
 
 
+def objects(value: object, /) -> list[Mapping[str, Any]]:
+    """The objects in a list from JSON; empty if it is not a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def label(name: str, /) -> str:
     """The name of a number, as words."""
     return name.replace("_", " ").strip()
