@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
@@ -11,6 +11,7 @@ from noisegate.assess.couplings import Coupling
 from noisegate.assess.finding import Check, Finding, by_severity
 from noisegate.assess.inference import Inference
 from noisegate.assess.loss import Privacy
+from noisegate.assess.outside import Sections
 from noisegate.assess.pieces import Pieces
 from noisegate.assess.recover import Noise
 from noisegate.assess.score import Score
@@ -50,6 +51,8 @@ class Assessment:
         the cells of the base are sums of pieces.
     inference, score
         What is known about every cell of the base, and how well that does against the raw counts.
+    sections
+        What follows from timetables, claims, more weeks and raw trips.
     """
 
     tables: tuple[AssessedTable, ...]
@@ -62,6 +65,7 @@ class Assessment:
     pieces: Pieces | None = None
     inference: Inference | None = None
     score: Score | None = None
+    sections: Sections = field(default_factory=Sections)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "findings", tuple(by_severity(self.findings)))
@@ -83,6 +87,7 @@ class Assessment:
                 "checks": [check.to_json() for check in self.checks],
                 "inference": None if self.inference is None else self.inference.to_json(),
                 "score": None if self.score is None else self.score.to_json(),
+                **self.sections.to_json(),
             }
         )
         return content

@@ -34,7 +34,7 @@ _FEW_NOISES = 400
 _WINDOW_SDS = 3.0
 
 ASSUMES = (
-    "each margin counts the same events as the base",
+    "each margin counts the same events as the base, with noise of its own",
     "raw counts thin out smoothly about the cut of each table",
 )
 
@@ -107,12 +107,13 @@ class Dropped:
     def of(
         cls, structure: Structure, rows: Sequence[MarginRows], makers: Makers, /, *, level: float
     ) -> Dropped:
-        """What is dropped from the tables of `structure`."""
+        """What is dropped from the tables of `structure`; margins that a card calls derived or reconciled tell nothing."""
+        shared = makers.card is not None and makers.card.margins in ("derive", "reconcile")
         seen = [makers.of(cells, structure) for cells in structure.tables]
         return cls(
             structure=structure,
             possible=PossibleRows.of(structure),
-            rows=tuple(rows),
+            rows=() if shared else tuple(rows),
             laws={one.cells.name: one.mechanism.published_law for one in seen if one is not None},
             level=level,
         )
@@ -128,11 +129,7 @@ class Dropped:
         """
         if cells is not self.structure.base:
             return None
-        found = [
-            self._from_margin(rows, chosen)
-            for rows in self.rows
-            if perturbed_apart(rows) and not rows.link.unlisted
-        ]
+        found = [self._from_margin(rows, chosen) for rows in self.rows if _has_own_noise(rows)]
         usable = [one for one in found if one is not None]
         return min(usable, key=lambda one: (one.rows_missing, one.high - one.low)) if usable else None
 
@@ -195,6 +192,11 @@ class Dropped:
                 }
             )
         return found
+
+
+def _has_own_noise(rows: MarginRows, /) -> bool:
+    """Whether nothing speaks against a margin with noise of its own that counts what the base lists."""
+    return perturbed_apart(rows) is not False and bool(rows.residual.any()) and not rows.link.unlisted
 
 
 def mode_place(cells: Cells, /) -> int | None:

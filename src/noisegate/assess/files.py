@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from noisegate.assess.recover import Noise
+from noisegate.assess.weeks import Weeks
 from noisegate.core.recovery import difference_curve
 from noisegate.errors import OutputError
 
@@ -75,3 +76,13 @@ def write_pictures(folder: Path, noise: Mapping[str, Noise], /) -> None:
             subtitle=f"{fit.n:,} identities; {fit.level:.0%} interval {low:.3g} to {high:.3g}",
         )
         save(picture, folder / f"noise-{_UNSAFE.sub('_', name)}.svg")
+
+
+def write_weeks_picture(folder: Path, weeks: Weeks | None, /) -> None:
+    """Write `weeks.svg`, if more weeks were looked at."""
+    if weeks is None or not (weeks.growth or weeks.width is not None):
+        return
+    from noisegate.assess.weeks_picture import picture_of  # noqa: PLC0415 - as above
+    from noisegate.pictures.canvas import save  # noqa: PLC0415
+
+    save(picture_of(weeks), folder / "weeks.svg")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import get_args
@@ -12,8 +12,15 @@ from typing import get_args
 from noisegate.assess.assessment import AssessedTable, Assessment
 from noisegate.assess.card import Card, read_card
 from noisegate.assess.cells_file import write_cells
+from noisegate.assess.claims import Claim
 from noisegate.assess.couplings import Coupling, couple
-from noisegate.assess.files import check_output, staged, write_assessment, write_pictures
+from noisegate.assess.files import (
+    check_output,
+    staged,
+    write_assessment,
+    write_pictures,
+    write_weeks_picture,
+)
 from noisegate.assess.finding import Check, Finding, Result
 from noisegate.assess.findings import (
     about_card,
@@ -33,11 +40,13 @@ from noisegate.assess.loss import Privacy, privacy_of
 from noisegate.assess.margins import MarginRows, perturbed_apart
 from noisegate.assess.mechanisms import Makers, StatedNoise
 from noisegate.assess.moments import Moments
+from noisegate.assess.outside import Linked, Look, Outside, Sections
 from noisegate.assess.pieces import Pieces, find_pieces
 from noisegate.assess.recover import Noise, recover
 from noisegate.assess.score import Score, score
 from noisegate.assess.search import Search, search
 from noisegate.assess.selection import Selection, Statement, parse_lag
+from noisegate.assess.services import LATE_MIN
 from noisegate.assess.truth import TruthFile
 from noisegate.assess.zeros import ZeroRule, zero_rule
 from noisegate.errors import DataError, SpecError
@@ -63,6 +72,7 @@ class Request:
     noise: StatedNoise | None = None
     truth: Path | None = None
     person: str | None = None
+    outside: Outside = field(default_factory=Outside)
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
@@ -91,6 +101,12 @@ def assess(
     attacker: Attacker | None = "informed",
     truth: AnyPath | None = None,
     person: str | None = None,
+    gtfs: AnyPath | None = None,
+    late: int = LATE_MIN,
+    stops: AnyPath | None = None,
+    k: int = 3,
+    claims: Sequence[str] = (),
+    weeks: int | None = None,
     level: float = 0.95,
     out: AnyPath | None = None,
     progress: Progress | None = None,
@@ -120,6 +136,15 @@ def assess(
     truth, person
         Raw events or counts, which only the custodian has, to score the attack against; and their column
         that says whose event it is.
+    gtfs, late, stops
+        A timetable (GTFS, zip or folder), by how many minutes at most cards are read off it, and a map of
+        published locations to its stops (CSV with the columns location and stop).
+    k
+        How many vehicles every cell should mix: merges that achieve it are suggested.
+    claims
+        Shares that are said to be dropped, such as "lightrail off dropped 0.0005%".
+    weeks
+        How many weeks of such releases to look ahead.
     level
         Of all intervals.
     out
@@ -143,6 +168,14 @@ def assess(
         noise=None if noise is None else StatedNoise.parse(noise),
         truth=None if truth is None else Path(truth),
         person=person,
+        outside=Outside(
+            gtfs=None if gtfs is None else Path(gtfs),
+            late=late,
+            stops=None if stops is None else Path(stops),
+            k=k,
+            claims=tuple(Claim.parse(text) for text in claims),
+            weeks=weeks,
+        ),
     )
     report = progress or (lambda _: None)
     files = [Path(path) for path in paths]
@@ -154,6 +187,7 @@ def assess(
         with staged(folder) as staging:
             write_assessment(staging, result.to_json())
             write_pictures(staging, result.noise)
+            write_weeks_picture(staging, result.sections.weeks)
             if result.inference is not None:
                 write_cells(staging, result.inference)
     return result
@@ -180,6 +214,7 @@ class _Facts:
     noise: dict[str, Noise]
     zeros: ZeroRule
     card: Card | None
+    linked: Linked
 
     @property
     def couplings(self) -> tuple[Coupling, ...]:
@@ -194,8 +229,9 @@ def _assess(structure: Structure, request: Request, card: Card | None, report: P
     pieces = find_pieces(base, told=request.piece)
     stated = _stated_couplings(structure, request)
     said = [one for statement in request.statements for one in stated_sets(statement, structure)]
+    linked = Linked.of(request.outside, structure, report)
     report("looking for coupled series")
-    found = search(base)
+    found = linked.joined(search(base))
     rows = tuple(MarginRows.of(link, pieces) for link in structure.links)
     sets = [*said, *_pair_sets(stated, found, base, pieces), *_margin_sets(rows)]
     noise = recover(
@@ -215,6 +251,7 @@ def _assess(structure: Structure, request: Request, card: Card | None, report: P
         noise=noise,
         zeros=zero_rule([one for one in rows if perturbed_apart(one)], noise[base.name].fit),
         card=card,
+        linked=linked,
     )
     return _judge(facts, request, report)
 
@@ -288,6 +325,9 @@ def _judge(facts: _Facts, request: Request, report: Progress, /) -> Assessment:
     results += found
     scored = _score(facts, request, inference, report)
     results += about_score(scored)
+    makers = _makers(facts, request, zeros, card)
+    sections = _look_outside(facts, request, makers, privacy, inference, report)
+    results += sections.results
     return Assessment(
         tables=tuple(
             AssessedTable(summary=summary, noise=facts.noise[summary.name])
@@ -302,6 +342,7 @@ def _judge(facts: _Facts, request: Request, report: Progress, /) -> Assessment:
         pieces=facts.pieces,
         inference=inference,
         score=scored,
+        sections=sections,
     )
 
 
@@ -315,14 +356,9 @@ def _infer(
         return None, about_no_inference(
             "not inferred, because the cells of the base are sums of counts that were cut one by one"
         )
-    makers = Makers(
-        noise=facts.noise,
-        card=card,
-        stated=request.noise,
-        zeros=zeros.rule,
-        consistent=consistent_tables(facts.rows),
-    )
-    evidence = Evidence.of(facts.structure, facts.rows, makers, couplings=facts.couplings)
+    makers = replace(_makers(facts, request, zeros, card), consistent=consistent_tables(facts.rows))
+    zero = facts.linked.structural_zero()
+    evidence = Evidence.of(facts.structure, facts.rows, makers, couplings=facts.couplings, zero=zero)
     if evidence is None:
         return None, about_no_inference(
             "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
@@ -332,6 +368,35 @@ def _infer(
     except DataError as problem:
         return None, about_no_inference(f"not inferred: {problem}")
     return inference, about_cells(inference)
+
+
+def _makers(facts: _Facts, request: Request, zeros: ZeroRule, card: Card | None, /) -> Makers:
+    return Makers(noise=facts.noise, card=card, stated=request.noise, zeros=zeros.rule)
+
+
+def _look_outside(
+    facts: _Facts,
+    request: Request,
+    makers: Makers,
+    privacy: Privacy,
+    inference: Inference | None,
+    report: Progress,
+    /,
+) -> Sections:
+    """What follows from timetables, claims, more weeks and raw trips."""
+    base = facts.structure.base
+    look = Look(
+        structure=facts.structure,
+        rows=facts.rows,
+        makers=makers,
+        privacy=privacy,
+        card=makers.card,
+        level=request.level,
+        totals={} if inference is None else inference.totals,
+        truth=None if request.truth is None else TruthFile.open(request.truth, base, person=request.person),
+        report=report,
+    )
+    return look.at(request.outside, facts.linked)
 
 
 def _score(facts: _Facts, request: Request, inference: Inference | None, report: Progress, /) -> Score | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from noisegate.assess.services import LATE_MIN, Services, tolerance_of
 from noisegate.assess.stops import read_stop_map
 from noisegate.assess.truth import TruthFile
 from noisegate.assess.weeks import Persons, Weeks, check_weeks
+from noisegate.core.linked import SumEstimates
 from noisegate.errors import SpecError
 from noisegate.gtfs import read_feed
 from noisegate.tables import Structure
@@ -37,6 +38,8 @@ from noisegate.tables import Structure
 Report = Callable[[str], None]
 
 _MOST_K = 1_000
+#: Beyond so many cells nobody infers anything about each.
+_MOST_CELLS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +102,10 @@ class Linked:
         return found if self.closed is None else self.closed.joined(found)
 
     def structural_zero(self) -> NDArray[np.bool_] | None:
-        """The cells of the base that no vehicle can have produced; None without a timetable."""
-        return None if self.services is None else self.services.structural_zero(self.services.base)
+        """The cells of the base that no vehicle can have produced; None without a timetable, or for too many cells."""
+        if self.services is None or self.services.base.size > _MOST_CELLS:
+            return None
+        return self.services.structural_zero(self.services.base)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,7 +133,8 @@ class Look:
     """Everything that judging from outside needs.
 
     `rows` are the links of margins, `makers` what is known about the noise, `privacy` the loss worked out
-    from it, `card` a card that can be relied on, and `truth` the raw data.
+    from it, `card` a card that can be relied on, `totals` what the suppressed rows of each table add up to by linked
+    inference, and `truth` the raw data.
     """
 
     structure: Structure
@@ -137,6 +143,7 @@ class Look:
     privacy: Privacy
     card: Card | None
     level: float
+    totals: Mapping[str, SumEstimates] = field(default_factory=dict)
     truth: TruthFile | None = None
     report: Report = field(default=lambda _: None)
 
@@ -197,7 +204,19 @@ class Look:
     def _dropped(self, claims: Sequence[Claim], /) -> tuple[dict[str, Any], list[Result]]:
         dropped = Dropped.of(self.structure, self.rows, self.makers, level=self.level)
         judged = [one for claim in claims for one in judge_claim(claim, dropped)]
-        section = {"rows": dropped.to_json(), "claims": [one.to_json() for one in judged]}
+        linked = {
+            name: {
+                "mean": float(one.mean[0]),
+                "interval": [int(one.low[0]), int(one.high[0])],
+                "level": one.level,
+            }
+            for name, one in self.totals.items()
+        }
+        section = {
+            "rows": dropped.to_json(),
+            "linked": linked,
+            "claims": [one.to_json() for one in judged],
+        }
         return section, [*about_dropped(dropped), *about_claims(judged)]
 
     def _events(self) -> PersonEvents | None:

@@ -280,7 +280,7 @@ def _fewest_parts(rows: Iterable[MarginRows], /) -> int | None:
     found = [
         int(one.link.shown[one.rows[short]].min())
         for one in rows
-        if perturbed_apart(one)
+        if perturbed_apart(one) is not False and one.residual.any()
         for short in [(one.missing > 0) & (one.link.shown[one.rows] > 0)]
         if short.any()
     ]

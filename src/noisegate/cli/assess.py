@@ -106,6 +106,26 @@ def assess(
     person: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the raw events that says whose they are.")
     ] = None,
+    gtfs: Annotated[
+        Path | None, typer.Option(metavar="FEED", help="Timetable of the services: GTFS, a zip or a folder.")
+    ] = None,
+    late: Annotated[
+        int, typer.Option(metavar="MINUTES", help="How far off the timetable cards may be read.")
+    ] = 20,
+    stops: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Stops of locations: CSV with the columns location and stop."),
+    ] = None,
+    k: Annotated[
+        int, typer.Option(metavar="N", help="Vehicles that suggested merges leave in every cell.")
+    ] = 3,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help='Stated share to check: "lightrail off dropped 0.0005%".'),
+    ] = None,
+    weeks: Annotated[
+        int | None, typer.Option(metavar="N", help="Look ahead: so many weeks of such releases.")
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of intervals.")] = 0.95,
     out: Annotated[
         Path | None,
@@ -125,6 +145,8 @@ def assess(
     A closed ferry: noisegate assess time-loc.csv --pair "tap=on,loc=Manly Wharf" "tap=off,loc=Circular Quay" --lag 30min
 
     A custodian checks the attack: noisegate assess release/*.csv --truth taps.parquet --out assessed
+
+    With a timetable, looking ahead: noisegate assess time-loc.csv time.csv --gtfs feed.zip --late 10 --weeks 52
 
     A gate in a pipeline: noisegate assess release/*.csv --fail-on medium
     """
@@ -154,6 +176,12 @@ def assess(
             attacker=None if attacker == "none" else cast("Attacker", attacker),
             truth=truth,
             person=person,
+            gtfs=gtfs,
+            late=late,
+            stops=stops,
+            k=k,
+            claims=claim or (),
+            weeks=weeks,
             level=level,
             out=out,
             progress=steps.show,

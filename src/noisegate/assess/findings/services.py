@@ -128,10 +128,18 @@ def _advice(suggestion: Suggestion | None, /) -> str:
     )
 
 
-def _missing(missing: Sequence[MissingTaps], /) -> Finding:
+def _missing(missing: Sequence[MissingTaps], /) -> Result:
     clear = sure(missing, probability=_SURE)
+    numbers = {"rows": len(missing), "sure": len(clear), "probability": _SURE}
+    if not clear:
+        return Check(
+            id="missing-taps",
+            outcome="fine",
+            title=f"{len(missing):,} totals hold taps of a few suppressed cells, and the timetable favours none of these",
+            numbers=numbers,
+        )
     said = []
-    for one in (clear or missing)[:_SHOWN]:
+    for one in clear[:_SHOWN]:
         first = one.ranked[0]
         rest = ", ".join(f"{other.title} {other.candidate.probability:.1%}" for other in one.ranked[1:3])
         said.append(
@@ -142,9 +150,9 @@ def _missing(missing: Sequence[MissingTaps], /) -> Finding:
     said.append(f"Assumed: {RUNNING.describe()}; all missing taps of a row belong to one cell.")
     return Finding(
         id="missing-taps",
-        severity="medium" if clear else "low",
-        title=f"{len(clear):,} totals hold taps that the timetable gives to one suppressed cell",
-        numbers={"rows": len(missing), "sure": len(clear), "probability": _SURE},
+        severity="medium",
+        title=f"{len(clear):,} {'total holds' if len(clear) == 1 else 'totals hold'} taps that the timetable gives to one suppressed cell",
+        numbers=numbers,
         evidence=said,
         advice="Derive totals from the published cells (margins: derive), or reconcile them; then nothing is left over.",
     )
