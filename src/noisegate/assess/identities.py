@@ -119,7 +119,7 @@ def margin_set(rows: MarginRows, /) -> IdentitySet | None:
     if rows.pieces is not None:
         title = (
             f"{len(found):,} of the {int(rows.complete.sum()):,} rows of {rows.link.margin.name} with every cell of "
-            f"{rows.link.base.name} published: those whose cells all hold all their pieces"
+            f"{rows.link.base.name} published: those with counts so large that no piece of a cell can be missing"
         )
         return IdentitySet(kind="margin", stated=False, title=title, identities=found)
     rest = f" and {missing:,} with one or two suppressed" if missing else ""

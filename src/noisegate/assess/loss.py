@@ -1,15 +1,16 @@
 """What the recovered noise promises: the loss of one event and of one person, over all tables together.
 
 An event is in every table that was perturbed on its own, and each adds 1/scale to its epsilon (twice that if
-one event replaces another). A person has many events: what is stated is the loss of one with 40, about two
-weeks of commuting, if nothing bounds how many count. Where zeros are kept, delta is the exact chance that
-the event shows itself in a cell that would otherwise be empty.
+one event replaces another). Where tables have dates or times, a person has many events: what is stated is the
+loss of one with 40, about two weeks of commuting, if nothing bounds how many count. Tables without them
+count persons, each once. Where zeros are kept, delta is the exact chance that the event shows itself in a
+cell that would otherwise be empty.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -20,11 +21,11 @@ from noisegate.core.laws import make_law
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.privacy import detection
 from noisegate.core.recovery import NoiseFit
-from noisegate.tables import Cells
+from noisegate.tables import Cells, Kind
 
 Zeros = Literal["keep", "perturb"]
 
-#: Events of the person whose loss is stated.
+#: Events of the person whose loss is stated, where tables have dates or times.
 PERSON_EVENTS = 40
 #: The delta at which laws without a pure epsilon, and tight compositions, are stated.
 STATED_DELTA = 1e-6
@@ -42,8 +43,8 @@ class Privacy:
     Attributes
     ----------
     event_epsilon, person_epsilon, delta
-        For one event added or removed, for a person with `PERSON_EVENTS` events, and the exact delta of
-        the event at its epsilon. None where it is not known, or where no number bounds it.
+        For one event added or removed, for a person (see `person_events`), and the exact delta of the
+        event at its epsilon. None where it is not known, or where no number bounds it.
     source
         `recovered` from the tables, or as stated on the `card`.
     tables
@@ -101,8 +102,9 @@ def privacy_of(
     cuts, assumed = _cuts_used(tables)
     kept = [mechanism_of(used[name], least=cuts[name], zeros="keep") for name in used]
     perturbed = [replace(mechanism, zeros="perturb") for mechanism in kept]
-    loss = _composed(kept if zeros == "keep" else perturbed, zeros=zeros)
-    if zeros is None:
+    loss = _composed(kept if zeros == "keep" else perturbed, zeros=zeros, person_events=person_events(tables))
+    loss["numbers"]["event_epsilon_interval"] = _interval(used.values())
+    if zeros is None and cuts[tables[0].name] is not None:
         loss["numbers"]["delta_if_zeros_kept"] = _event_delta(kept, loss["event_epsilon"])
     return Privacy(
         source="recovered",
@@ -110,6 +112,21 @@ def privacy_of(
         assumes=(*assumes, *(() if zeros == "perturb" else assumed)),
         **loss,
     )
+
+
+def person_events(tables: Sequence[Cells], /) -> int:
+    """How many events the person has whose loss is stated: one, unless the tables say when events happened."""
+    when = (Kind.DATE, Kind.TIME)
+    dated = any(dimension.kind in when for cells in tables for dimension in cells.dimensions)
+    return PERSON_EVENTS if dated else 1
+
+
+def _interval(fits: Iterable[NoiseFit], /) -> tuple[float, float] | None:
+    """The epsilon of an event with every scale at its upper, and at its lower end; of Laplace noise alone."""
+    used = list(fits)
+    if not all("laplace" in fit.law and fit.interval[0] > 0 for fit in used):
+        return None
+    return sum(1 / fit.interval[1] for fit in used), sum(1 / fit.interval[0] for fit in used)
 
 
 def _noise_used(
@@ -155,13 +172,15 @@ def mechanism_of(fit: NoiseFit, /, *, least: float | None, zeros: Zeros) -> Mech
     )
 
 
-def _composed(mechanisms: Sequence[Mechanism], /, *, zeros: Zeros | None) -> dict[str, Any]:
+def _composed(
+    mechanisms: Sequence[Mechanism], /, *, zeros: Zeros | None, person_events: int
+) -> dict[str, Any]:
     """Epsilon and delta of an event and of a person, over all tables."""
-    person = [Contribution(mechanism=mechanism, cells=PERSON_EVENTS) for mechanism in mechanisms]
+    person = [Contribution(mechanism=mechanism, cells=person_events) for mechanism in mechanisms]
     bounds = [mechanism.law.loss_bound(1) for mechanism in mechanisms]
     pure = all(map(math.isfinite, bounds))
     if pure:
-        event, whole = sum(bounds), PERSON_EVENTS * sum(bounds)
+        event, whole = sum(bounds), person_events * sum(bounds)
     else:
         one = [Contribution(mechanism=mechanism, cells=1) for mechanism in mechanisms]
         event = composed_epsilon(one, STATED_DELTA).upper
@@ -172,7 +191,7 @@ def _composed(mechanisms: Sequence[Mechanism], /, *, zeros: Zeros | None) -> dic
     numbers = {
         "neighbours": "add-remove",
         "event_epsilon_replace": 2 * event if pure else None,
-        "person_events": PERSON_EVENTS,
+        "person_events": person_events,
         "person_epsilon_replace": 2 * whole if pure else None,
         "person_delta": None if zeros is None else person_delta,
         "person_epsilon_tight": composed_epsilon(person, tight).upper,

@@ -162,7 +162,7 @@ class _Recovery:
             return _noise(name, own)
         noises = int(between[0].identities.noises[:, 0].min())
         if noises > _MOST_NOISES:
-            reason = f"it cannot be seen beside the {noises} or more noises of {base} in each row"
+            reason = f"its one noise cannot be seen beside the {noises} or more noises of {base} in each row"
             return Noise(table=name, sets=own.sets, refused=own.refused, reason=reason)
         self.report(f"recovering the noise of {name}")
         together = self._together(name, own, between)
@@ -271,7 +271,9 @@ def _noise(table: str, trial: _Trial, /) -> Noise:
     elif n:
         reason = f"only {n} identit{'y is' if n == 1 else 'ies are'} at hand; at least {FEWEST} are needed"
     else:
-        reason = "no row is complete and no cells are coupled, so no identity among its raw counts is known"
+        reason = (
+            "no identity is known: no total has all its parts published, and no counts are known to be equal"
+        )
     return Noise(table=table, sets=trial.sets, refused=trial.refused, reason=reason)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from noisegate.assess.couplings import Coupling, Floats, couple, least_published, selected
 from noisegate.assess.moments import Codes, Ints, Moments
-from noisegate.assess.selection import folded, listed
+from noisegate.assess.selection import folded
 from noisegate.core.recovery import find_pairs
 from noisegate.tables import Cells
 
@@ -162,8 +162,9 @@ def describe(result: Search, /) -> str:
     """What was compared, in words."""
     if not result.series:
         return result.note
-    lags = listed(f"{lag}" for lag in result.lags)
-    text = f"{result.series:,} series compared at lags of {lags} min"
+    first, last = result.lags[0], result.lags[-1]
+    lags = f"lags of {first} to {last} min" if last > first else f"a lag of {first} min"
+    text = f"{result.series:,} series compared at {lags}"
     return f"{text}; {result.note}" if result.note else text
 
 

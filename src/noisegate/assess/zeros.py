@@ -109,6 +109,9 @@ def _verdict(cells: int, published: int, fit: NoiseFit, link: Link, /) -> ZeroRu
         return ZeroRule(
             rule=None, source=None, statement="small counts are not cut, so empty cells do not stand out"
         )
+    if not cells:
+        statement = f"{link.margin.name} publishes all its totals, so no cell is known to be empty"
+        return ZeroRule(rule=None, source=None, statement=statement)
     weighed = weigh(published, cells, law=fit.noise, threshold=least, size=_SIZE)
     p_few = float(stats.poisson.cdf(published, weighed.expected))
     seen = f"{published:,} of {cells:,} cells whose total in {link.margin.name} is too small to be published"

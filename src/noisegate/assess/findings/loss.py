@@ -14,6 +14,11 @@ _ADVICE = (
     "fewer independent tables, and choose the noise from the epsilon that is wanted."
 )
 
+_ADVICE_ONCE = (
+    "Publish fewer independent tables of the same persons, and choose the noise from the epsilon that is wanted for "
+    "all of them together."
+)
+
 
 def about_loss(privacy: Privacy, card: Card | None, /) -> list[Result]:
     """The loss of an event and of a person.
@@ -34,18 +39,29 @@ def about_loss(privacy: Privacy, card: Card | None, /) -> list[Result]:
             )
         ]
     severity: Severity = "high" if person > _NOTHING else "medium" if max(event, person) > _WEAK else "low"
-    count = privacy.numbers["person_events"]
     stated = ["The card says so."] if privacy.source == "card" else _worked_out(privacy)
     return [
         Finding(
             id="privacy-loss",
             severity=severity,
-            title=f"One event costs epsilon {event:.3g}; a person with {count} events costs {person:.3g}",
+            title=_title(privacy, event, person),
             numbers=privacy.to_json(),
             evidence=[*stated, *(f"Assumed: {one}." for one in privacy.assumes)],
-            advice=_ADVICE,
+            advice=_ADVICE if privacy.numbers["person_events"] != 1 else _ADVICE_ONCE,
         )
     ]
+
+
+def _title(privacy: Privacy, event: float, person: float, /) -> str:
+    """Both losses, the first with its interval, and how to read them."""
+    count, ends = privacy.numbers["person_events"], privacy.numbers.get("event_epsilon_interval")
+    between = f" ({ends[0]:.2g} to {ends[1]:.2g})" if ends else ""
+    scale = f"protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}"
+    if count == 1:
+        return f"Epsilon is {event:.3g}{between} for a person who is counted once; {scale}"
+    return (
+        f"Epsilon is {event:.3g}{between} for one event and {person:.3g} for a person with {count}; {scale}"
+    )
 
 
 def _worked_out(privacy: Privacy, /) -> list[str]:
@@ -55,11 +71,12 @@ def _worked_out(privacy: Privacy, /) -> list[str]:
     said = [f"One event, added or removed: {terms}."]
     if numbers["event_epsilon_replace"] is not None:
         said.append(f"One event that replaces another: {numbers['event_epsilon_replace']:.3g}.")
-    said.append(
-        f"A person with {numbers['person_events']} events, if nothing bounds what a person adds: "
-        f"{privacy.person_epsilon:.3g} in the worst case, {numbers['person_epsilon_tight']:.3g} at delta "
-        f"{numbers['person_tight_delta']:.2g} by exact composition."
-    )
+    if numbers["person_events"] > 1:
+        said.append(
+            f"A person with {numbers['person_events']} events, if nothing bounds what a person adds: "
+            f"{privacy.person_epsilon:.3g} in the worst case, {numbers['person_epsilon_tight']:.3g} at delta "
+            f"{numbers['person_tight_delta']:.2g} by exact composition."
+        )
     if "delta_if_zeros_kept" in numbers:
         said.append(
             f"If empty cells stay empty, delta is {numbers['delta_if_zeros_kept']:.3g} for one event."

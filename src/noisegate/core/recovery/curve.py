@@ -13,6 +13,8 @@ from noisegate.core.recovery.outcome import NoiseFit
 from noisegate.errors import DataError
 
 _NEGLIGIBLE = 1e-3
+#: So many identities are expected at least in the tallest bar of a picture.
+_TALL = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,42 @@ class DifferenceCurve:
     observed: Ints
     expected: Floats
     simulated: Ints
+
+    def gathered(self) -> DifferenceCurve:
+        """The same with neighbours joined, an odd number each, until the tallest bar expects enough to be seen.
+
+        Examples
+        --------
+        >>> few = np.array([0, 1, 0, 0, 1, 0, 1, 0, 1])
+        >>> curve = DifferenceCurve(
+        ...     difference=np.arange(-4.0, 5.0), observed=few, expected=np.full(9, 4 / 9), simulated=few
+        ... )
+        >>> curve.gathered().difference.tolist(), curve.gathered().observed.tolist()
+        ([-3.0, 0.0, 3.0], [1, 1, 2])
+        """
+        enough = min(_TALL, float(self.observed.sum()) / 4)
+        wide = self
+        for width in range(3, len(self.difference) + 2, 2):
+            if wide.expected.max() >= enough:
+                break
+            wide = self._joined(width)
+        return wide
+
+    def _joined(self, width: int, /) -> DifferenceCurve:
+        """Bars of `width` neighbouring differences each; one of them is centred at zero."""
+        step = self.difference[1] - self.difference[0]
+        place = np.floor_divide(np.rint(self.difference / step) + width // 2, width).astype(np.int64)
+        bars = np.arange(place[0], place[-1] + 1)
+
+        def total(counts: Floats | Ints) -> Floats:
+            return np.bincount(place - place[0], weights=counts, minlength=len(bars)).astype(np.float64)
+
+        return DifferenceCurve(
+            difference=bars * (width * step),
+            observed=total(self.observed).astype(np.int64),
+            expected=total(self.expected),
+            simulated=total(self.simulated).astype(np.int64),
+        )
 
 
 def difference_curve(fit: NoiseFit, /, *, rng: np.random.Generator) -> DifferenceCurve:

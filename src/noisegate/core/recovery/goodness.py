@@ -109,7 +109,7 @@ def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Go
             f"(p = {p_value:.1g})."
         )
     statement = (
-        f"{n} residuals against the fitted law: chi-square p = {p_value:.2g}, drift {drift:+.2f} standard "
+        f"{n:,} residuals against the fitted law: {_shape_in_words(chi, p_value)}, drift {drift:+.2f} standard "
         f"deviations (p = {p_drift:.2g}), growth with the count {growth:+.2f} (p = {p_growth:.2g})."
     )
     return Goodness(
@@ -121,6 +121,10 @@ def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Go
         statement=statement,
         refusal=refusal,
     )
+
+
+def _shape_in_words(chi: float, p_value: float, /) -> str:
+    return f"chi-square p = {p_value:.2g}" if chi > 0 else "too few for a chi-square test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
