@@ -103,6 +103,11 @@ class Evidence:
         return hidden if self.zero is None else hidden & ~self.zero
 
     @property
+    def linked(self) -> bool:
+        """Whether anything but a cell's own record speaks about it."""
+        return bool(self.margins or self.couplings)
+
+    @property
     def assumes(self) -> tuple[str, ...]:
         """What had to be assumed about the making of the tables, without repetition."""
         said = [line for seen in (self.base, *(s for _, s in self.margins)) for line in seen.assumes]
@@ -321,9 +326,10 @@ def _within(group: Ints, codes: Ints, /) -> Ints:
 def _totals(problem: Problem, evidence: Evidence, prior: Prior, level: float, /) -> dict[str, SumEstimates]:
     """What the suppressed rows of each table add up to.
 
-    Only for a prior that was learnt: a flat one says far too much about the sum of many cells.
+    Only where margins tell: many small cells add up to what no prior knows. And only with a prior that was
+    learnt: a flat one says far too much about the sum of many cells.
     """
-    if isinstance(prior, Flat):
+    if isinstance(prior, Flat) or not evidence.margins:
         return {}
     asked = {evidence.cells.name: evidence.suppressed}
     for rows, seen in evidence.margins:

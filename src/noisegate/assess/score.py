@@ -52,6 +52,8 @@ class Score:
 
     Attributes
     ----------
+    linked
+        Whether margins or couplings had anything to say; if not, the baseline is the attack itself.
     pinned_right
         Of the cells said to hold somebody and known to within 2, the share whose interval holds the raw count.
     present_right
@@ -61,6 +63,7 @@ class Score:
     """
 
     level: float
+    linked: bool
     rows: tuple[Row, ...]
     pinned_right: float | None
     present_right: float | None
@@ -81,7 +84,9 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
     """The real success of an attack."""
     report("scoring the attack")
     evidence, posterior = inference.evidence, inference.posterior
-    baseline = infer(evidence.problem(linked=False), prior=inference.prior, level=posterior.level)
+    baseline = posterior
+    if evidence.linked:
+        baseline = infer(evidence.problem(linked=False), prior=inference.prior, level=posterior.level)
     hidden = evidence.suppressed
     groups = {"all": hidden, "non-empty": hidden & (truth.counts > 0)}
     for name, which in _groups(inference):
@@ -94,6 +99,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
     present = hidden & (posterior.p_zero < 0.01)
     return Score(
         level=posterior.level,
+        linked=evidence.linked,
         rows=rows,
         pinned_right=float(inside[pinned].mean()) if pinned.any() else None,
         present_right=float((truth.counts[present] > 0).mean()) if present.any() else None,

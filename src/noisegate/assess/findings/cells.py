@@ -53,15 +53,17 @@ def about_score(score: Score | None, /) -> list[Result]:
         return []
     whole = score.rows[0]
     gain = 1 - whole.error / whole.baseline_error if whole.baseline_error else 0.0
-    better = f"{gain:.0%} closer" if gain > 0 else f"{-gain:.0%} further off"
+    better = f"{gain:.1%} closer" if gain >= 0 else f"{-gain:.1%} further off"
+    said = f"mean error {whole.error:.2f}"
+    if score.linked:
+        said = f"estimates are {better} than without the margins ({said} against {whole.baseline_error:.2f})"
     return [
         Check(
             id="attack-score",
             outcome="known",
             title=(
                 f"against the raw counts: {score.level:.0%} intervals hold {whole.coverage:.1%} of {whole.cells:,} "
-                f"suppressed cells, estimates are {better} than without the margins (mean error "
-                f"{whole.error:.2f} against {whole.baseline_error:.2f})"
+                f"suppressed cells, {said}"
             ),
             numbers=score.to_json(),
         )
@@ -113,6 +115,12 @@ def _present(inference: Inference, hidden: Ints, /) -> list[Result]:
     if not sure.size:
         title = f"no suppressed cell of {inference.cells.name} is shown to hold anybody with more than {_SURE:.0%}"
         return [Check(id="presence", outcome="fine", title=title, numbers=numbers)]
+    if not inference.evidence.linked:
+        title = (
+            f"{sure.size:,} of {hidden.size:,} suppressed cells of {inference.cells.name} surely hold somebody, to judge "
+            "by how counts vary; no total adds to that"
+        )
+        return [Check(id="presence", outcome="known", title=title, numbers=numbers)]
     lonely = sure[np.lexsort((sure, posterior.mean[sure]))[:_LISTED]]
     return [
         Finding(
