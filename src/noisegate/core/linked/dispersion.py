@@ -19,6 +19,7 @@ from scipy import optimize
 from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.effects import Intensities
 from noisegate.core.linked.expectation import Expectation
+from noisegate.core.linked.parts import in_order
 from noisegate.core.linked.problem import Floats, Ints
 
 #: Cells of one group that are looked at; more add nothing.
@@ -49,14 +50,24 @@ class Dispersion:
         """The share of zeros of each group."""
         return 1 / (1 + np.exp(-self.points[:, 1]))
 
-    def refit(self, intensities: Intensities, expectations: Sequence[Expectation], bounds: Ints, /) -> None:
+    def refit(
+        self,
+        intensities: Intensities,
+        expectations: Sequence[Expectation],
+        bounds: Ints,
+        /,
+        *,
+        threads: int,
+    ) -> None:
         """Renew all pairs; expectation j holds the unknowns `bounds[j] .. bounds[j + 1] - 1`."""
-        for g in range(len(self.points)):
+
+        def one(g: int) -> Floats:
             members = np.flatnonzero(intensities.group == g)
-            sample = members[:: max(1, len(members) // _SAMPLE)]
-            if sample.size:
-                predicted = _Sample.of(sample, intensities, expectations, bounds)
-                self.points[g] = predicted.best(self.points[g])
+            chosen = members[:: max(1, len(members) // _SAMPLE)]
+            return _Sample.of(chosen, intensities, expectations, bounds).best(self.points[g])
+
+        found = [point for _, point in in_order(range(len(self.points)), one, threads=threads)]
+        self.points = np.array(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,16 +84,18 @@ class _Sample:
     def of(
         cls, chosen: Ints, intensities: Intensities, expectations: Sequence[Expectation], bounds: Ints, /
     ) -> _Sample:
-        where = np.searchsorted(bounds, chosen, side="right") - 1
-        lows, pieces = [], []
-        for i, j in zip(chosen, where, strict=True):
-            evidence = expectations[j].evidence
-            lows.append(evidence.low[i - bounds[j]])
-            pieces.append(evidence.one(int(i - bounds[j])))
+        """The evidence on the unknowns `chosen`, which are in order."""
+        edges = np.searchsorted(chosen, bounds)
+        pieces = [
+            expectation.evidence.take(chosen[a:b] - bounds[j])
+            for j, (expectation, a, b) in enumerate(zip(expectations, edges[:-1], edges[1:], strict=True))
+            if b > a
+        ]
+        sizes = np.concatenate([piece.sizes for piece in pieces])
         return cls(
-            low=np.array(lows, dtype=np.int64),
-            start=np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64),
-            p=np.concatenate(pieces).astype(np.float32),
+            low=np.concatenate([piece.low for piece in pieces]),
+            start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            p=np.concatenate([piece.p for piece in pieces]).astype(np.float32),
             mean=intensities.apart_mean[chosen],
             spread=intensities.apart_spread[chosen],
         )

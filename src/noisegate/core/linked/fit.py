@@ -148,7 +148,7 @@ class _Learner:
 
     def judge(self) -> None:
         """Renew the dispersion and the share of zeros."""
-        self.dispersion.refit(self.intensities, self.expectations, self.bounds)
+        self.dispersion.refit(self.intensities, self.expectations, self.bounds, threads=self.threads)
 
     def round(self) -> float:
         """One round of EM; how much the mean cell moved, as a share of the mean count."""

@@ -42,6 +42,13 @@ class Pmfs:
         """The probabilities of distribution `i`: a view."""
         return self.p[self.start[i] : self.start[i + 1]]
 
+    def take(self, which: Ints, /) -> Pmfs:
+        """The distributions `which`, in that order."""
+        sizes = self.sizes[which]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        places = np.repeat(self.start[:-1][which] - start[:-1], sizes) + np.arange(start[-1])
+        return Pmfs(low=self.low[which], start=start, p=self.p[places])
+
     def trimmed(self, share: float, /) -> Pmfs:
         """The same without ends that hold less than `share` of each distribution."""
         first, last = ends(self.start, self.p, share)
