@@ -93,6 +93,8 @@ def test_the_loss_adds_up_over_tables_and_events(tables, invent):
     assert privacy["person_epsilon"] == pytest.approx(40 * event)
     assert privacy["person_epsilon_tight"] < privacy["person_epsilon"]
     assert any("noise as in time-loc" in one for one in privacy["assumes"])
+    low, high = privacy["event_epsilon_interval"]
+    assert low < event < high
     (finding,) = by_id(found.findings, "privacy-loss")
     assert finding.severity == "high"
 
@@ -264,3 +266,20 @@ def test_the_assessment_as_json(tables, invent):
     assert {"event_epsilon", "person_epsilon", "delta"} <= set(content["privacy"])
     order = [("low", "medium", "high").index(finding["severity"]) for finding in content["findings"]]
     assert order == sorted(order, reverse=True)
+
+
+def test_tables_without_dates_count_each_person_once(tables, invent):
+    """Of a census table nobody can say that a person has forty events."""
+    rng = np.random.default_rng(14)
+    raw = rng.poisson(rng.gamma(2.0, 60.0, size=(60, 5, 2)))
+    ages = ["0-14", "15-29", "30-44", "45-64", "65+"]
+    dimensions = {"region": [f"r{k}" for k in range(60)], "age": ages, "sex": ["Male", "Female", "Total"]}
+    published = invent.noisy(np.concatenate([raw, raw.sum(axis=2, keepdims=True)], axis=2), 2.0, rng)
+    found = assess(tables(census=(dimensions, published)), identities=["Male + Female = Total"])
+    privacy = found.privacy
+    assert privacy.numbers["person_events"] == 1
+    assert privacy.person_epsilon == privacy.event_epsilon == pytest.approx(2 / 2.0, rel=0.2)
+    (finding,) = by_id(found.findings, "privacy-loss")
+    assert "for a person who is counted once" in finding.title
+    assert finding.severity in ("low", "medium")
+    assert "events" not in finding.advice

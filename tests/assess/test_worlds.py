@@ -109,3 +109,18 @@ def test_many_worlds_without_ferry_report_none(make_release):
             assert found.couplings == (), (seed, recipe)
             if recipe == "sound":
                 assert found.findings == (), seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed_ferry", [True, False])
+def test_a_city_of_200_000(make_release, closed_ferry):
+    release = make_release(seed=31, persons=200_000, closed_ferry=closed_ferry)
+    found = assess(release.paths)
+    if not closed_ferry:
+        assert found.couplings == ()
+        return
+    assert planted(found, release.world)
+    fit = found.tables[0].noise.fit
+    assert (fit.law, fit.rounding) == ("laplace", "nearest")
+    assert fit.interval[0] < 1.4 < fit.interval[1]
+    assert fit.n >= 300

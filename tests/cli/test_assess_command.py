@@ -2,6 +2,7 @@
 
 import csv
 import json
+import resource
 
 import numpy as np
 import pytest
@@ -39,12 +40,16 @@ def release(tmp_path):
     return tmp_path
 
 
+#: Suppressed cells have tests of their own.
+QUICK = ("--attacker", "none")
 PAIR = ("--pair", "tap=on,wharf=Beach", "tap=off,wharf=Quay", "--lag", "30min")
 
 
 def test_what_was_decided_recovered_and_found(noisegate, release, tmp_path):
     target = tmp_path / "a.json"
-    code, out, err = noisegate("assess", release / "base.csv", release / "daily.csv", *PAIR, "--json", target)
+    code, out, err = noisegate(
+        "assess", release / "base.csv", release / "daily.csv", *PAIR, *QUICK, "--json", target
+    )
     assert (code, err) == (0, "")
     for text in (
         "base: base",
@@ -66,12 +71,12 @@ def test_what_was_decided_recovered_and_found(noisegate, release, tmp_path):
 
 def test_a_directory_and_its_pictures(noisegate, release, tmp_path):
     out = tmp_path / "assessed"
-    code, said, _ = noisegate("assess", release / "base.csv", "--out", out)
+    code, said, _ = noisegate("assess", release / "base.csv", *QUICK, "--out", out)
     assert code == 0
     assert "Written to" in said
     assert sorted(path.name for path in out.iterdir()) == ["assessment.json", "noise-base.svg"]
     assert (out / "noise-base.svg").read_text().startswith("<svg")
-    code, _, err = noisegate("assess", release / "base.csv", "--out", out)
+    code, _, err = noisegate("assess", release / "base.csv", *QUICK, "--out", out)
     assert code == 2
     assert "exists already" in err
 
@@ -82,6 +87,7 @@ def test_a_gate_writes_everything_first(noisegate, release, tmp_path):
         "assess",
         release / "base.csv",
         release / "daily.csv",
+        *QUICK,
         "--out",
         out,
         "--json",
@@ -97,7 +103,7 @@ def test_a_gate_writes_everything_first(noisegate, release, tmp_path):
 def test_a_gate_lets_a_release_without_findings_pass(noisegate, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("region,count\n" + "".join(f"r{k},{30 + 7 * k % 50}\n" for k in range(40)))
-    code, out, err = noisegate("assess", path, "--fail-on", "low")
+    code, out, err = noisegate("assess", path, *QUICK, "--fail-on", "low")
     assert (code, err) == (0, "")
     assert "Findings: none" in out
 
@@ -114,6 +120,7 @@ def test_two_pairs(noisegate, release):
     code, out, _ = noisegate(
         "assess",
         release / "base.csv",
+        *QUICK,
         *pair,
         "--pair",
         "tap=on,wharf=Quay",
@@ -129,7 +136,7 @@ def test_two_pairs(noisegate, release):
 def test_an_override(noisegate, release, tmp_path):
     spec = tmp_path / "spec.yaml"
     spec.write_text("tables:\n  base.csv:\n    threshold: {value: 15}\n")
-    code, out, _ = noisegate("assess", release / "base.csv", "--spec", spec)
+    code, out, _ = noisegate("assess", release / "base.csv", *QUICK, "--spec", spec)
     assert code == 0
     assert "15" in out
 
@@ -159,22 +166,86 @@ def test_an_override(noisegate, release, tmp_path):
     ],
 )
 def test_bad_options_end_with_two_and_one_sentence(noisegate, release, options):
-    code, _, err = noisegate("assess", release / "base.csv", *options)
+    code, _, err = noisegate("assess", release / "base.csv", *QUICK, *options)
     assert code == 2
     assert err.startswith("noisegate: ")
     assert err.count("\n") == 1
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"a,b\n1,x\n", b"count\n5\n", b"\xff\xfe\x00"])
-def test_bad_files_end_with_two_and_one_sentence(noisegate, tmp_path, content):
-    path = tmp_path / "t.csv"
-    path.write_bytes(content)
-    for paths in ([path], [tmp_path / "none.csv"], [tmp_path]):
-        code, _, err = noisegate("assess", *paths)
-        assert code == 2
-        assert err.startswith("noisegate: ")
-        assert err.count("\n") == 1
+def sentence(noisegate, *arguments):
+    """What is said about input that is refused: exit code 2 and one sentence, nothing else."""
+    code, out, err = noisegate("assess", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("noisegate: ")
+    assert err.count("\n") == 1
+    assert len(err) < 400
+    assert "Traceback" not in err
+    return err
+
+
+def crossed(first, second):
+    """A table of two named columns."""
+    names = f"{first[0]},{second[0]},count\n"
+    return names + "".join(f"{a},{b},{40 + k}\n" for k, a in enumerate(first[1]) for b in second[1])
+
+
+REGIONS = ("region", [f"r{k}" for k in range(40)])
+MONTHS, COLOURS, SHAPES = (
+    ("month", range(1, 13)),
+    ("colour", ["red", "green", "blue"]),
+    ("shape", ["round", "square", "oval", "flat"]),
+)
+BAD = {
+    "nothing": (b"", "is empty"),
+    "a header alone": (b"mode,loc,count\n", "no rows"),
+    "no count column": (b"mode,loc\ntrain,A\nbus,B\nferry,C\n", "no count column"),
+    "counts in words": (b"mode,loc,count\ntrain,A,many\nbus,B,few\nferry,C,some\n", "holds text such as"),
+    "no dimension": (b"count\n5\n6\n7\n", "dimension"),
+    "zero bytes": (bytes(4096), "binary data"),
+    "random bytes": (np.random.default_rng(1).bytes(300_000), "binary data"),
+    "half a character": (b"\xff\xfe\x00", "t.csv"),
+    "a damaged Parquet file": (b"PAR1" + np.random.default_rng(2).bytes(3000), "damaged"),
+    "one line without end": (b"x," * (1 << 20), "a line longer than 1 MiB"),
+    "a line without end after some rows": (
+        b"a,b,count\n" + b"x,y,5\n" * 200 + b"x" * (12 << 20),
+        "a line longer than 4 MiB",
+    ),
+    "a quotation mark without end": (b'a,b,count\n"' + b"x,y,5\n" * 2_000_000, "never closed"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_end_with_two_and_one_sentence(noisegate, tmp_path, name):
+    content, says = BAD[name]
+    (tmp_path / "t.csv").write_bytes(content)
+    assert says in sentence(noisegate, tmp_path / "t.csv")
+
+
+def test_files_that_are_none(noisegate, tmp_path):
+    assert "no such file" in sentence(noisegate, tmp_path / "none.csv")
+    assert "is a directory" in sentence(noisegate, tmp_path)
+
+
+def test_tables_that_do_not_go_together(noisegate, tmp_path):
+    one, other, apart = (tmp_path / f"{name}.csv" for name in ("one", "other", "apart"))
+    one.write_text(crossed(REGIONS, MONTHS))
+    other.write_text(crossed(REGIONS, COLOURS))
+    apart.write_text(crossed(COLOURS, SHAPES))
+    assert "two bases" in sentence(noisegate, one, other)
+    assert "share no dimension" in sentence(noisegate, one, apart)
+
+
+@pytest.mark.slow
+def test_two_gibibytes_of_one_line_take_no_memory(noisegate, tmp_path):
+    """The line is made of holes, so that it takes no disk either; 300 MiB are more than enough."""
+    path = tmp_path / "long.csv"
+    with path.open("wb") as file:
+        file.write(b"a,b,count\n" + b"x,y,5\n" * 100 + b"x" * (2 << 20))
+        file.truncate(2 << 30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "long.csv" in sentence(noisegate, path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
 
 
 def test_help_shows_examples(noisegate):
