@@ -23,6 +23,7 @@ _HOME = {
     "load_spec": "noisegate.spec",
     "make_law": "noisegate.core.laws",
     "open_ledger": "noisegate.ledger",
+    "open_release": "noisegate.query",
     "second_algorithm": "noisegate.core.mechanism",
     "stability_histogram": "noisegate.core.mechanism",
 }

@@ -19,6 +19,7 @@ from noisegate.cli import ledger
 from noisegate.cli.assess import AssessCommand, assess
 from noisegate.cli.demo import demo
 from noisegate.cli.mechanism import mechanism
+from noisegate.cli.query import query
 from noisegate.cli.release import release
 from noisegate.cli.reproduce import reproduce
 from noisegate.cli.simulate import simulate
@@ -55,6 +56,7 @@ app.command()(reproduce)
 app.command()(mechanism)
 app.command()(simulate)
 app.command()(release)
+app.command()(query)
 app.command(cls=AssessCommand)(assess)
 app.add_typer(ledger.app, name="ledger")
 

@@ -206,8 +206,35 @@ def _not_protected(plan: Plan, /) -> list[str]:
 
 
 def _domain(domain: Domain, /) -> dict[str, Any]:
-    return {
+    """The public cells: all labels, what merged labels stand for, and the blocks of a domain that is no product."""
+    found: dict[str, Any] = {
         "cells": domain.size,
         "product": domain.is_product,
         "dimensions": {dimension.name: list(dimension.labels) for dimension in domain.dimensions},
     }
+    merged = {
+        dimension.name: members
+        for axis, dimension in enumerate(domain.dimensions)
+        if (members := _members(domain, axis))
+    }
+    if merged:
+        found["merged"] = merged
+    if merged or not domain.is_product:
+        found["blocks"] = [
+            {
+                dimension.name: [dimension.labels[code] for code in codes.tolist()]
+                for dimension, codes in zip(domain.dimensions, block.axes, strict=True)
+            }
+            for block in domain.blocks
+        ]
+    return found
+
+
+def _members(domain: Domain, axis: int, /) -> dict[str, list[str]]:
+    """The values that each merged label of one dimension stands for."""
+    dimension, members = domain.dimensions[axis], dict[str, list[str]]()
+    for block in domain.blocks:
+        for value, code in zip(dimension.values, block.maps[axis].tolist(), strict=True):
+            if code >= len(dimension.values) and value not in members.setdefault(dimension.labels[code], []):
+                members[dimension.labels[code]].append(value)
+    return members

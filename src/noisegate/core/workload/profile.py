@@ -1,0 +1,315 @@
+"""Intensities of counts of which only the large ones were published, and how uncertain these are.
+
+A cell's count z is negative binomial around an intensity m, published as z + noise if that reaches a threshold. The
+log-intensity is a sum of effects, one for each level of some codes (place, time, day, pairs of them), each
+drawn from a normal law whose variance is learnt. What is maximised is the likelihood of what every cell *shows*,
+a value or its absence, and of the sums over missing cells that margins leave, penalised by the effects' laws.
+It needs no expected counts, so it does not creep as expectation-maximisation does where nearly everything is
+missing: each level makes Newton steps with the curvature of the observed likelihood.
+
+How far single cells stray from their intensities (the dispersion) maximises the likelihood of each cell under the
+intensity that the *other* cells give it.
+
+Assumes that the log-intensity is near a sum of the effects. Where no cell of a level is shown and no margin covers it,
+the data bound its intensity from above only; such cells are said to be *unseen*, and their uncertainty is taken
+as common to all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from noisegate.core.linked import NegativeBinomial
+from noisegate.core.linked.likelihood import log_likelihood
+from noisegate.core.mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_STEP = 0.1
+_LEAST, _MOST = math.log(1e-4), math.log(1e6)
+_DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
+_ROUNDS, _SWEEPS = 8, 6
+_LONGEST_STEP = 1.5
+_LEAST_VARIANCE, _MOST_VARIANCE = 1e-3, 16.0
+_SAMPLE = 50_000
+_MOST_SPREAD = 1.0
+#: What an effect of which nothing is seen may be off, as a variance on the log scale.
+_MOST_UNSEEN = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Remainders:
+    """Noisy sums over missing cells: `rest[code]` with noise of `variance[code]`; a code of -1 is in none.
+
+    Where `upper` is true the sum is only known not to be above `rest`.
+    """
+
+    codes: Ints
+    rest: Floats
+    variance: Floats
+    upper: Bools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProfileFit:
+    """What the other cells say of each cell, and how uncertain each level of each effect is on the log scale."""
+
+    prior: NegativeBinomial
+    dispersion: float
+    uncertainty: tuple[Floats, ...]
+    spread: Floats
+
+
+def fit_profile(
+    values: Floats,
+    effects: Sequence[Ints],
+    /,
+    *,
+    mechanism: Mechanism,
+    remainders: Sequence[Remainders] = (),
+) -> ProfileFit:
+    """Intensities of all cells from what they show; NaN in `values` says that nothing was published."""
+    return _Fitter.of(values, effects, mechanism, remainders).run()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Missing:
+    """What is known of a missing cell, by its log-intensity: log-likelihood, expected count, variance."""
+
+    grid: Floats
+    logs: Floats
+    slope: Floats
+    bend: Floats
+    mean: Floats
+    variance: Floats
+    gain: Floats
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, dispersion: float, /) -> _Missing:
+        grid = np.arange(_LEAST, _MOST + _STEP, _STEP)
+        least = mechanism.least or 0
+        counts = np.arange(least + math.ceil(14 * math.sqrt(mechanism.published_law.variance)) + 8)
+        seen = log_likelihood(mechanism, values=np.full(len(counts), np.nan), counts=counts)
+        log_mass = _log_mass(counts, np.exp(grid)[:, None], 1 / dispersion) + np.maximum(seen, -700.0)
+        logs = np.asarray(special.logsumexp(log_mass, axis=1))
+        share = np.exp(log_mass - logs[:, None])
+        mean = share @ counts
+        slope = np.gradient(logs, _STEP)
+        return cls(
+            grid=grid,
+            logs=logs,
+            slope=slope,
+            bend=np.maximum(-np.gradient(slope, _STEP), 0.0),
+            mean=mean,
+            variance=share @ counts.astype(float) ** 2 - mean**2,
+            gain=np.maximum(np.gradient(mean, _STEP), 1e-12),
+        )
+
+    def at(self, eta: Floats, *tables: Floats) -> list[Floats]:
+        """Tables interpolated at log-intensities."""
+        where = np.clip((eta - self.grid[0]) / _STEP, 0, len(self.grid) - 1.001)
+        left = where.astype(np.int64)
+        rest = where - left
+        return [table[left] * (1 - rest) + table[left + 1] * rest for table in tables]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Effect:
+    codes: Ints
+    value: Floats
+    uncertainty: Floats
+    variance: float = 1.0
+    seen: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Fitter:
+    shown: Ints
+    hidden: Ints
+    seen: Floats
+    noise: float
+    mechanism: Mechanism
+    remainders: list[Remainders]
+    effects: list[_Effect]
+    eta: Floats
+    dispersion: float
+    missing: _Missing = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        values: Floats,
+        effects: Sequence[Ints],
+        mechanism: Mechanism,
+        remainders: Sequence[Remainders],
+        /,
+    ) -> _Fitter:
+        hidden = np.isnan(values)
+        seen = np.maximum(values[~hidden], 0.0)
+        start = math.log(max((seen.sum() + 0.5) / len(values), 1e-3))
+        sizes = [int(codes.max(initial=0)) + 1 for codes in effects]
+        return cls(
+            shown=np.flatnonzero(~hidden),
+            hidden=np.flatnonzero(hidden),
+            seen=seen,
+            noise=mechanism.published_law.variance,
+            mechanism=mechanism,
+            remainders=[
+                Remainders(codes=r.codes[hidden], rest=r.rest, variance=r.variance, upper=r.upper)
+                for r in remainders
+            ],
+            effects=[
+                _Effect(codes=codes, value=np.zeros(size), uncertainty=np.ones(size))
+                for codes, size in zip(effects, sizes, strict=True)
+            ],
+            eta=np.full(len(values), start),
+            dispersion=0.3,
+            missing=_Missing.of(mechanism, 0.3),
+        )
+
+    def run(self) -> ProfileFit:
+        for _ in range(_ROUNDS):
+            for _ in range(_SWEEPS):
+                self._sweep()
+            self._judge()
+        self._weigh()
+        apart, spread = self._without_own()
+        bounded = np.minimum(spread, _MOST_SPREAD)
+        prior = NegativeBinomial(
+            # The mean of a log-normal intensity; where hardly anything is known, its median.
+            mean=np.exp(np.clip(apart + np.where(spread < _MOST_SPREAD / 2, spread / 2, 0.0), _LEAST, _MOST)),
+            shape=1 / (self.dispersion + np.expm1(bounded)),
+            zero_share=np.zeros(1),
+        )
+        return ProfileFit(
+            prior=prior,
+            dispersion=self.dispersion,
+            uncertainty=tuple(effect.uncertainty for effect in self.effects),
+            spread=spread,
+        )
+
+    def _slopes(self) -> tuple[Floats, Floats]:
+        """First and (negative) second derivative of the log-likelihood by each cell's log-intensity."""
+        slope, bend = np.zeros(len(self.eta)), np.zeros(len(self.eta))
+        mean = np.exp(self.eta[self.shown])
+        width = mean + self.dispersion * mean**2 + self.noise
+        slope[self.shown] = mean * (self.seen - mean) / width
+        bend[self.shown] = mean**2 / width
+        if not self.hidden.size:
+            return slope, bend
+        of = self.missing
+        first, second, expected, variance, gain = of.at(
+            self.eta[self.hidden], of.slope, of.bend, of.mean, of.variance, of.gain
+        )
+        for sums in self.remainders:
+            inside = sums.codes >= 0
+            codes = np.where(inside, sums.codes, 0)
+            size = len(sums.rest)
+            total = np.bincount(codes, weights=expected * inside, minlength=size)
+            width = np.bincount(codes, weights=variance * inside, minlength=size) + sums.variance
+            reach = np.bincount(codes, weights=gain * inside, minlength=size)
+            speaks = (~sums.upper | (total > sums.rest)).astype(float)
+            first = first + np.where(inside, gain * (speaks * (sums.rest - total) / width)[codes], 0.0)
+            second = second + np.where(inside, gain * (speaks * reach / width)[codes], 0.0)
+        slope[self.hidden], bend[self.hidden] = first, second
+        return slope, bend
+
+    def _sweep(self) -> None:
+        """One Newton step for the overall level, and for each level of each effect."""
+        slope, bend = self._slopes()
+        step = float(np.clip(slope.sum() / max(bend.sum(), 1e-9), -_LONGEST_STEP, _LONGEST_STEP))
+        self.eta = np.clip(self.eta + step, _LEAST, _MOST)
+        for effect in self.effects:
+            slope, bend = self._slopes()
+            size = len(effect.value)
+            curvature = np.bincount(effect.codes, weights=bend, minlength=size) + 1 / effect.variance
+            pull = np.bincount(effect.codes, weights=slope, minlength=size) - effect.value / effect.variance
+            move = np.clip(pull / curvature, -_LONGEST_STEP, _LONGEST_STEP)
+            effect.value += move
+            effect.uncertainty = 1 / curvature
+            effect.seen = effect.uncertainty
+            self.eta = np.clip(self.eta + move[effect.codes], _LEAST, _MOST)
+            renewed = float(np.mean(effect.value**2 + effect.uncertainty))
+            effect.variance = min(max(renewed, _LEAST_VARIANCE), _MOST_VARIANCE)
+
+    def _weigh(self) -> None:
+        """Renew how uncertain each level is, from what is shown alone: what is missing bounds it on one side only."""
+        mean = np.exp(self.eta[self.shown])
+        sure = np.zeros(len(self.eta))
+        sure[self.shown] = mean**2 / (mean + self.dispersion * mean**2 + self.noise)
+        other = np.zeros(len(self.eta))
+        for effect in self.effects:
+            other += np.minimum(effect.uncertainty[effect.codes], _MOST_SPREAD)
+        variance, gain = self.missing.at(self.eta[self.hidden], self.missing.variance, self.missing.gain)
+        for effect in self.effects:
+            size = len(effect.value)
+            known = np.bincount(effect.codes, weights=sure, minlength=size) + 1 / effect.variance
+            for sums in self.remainders:
+                inside = (sums.codes >= 0) & ~sums.upper[sums.codes]
+                codes, gains = sums.codes[inside], gain[inside]
+                free = variance[inside] + gains**2 * other[self.hidden][inside]
+                width = np.bincount(codes, weights=free, minlength=len(sums.rest)) + sums.variance
+                level = effect.codes[self.hidden][inside]
+                distinct, place = np.unique(level * len(sums.rest) + codes, return_inverse=True)
+                reach = np.bincount(place, weights=gains)
+                told = reach**2 / width[distinct % len(sums.rest)]
+                known += np.bincount(distinct // len(sums.rest), weights=told, minlength=size)
+            effect.seen = np.minimum(1 / known, _MOST_UNSEEN)
+        for effect in self.effects:
+            effect.uncertainty = effect.seen
+
+    def _without_own(self) -> tuple[Floats, Floats]:
+        """The log-intensity of each cell and its variance, its own evidence taken out by one Newton step."""
+        slope, bend = self._slopes()
+        slope[self.hidden] = bend[self.hidden] = 0.0
+        spread = np.zeros(len(self.eta))
+        for effect in self.effects:
+            spread += effect.uncertainty[effect.codes]
+        left = np.maximum(1 - spread * bend, 0.1)
+        return self.eta - np.clip(spread * slope / left, -2.0, 2.0), spread / left
+
+    def _judge(self) -> None:
+        """Renew the dispersion: the one under which cells are best predicted from the others."""
+        apart, spread = self._without_own()
+        best, found = -math.inf, self.dispersion
+        some, others = (group[:: max(1, len(group) // _SAMPLE)] for group in (self.shown, self.hidden))
+        weights = [
+            len(group) / max(1, len(part)) for group, part in ((self.shown, some), (self.hidden, others))
+        ]
+        seen = np.rint(self.seen[:: max(1, len(self.shown) // _SAMPLE)])
+        mean = np.exp(apart[some])
+        extra = np.expm1(np.minimum(spread[some], _MOST_SPREAD)) + self.noise / np.maximum(mean, 1e-3) ** 2
+        missing = self._missing_scores(apart[others])
+        unsure = np.expm1(np.minimum(spread[others], _MOST_SPREAD))
+        for own in _DISPERSIONS:
+            score = weights[0] * float(_log_mass(seen, mean, 1 / (own + extra)).sum())
+            nearest = np.searchsorted(_DISPERSIONS, np.minimum(own + unsure, _DISPERSIONS[-1]))
+            score += weights[1] * float(missing[nearest, np.arange(len(others))].sum())
+            if score > best:
+                best, found = score, float(own)
+        self.dispersion = found
+        self.missing = _Missing.of(self.mechanism, found)
+
+    def _missing_scores(self, apart: Floats, /) -> Floats:
+        """How likely each cell is to be missing at its log-intensity, for each dispersion that is tried."""
+        tables = [_Missing.of(self.mechanism, float(own)) for own in _DISPERSIONS]
+        return np.stack([table.at(apart, table.logs)[0] for table in tables])
+
+
+def _log_mass(counts: Floats | Ints, mean: Floats, shape: float | Floats, /) -> Floats:
+    """The negative binomial log-probability of counts."""
+    return np.asarray(
+        special.gammaln(counts + shape)
+        - special.gammaln(shape)
+        - special.gammaln(counts + 1.0)
+        + special.xlogy(counts, mean / (mean + shape))
+        - shape * np.log1p(mean / shape)
+    )

@@ -1,0 +1,8 @@
+"""Questions to a published release: totals with honest intervals."""
+
+from __future__ import annotations
+
+from noisegate.query.answers import Answers
+from noisegate.query.release import Release, open_release
+
+__all__ = ["Answers", "Release", "open_release"]

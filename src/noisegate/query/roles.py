@@ -1,0 +1,60 @@
+"""Which dimensions carry the structure of a table: rows, columns and days, and what is fitted apart.
+
+Counts of travel are near a product of a place, a time and a day. The two longest dimensions that are not dates are rows
+and columns, the dates are the days. Whatever else there is (mode, direction) keeps its own multipliers: each
+combination is a part that is fitted by itself, and only when a question touches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisegate.core.domain import Domain, Ints
+from noisegate.core.linked import crossed
+from noisegate.query.where import kind_of
+
+_MOST_CROSSED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """The dimensions that are crossed, the longest first, and those that tell parts apart."""
+
+    crossed: tuple[str, ...]
+    apart: tuple[str, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, /) -> Roles:
+        """The roles of a table's dimensions, from their labels alone."""
+        sizes = {d.name: len(d.labels) for d in domain.dimensions}
+        days = [d.name for d in domain.dimensions if kind_of(d.labels) == "day"][:1]
+        others = sorted((name for name in sizes if name not in days), key=lambda name: -sizes[name])
+        chosen = others[: _MOST_CROSSED - len(days)] + days
+        return cls(crossed=tuple(chosen), apart=tuple(n for n in domain.names if n not in chosen))
+
+    def effects(self, domain: Domain, cells: Ints, /) -> list[Ints]:
+        """Codes of each crossed dimension and of each pair, for these cells."""
+        codes = dict(zip(domain.names, domain.decode(cells), strict=True))
+        used = [place for name in self.crossed if (place := _numbered(codes[name])).max(initial=0) > 0]
+        if len(used) < 2:
+            # A multiplier for each single cell would explain everything.
+            return [] if len(cells) == len(np.unique(used)) else list(used)
+        row, column, *day = used
+        made = crossed(row=row, column=column, day=day[0] if day else None)
+        return [numbers for code in made if (numbers := _numbered(code)).max() + 1 < len(cells)]
+
+    def mains(self, effects: list[Ints], /) -> int:
+        """How many of these effects are those of single dimensions; they come first."""
+        return min(len(effects), len(self.crossed))
+
+    def serves(self, names: Iterable[str], /) -> bool:
+        """Whether a margin over these dimensions lies within the parts."""
+        return set(self.apart) <= set(names)
+
+
+def _numbered(codes: Ints, /) -> Ints:
+    """Codes from 0 without gaps."""
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
