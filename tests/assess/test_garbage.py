@@ -85,7 +85,7 @@ def test_one_line_without_end(tmp_path):
 def test_output_that_cannot_be_written(good, tmp_path):
     out = tmp_path / "out"
     assess(good, out=out)
-    assert sorted(path.name for path in out.iterdir()) == ["assessment.json"]
+    assert "assessment.json" in {path.name for path in out.iterdir()}
     before = (out / "assessment.json").read_bytes()
     with pytest.raises(OutputError, match="exists already"):
         assess(good, out=out)

@@ -74,7 +74,7 @@ def test_a_directory_and_its_pictures(noisegate, release, tmp_path):
     code, said, _ = noisegate("assess", release / "base.csv", *QUICK, "--out", out)
     assert code == 0
     assert "Written to" in said
-    assert sorted(path.name for path in out.iterdir()) == ["assessment.json", "noise-base.svg"]
+    assert {"assessment.json", "noise-base.svg"} <= {path.name for path in out.iterdir()}
     assert (out / "noise-base.svg").read_text().startswith("<svg")
     code, _, err = noisegate("assess", release / "base.csv", *QUICK, "--out", out)
     assert code == 2

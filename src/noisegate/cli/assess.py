@@ -28,6 +28,11 @@ _MARKS = {
 #: Joins the pairs of several --pair options; nobody types it.
 _JOINT = "\x1f"
 _SHOWN = 4
+_NOISE_LEGEND = (
+    "from: least count that is shown, and how sure that is; identities: equations among raw counts "
+    "that the noise was recovered from"
+)
+_CHECK_LEGEND = "ok: in order; ?: these tables do not tell; ..: a fact; no: refused"
 
 
 class AssessCommand(TyperCommand):
@@ -129,7 +134,7 @@ def assess(
     level: Annotated[float, typer.Option(help="Level of intervals.")] = 0.95,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Directory to make for assessment.json, cells.parquet, pictures."),
+        typer.Option(metavar="DIR", help="Directory to make for report.html, assessment.json and cells.parquet."),
     ] = None,
     fail_on: Annotated[
         str | None,
@@ -203,10 +208,12 @@ def show(result: Assessment, /) -> None:
     for table in result.tables:
         _show_table(table.summary)
     console.print(_noise_table(result.tables))
+    console.print(f"[dim]{_NOISE_LEGEND}[/dim]")
     console.rule(f"Findings: {len(result.findings) or 'none'}", align="left")
     for finding in result.findings:
         _show_finding(finding)
     console.rule("Looked at", align="left")
+    console.print(f"[dim]{_CHECK_LEGEND}[/dim]")
     for check in result.checks:
         if check.id not in ("threshold", "noise-recovered"):
             _show_check(check)
@@ -216,7 +223,7 @@ def _show_table(table: TableSummary, /) -> None:
     role = "base" if table.link is None else f"margin of {table.link.base}"
     console.print(f"[bold]{escape(table.name)}[/bold]: {escape(role)}")
     parts = ", ".join(
-        f"{detail.name} ({detail.values})"
+        f"{detail.name} ({detail.values:,} value{'s' if detail.values != 1 else ''})"
         if detail.kind in ("text", "number")
         else f"{detail.name} ({detail.first} to {detail.last})"
         for detail in table.details
@@ -268,12 +275,16 @@ def _noise_table(tables: tuple[AssessedTable, ...], /) -> Table:
 def _show_finding(finding: Finding, /) -> None:
     colour = _COLOURS[finding.severity]
     console.print(f"[bold {colour}]{finding.severity.upper()}[/bold {colour}] {escape(finding.title)}")
-    for line in finding.evidence[:_SHOWN]:
+    # What was assumed is always shown; of the rest, enough to see what it is about.
+    rest = [line for line in finding.evidence if not line.startswith("Assumed")]
+    for line in rest[:_SHOWN]:
         console.print(_bullet(line))
-    if len(finding.evidence) > _SHOWN:
-        console.print(
-            Padding(f"[dim]- and {len(finding.evidence) - _SHOWN} more[/dim]", (0, 0, 0, 2), expand=False)
-        )
+    if len(rest) > _SHOWN:
+        more = f"[dim]- and {len(rest) - _SHOWN} more, with --json or --out[/dim]"
+        console.print(Padding(more, (0, 0, 0, 2), expand=False))
+    for line in finding.evidence:
+        if line.startswith("Assumed"):
+            console.print(_bullet(line))
     console.print(Padding(f"[bold]Advice[/bold]: {escape(finding.advice)}", (0, 0, 1, 2), expand=False))
 
 
