@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,7 +40,9 @@ def _panel(panel: Growth, /, *, last: bool) -> Picture:
         line=[name for name, _, _ in points],
     )
     many = len(names) > 1
-    axis = alt.Axis(format=panel.style, tickCount=4)
+    axis = alt.Axis(
+        format=panel.style, **({"values": _powers(points)} if panel.factors else {"tickCount": 4})
+    )
     chart = (
         alt.Chart(data)
         .mark_line(strokeWidth=2)
@@ -58,3 +61,10 @@ def _panel(panel: Growth, /, *, last: bool) -> Picture:
         )
     )
     return chart.properties(width=_WIDTH, height=_HEIGHT, title=panel.title)
+
+
+def _powers(points: Sequence[tuple[str, float, float]], /) -> list[float]:
+    """Powers of ten around the values, at most five."""
+    sizes = [math.log10(value) for _, _, value in points]
+    low, high = math.floor(min(sizes)), math.ceil(max(sizes))
+    return [10.0**power for power in range(low, high + 1, max(1, -(-(high - low) // 4)))]

@@ -46,7 +46,7 @@ class Question:
     facts: tuple[str, ...] = ()
 
 
-_CELLS = ("pinned-cells", "presence", "exposed-cells", "suppressed-total")
+_CELLS = ("pinned-cells", "presence", "suppressed-cells", "missing-taps", "attack-score")
 _LOSS = ("privacy-loss", "zeros-kept", "zeros")
 
 ISO = (
@@ -61,7 +61,7 @@ ISO = (
         name="7.3 Attack modelling",
         asks="Which attacks are thought of: the worst case or the average one, with which knowledge, under which model of privacy.",
         person="Who would try, with what to gain, and whether the worst case or the average one is the right measure here.",
-        results=(*_LOSS, "coupled-cells", "vehicle-unique-cells"),
+        results=(*_LOSS, "coupled-cells", "vehicle-unique-cells", "inference"),
         sections=("who", "services"),
     ),
     Question(
@@ -172,7 +172,7 @@ REPORT = (
         name="Look at the extremes of the timetable",
         asks="At night, bins hold one vehicle only, and aggregation stops protecting.",
         person="Whether to merge bins and places at those hours, at which cost to analysts.",
-        results=("vehicle-unique-cells",),
+        results=("vehicle-unique-cells", "timetable", "closed-services"),
         sections=("services",),
     ),
     Question(

@@ -14,6 +14,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&$^=:@])")
 #: Signs of these that are harmless inside a word or a number, and stand in almost every one.
 _HARMLESS = frozenset("-.()+:=")
 _SPACES = re.compile(r"\s+")
+#: Characters that are no text, and those that turn the direction of what follows.
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def escaped(text: str, /) -> str:
@@ -22,7 +24,7 @@ def escaped(text: str, /) -> str:
     >>> escaped("<script>alert(1)</script> | a_b")
     '\\<script\\>alert(1)\\</script\\> \\| a\\_b'
     """
-    flat = _SPACES.sub(" ", text).strip()
+    flat = _CONTROLS.sub("\ufffd", _SPACES.sub(" ", text).strip())
     safe = _SPECIAL.sub(lambda sign: sign[1] if sign[1] in _HARMLESS else f"\\{sign[1]}", flat)
     # A line that starts like a list, a heading or an underline is none, and a bare address is no link.
     safe = re.sub(r"^([-+=]|\d+[.)])", lambda start: f"{start[1][:-1]}\\{start[1][-1]}", safe)

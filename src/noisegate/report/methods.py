@@ -49,13 +49,10 @@ METHODS: Mapping[str, str] = {
         "From the posterior of each suppressed cell: the probability that it is empty. Where that is below one in a hundred, "
         "the tables show that somebody was there although the cell itself was withheld."
     ),
-    "exposed-cells": (
-        "Suppressed cells, ordered by how sharply the linked tables tell their raw count. The line is the interval of the "
-        "posterior, the dot its likeliest count."
-    ),
-    "suppressed-total": (
-        "The sum of all suppressed cells of a table, from the linked totals less the published cells, with the interval "
-        "that their noises leave."
+    "missing-taps": (
+        "Where a total exceeds the cells published beside it, somebody is missing. The vehicles that call at each suppressed "
+        "cell, and how early or late they may run, say which cell the missing taps can belong to; the probabilities of all "
+        "candidates add up to one."
     ),
     "vehicle-unique-cells": (
         "Published places are matched to the stops of the timetable. For every cell, the vehicles that call there in its "

@@ -6,12 +6,19 @@ own format, and nothing here is markup but `Figure.svg`, which the picture write
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from noisegate.errors import InternalError
 from noisegate.report.words import number
+
+#: Texts that stand in a column of numbers: digits and their signs, and words for what is no number.
+_NUMBER = re.compile(
+    r"(?:below |above |about |1 in )?[-−]?[\d.,]+(?:e[-+]?\d+)?%?(?: to [-−\d.,]+%?)?(?: \(.*\))?"
+)
+_NO_NUMBER = frozenset(("–", "never", "none", "not known", "no bound"))
 
 Severity = Literal["high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -40,9 +47,7 @@ class Grid:
         every = list(rows)
         shown = [tuple(number(value) for value in row) for row in every[:most]]
         numeric = [
-            place
-            for place in range(len(columns))
-            if every and all(isinstance(row[place], int | float | None) for row in every[:most])
+            place for place in range(len(columns)) if shown and all(_sets_right(row[place]) for row in shown)
         ]
         return cls(
             caption=caption,
@@ -51,6 +56,10 @@ class Grid:
             numeric=tuple(numeric),
             left_out=len(every) - len(shown),
         )
+
+
+def _sets_right(text: str, /) -> bool:
+    return text in _NO_NUMBER or _NUMBER.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,6 +83,18 @@ def _present(source: Source, /) -> Tile | None:
     )
 
 
+def _alone(source: Source, /) -> Tile | None:
+    numbers = _numbers(source, "vehicle-unique-cells")
+    alone, published = numbers.get("published_one_vehicle"), numbers.get("published")
+    if not isinstance(alone, int) or not isinstance(published, int):
+        return None
+    return Tile(
+        value=f"{alone:,}",
+        label="published cells that belong to one vehicle",
+        note=f"of {published:,} published",
+    )
+
+
 def _twice(source: Source, /) -> Tile | None:
     pairs = _numbers(source, "coupled-cells").get("pairs")
     if not isinstance(pairs, int):
@@ -129,6 +141,7 @@ _FINDERS: tuple[Callable[[Source], Tile | None], ...] = (
     _shows,
     _scale,
     _present,
+    _alone,
     _twice,
     _published,
     _cut,

@@ -46,7 +46,7 @@ def service_figures(source: Source, /) -> Iterator[Figure]:
             ),
             most=120,
         ),
-        about=("vehicle-unique-cells", "unprotected-hours"),
+        about=("vehicle-unique-cells",),
     )
 
 

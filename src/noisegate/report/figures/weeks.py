@@ -40,7 +40,7 @@ def week_figures(source: Source, /) -> Iterator[Figure]:
         data=Grid.of(
             "Risks by week", ("what", "week", "value"), _points({**seen, "width": width, **loss}), most=80
         ),
-        about=("more-weeks", "weeks"),
+        about=("more-weeks",),
     )
 
 
