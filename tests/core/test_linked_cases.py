@@ -291,6 +291,9 @@ def test_sweeps_that_run_out_are_reported():
     posterior = infer(truth.problem, options=Options(schedule=Schedule(sweeps=1)))
     assert not posterior.converged
     assert posterior.unsettled > 0
+    settled = infer(truth.problem)
+    assert settled.converged
+    assert 0 < settled.change <= Schedule().tolerance < posterior.change
 
 
 def test_sums_of_cells_are_surer_than_their_cells():

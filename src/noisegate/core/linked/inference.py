@@ -58,6 +58,7 @@ class Solved:
     pmfs: Pmfs
     exact: bool
     iterations: int = 0
+    change: float = 0.0
     settled: bool = True
 
 
@@ -81,7 +82,7 @@ def infer(
     model = Model.of(problem)
     result = Posterior.empty(problem.cells, level=level)
     kept: list[Pmfs] = []
-    iterations, unsettled, done = 0, 0, problem.cells - model.unknowns
+    iterations, change, unsettled, done = 0, 0.0, 0, problem.cells - model.unknowns
     solved_parts = in_order(
         parts_of(model), lambda item: solve(item[1], belief, chosen), threads=chosen.threads
     )
@@ -89,14 +90,14 @@ def infer(
         result.write(part.cells, solved.pmfs, exact=solved.exact)
         if keep:
             kept.append(solved.pmfs)
-        iterations = max(iterations, solved.iterations)
+        iterations, change = max(iterations, solved.iterations), max(change, solved.change)
         unsettled += 0 if solved.settled else part.size
         done += part.size
         if progress is not None:
             progress(done, problem.cells)
     _copy_equal(model, result)
     pmfs = _gather_marginals(model, kept) if keep else None
-    return replace(result, iterations=iterations, unsettled=unsettled, pmfs=pmfs)
+    return replace(result, iterations=iterations, change=change, unsettled=unsettled, pmfs=pmfs)
 
 
 def solve(part: Part, prior: Prior, options: Options, /) -> Solved:
@@ -113,6 +114,7 @@ def solve(part: Part, prior: Prior, options: Options, /) -> Solved:
         pmfs=nodes.marginals(pmfs, outcome.messages),
         exact=False,
         iterations=outcome.iterations,
+        change=outcome.change,
         settled=outcome.change <= options.schedule.tolerance,
     )
 

@@ -22,8 +22,9 @@ class Posterior:
     that makes `low` zero there is no lower tail, and all of 1 - level may lie above `high`. At
     level 1 they are the ends of the support.
     `exact` says which cells were solved without approximation. `iterations` is the largest
-    number of sweeps any part took (0 if none was needed), `unsettled` the number of cells in
-    parts that had not converged when the limit on sweeps was reached.
+    number of sweeps any part took (0 if none was needed), `change` the largest move in the last
+    sweep of any part (see `Schedule.tolerance`), `unsettled` the number of cells in parts that
+    had not converged when the limit on sweeps was reached.
     """
 
     level: float
@@ -35,6 +36,7 @@ class Posterior:
     p_zero: Floats
     exact: Bools
     iterations: int = 0
+    change: float = 0.0
     unsettled: int = 0
     pmfs: Pmfs | None = None
 
