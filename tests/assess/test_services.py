@@ -1,5 +1,7 @@
 """Timetables in an assessment: structural zeros, cells of one vehicle, missing taps, merges, hostile feeds."""
 
+import json
+import zipfile
 from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -7,17 +9,34 @@ from datetime import datetime, timedelta
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
+from noisegate.assess import assess
+from noisegate.assess.exposure import Exposure
 from noisegate.assess.services import Services, tolerance_of
+from noisegate.cli.main import main
 from noisegate.core.randomness import SeededNoise
+from noisegate.core.timetable import EXACT
 from noisegate.errors import DataError, SpecError
-from noisegate.gtfs import read_feed
+from noisegate.gtfs import domain_grid, link_feed, match_locations, read_feed
 from noisegate.release import release
 from noisegate.simulate import simulate
-from noisegate.spec import load_spec
+from noisegate.spec import load_spec, parse_spec
 from noisegate.tables import find_structure, read_table
 
 DAYS, PERSONS = 3, 12_000
+
+
+@pytest.fixture
+def noisegate(capsys):
+    """The command line in this process: exit code, output, errors."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
 
 
 class Published:
@@ -154,3 +173,332 @@ def test_bad_requests_are_refused(punctual):
             tolerance_of(late)
     with pytest.raises(DataError, match="No location of time-loc has the name"):
         Services.of(_renamed(feed=punctual.feed, keep=None), punctual.structure)
+
+
+@pytest.mark.parametrize("late", [0, 4])
+def test_cells_of_one_vehicle_are_those_of_the_truth(punctual, late):
+    """Exact set equality, over all cells of the public domain, with a count call by call."""
+    services, base = punctual.services(late), punctual.structure.base
+    labels = base.labels(np.arange(base.size))
+    domain = set(zip(*(labels[name] for name in ("mode", "date", "tap", "time", "location")), strict=True))
+    truth = calls(punctual.feed, punctual.world, late)
+    alone = {key: next(iter(runs)) for key, runs in truth.items() if len(runs) == 1 and key in domain}
+    found = services.alone(services.possible)
+    places = np.unravel_index(found.cells, services.roles.sizes)
+    words = [
+        np.array(services.roles.labels(role), dtype=object)[place]
+        for role, place in zip(services.roles.roles, places, strict=True)
+    ]
+    told = dict(zip(zip(*words, strict=True), found.run.tolist(), strict=True))
+    assert told == alone
+    assert len(alone) > 500
+
+
+def test_published_cells_of_one_vehicle_are_listed_with_it(punctual):
+    exposure = Exposure.of(punctual.services(0))
+    base, truth = punctual.structure.base, calls(punctual.feed, punctual.world, 0)
+    labels = base.labels(base.flat)
+    names = zip(*(labels[name] for name in ("mode", "date", "tap", "time", "location")), strict=True)
+    counts = {" ".join(name): count for name, count in zip(names, base.counts.tolist(), strict=True)}
+    alone = {" ".join(key) for key, runs in truth.items() if len(runs) == 1} & set(counts)
+    assert exposure.published_alone == exposure.published_scheduled_alone == len(alone)
+    assert {cell.title for cell in exposure.listed} <= alone
+    assert all(counts[cell.title] == cell.count for cell in exposure.listed)
+    assert all(len({cell.run for cell in trail}) == 1 for trail in exposure.trails)
+    assert exposure.hours.one_vehicle.sum() <= exposure.hours.cells.sum()
+
+
+def _cells_of(domain, rows):
+    """The cell of each published row, by its labels."""
+    codes = domain.decode(np.arange(domain.size))
+    words = [
+        np.array(dim.labels, dtype=object)[code] for dim, code in zip(domain.dimensions, codes, strict=True)
+    ]
+    number = {labels: cell for cell, labels in enumerate(zip(*words, strict=True))}
+    columns = [[str(value) for value in rows[dim.name]] for dim in domain.dimensions]
+    return np.array([number[labels] for labels in zip(*columns, strict=True)])
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_suggested_merges_put_into_a_spec_leave_no_published_cell_below_k(punctual, k, tmp_path):
+    """The fragment in assessment.json, through `release`, back to the vehicles behind every published row."""
+    found = assess(punctual.paths, gtfs=punctual.world.gtfs, late=0, k=k, attacker=None)
+    merges = found.to_json()["services"]["merges"]
+    assert merges["cells_below_k"] > 300
+    written = yaml.load(punctual.world.spec_2016.read_text(), Loader=yaml.BaseLoader)
+    written["merge"] = yaml.safe_load(merges["fragment"])["merge"]
+    assert written["merge"] == merges["rules"]
+    spec = parse_spec(written, folder=punctual.world.folder)
+    out = tmp_path / "merged"
+    release(spec, out=out, ledger=tmp_path / "ledger.db", noise=SeededNoise(seed=5))
+    domain = spec.domain
+    places = match_locations(punctual.feed, load_spec(punctual.world.spec).domain.dimensions[-1].values)
+    after = link_feed(
+        punctual.feed, grid=domain_grid(punctual.feed, domain, matching=places), tolerance=EXACT
+    )
+    rows = pq.read_table(out / "time-loc.parquet").to_pydict()
+    # Forgotten tap-offs are at no stop: UNKNOWN mixes every vehicle of its mode, whatever the timetable says.
+    cells = _cells_of(domain, rows)[np.array(rows["location"]) != "UNKNOWN"]
+    assert cells.size > 100
+    assert (after.vehicle_counts(cells) >= k).all()
+    before = punctual.services(0).vehicles(punctual.structure.base.flat)
+    assert (before < k).any()
+
+
+REPORT_SPEC = """
+tables:
+  time-loc.csv:
+    base: true
+    threshold: {value: 18, rule: gt, cut: before}
+    dimensions: {time: {kind: time, every: 15min}}
+domain:
+  loc: [Cremorne Point Wharf, South Mosman Wharf, UNKNOWN]
+"""
+#: Table 3 of the report: the boats left on Thursday 11 August 2016 and arrived on Friday.
+FERRIES = {
+    "routes": "route_id,route_short_name,route_type\nF1,F1,4\nF6,F6,4\n",
+    "stops": (
+        'stop_id,stop_name\nmw,"Manly Wharf"\nq3,"Circular Quay, Wharf 3"\nq4,"Circular Quay, Wharf 4"\n'
+        "cp,Cremorne Point Wharf\nsm,South Mosman Wharf\n"
+    ),
+    "trips": "route_id,service_id,trip_id\nF1,W,in\nF1,W,out\nF6,W,f6\n",
+    "stop_times": (
+        "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
+        "in,23:40:00,23:40:00,mw,1\nin,24:10:00,24:10:00,q3,2\n"
+        "out,23:45:00,23:45:00,q3,1\nout,24:15:00,24:15:00,mw,2\n"
+        "f6,24:00:00,24:00:00,q4,1\nf6,24:10:00,24:10:00,cp,2\nf6,24:15:00,24:15:00,sm,3\n"
+    ),
+    "calendar_dates": "service_id,date,exception_type\nW,20160811,1\n",
+}
+#: The N70 of the report, and the buses of the day that start shortly after 05:00.
+NIGHT = {
+    "routes": "route_id,route_short_name,route_type\nN70,N70,714\n728,728,3\n750,750,3\n",
+    "stops": (
+        "stop_id,stop_name\npi,Penrith Interchange\nmd,Mount Druitt Station\nmd2,Luxford Rd\n"
+        "bt,Blacktown Station\nbt2,Flushcombe Rd\nth,City Town Hall\n"
+    ),
+    "trips": "route_id,service_id,trip_id\nN70,W,n\n728,W,a\n750,W,b\n",
+    "stop_times": (
+        "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
+        "n,28:16:00,28:16:00,pi,1\nn,28:36:00,28:36:00,md,2\nn,28:52:00,28:52:00,bt,3\nn,29:50:00,29:50:00,th,4\n"
+        "a,29:07:00,29:07:00,md,1\na,29:12:00,29:12:00,md2,2\na,29:30:00,29:30:00,bt,3\n"
+        "b,29:06:00,29:06:00,bt,1\nb,29:11:00,29:11:00,bt2,2\nb,29:33:00,29:33:00,md,3\n"
+    ),
+    "calendar_dates": "service_id,date,exception_type\nW,20160725,1\n",
+}
+POSTCODES = "location,stop\n2750,pi\n2770,md\n2770,md2\n2148,bt\n2148,bt2\n2000,th\n"
+
+
+def write_feed(folder, tables):
+    folder.mkdir()
+    for name, text in tables.items():
+        (folder / f"{name}.txt").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+@pytest.fixture
+def ferry_files(tmp_path):
+    """The published extract of the report, its timetable extract, and what a person must add."""
+    (tmp_path / "time-loc.csv").write_text(
+        "mode,date,tap,time,loc,count\nferry,20160812,off,00:00,Manly Wharf,91\n"
+        "ferry,20160812,off,00:00,Circular Quay No. 3 Wharf,41\n"
+    )
+    (tmp_path / "time.csv").write_text("mode,date,tap,time,count\nferry,20160812,off,00:00,150\n")
+    (tmp_path / "spec.yaml").write_text(REPORT_SPEC)
+    write_feed(tmp_path / "feed", FERRIES)
+    return tmp_path
+
+
+def test_the_ferry_of_the_report_ranks_cremorne_point_first(noisegate, ferry_files):
+    target = ferry_files / "a.json"
+    code, out, _ = noisegate(
+        *(
+            "assess",
+            ferry_files / "time-loc.csv",
+            ferry_files / "time.csv",
+            "--spec",
+            ferry_files / "spec.yaml",
+        ),
+        *("--noise", "laplace:1.4", "--gtfs", ferry_files / "feed", "--late", 5, "--attacker", "none"),
+        *("--json", target),
+    )
+    assert code == 0
+    (row,) = json.loads(target.read_text())["services"]["missing_taps"]
+    first, second = row["candidates"]
+    assert first["cell"].endswith("Cremorne Point Wharf")
+    assert second["cell"].endswith("South Mosman Wharf")
+    # By hand: due 00:10 and read 30 s later, it must be less than 270 s late; the other must be more than 30 s early.
+    cremorne = 0.9 * (1 - np.exp(-270 / 120)) + 0.1 * (1 - np.exp(-630 / 60))
+    mosman = 0.1 * np.exp(-30 / 60) * (1 - np.exp(-900 / 60))
+    assert first["probability"] == pytest.approx(cremorne / (cremorne + mosman), rel=1e-6)
+    assert first["probability"] + second["probability"] == pytest.approx(1, abs=1e-12)
+    assert (first["on_time"], second["on_time"]) == (1, 0)
+    assert second["early"] == 1
+    assert first["count"]["interval"] == [10, 20]
+    assert "Cremorne Point Wharf 93.7%" in " ".join(out.split())
+
+
+def test_the_night_bus_of_the_report_is_one_vehicle(noisegate, tmp_path):
+    (tmp_path / "time-loc.csv").write_text(
+        "mode,date,tap,time,loc,count\nbus,20160726,on,04:30,2770,21\nbus,20160726,on,04:45,2148,31\n"
+    )
+    (tmp_path / "stops.csv").write_text(POSTCODES)
+    write_feed(tmp_path / "feed", NIGHT)
+    target = tmp_path / "a.json"
+    code, out, _ = noisegate(
+        *(
+            "assess",
+            tmp_path / "time-loc.csv",
+            "--gtfs",
+            tmp_path / "feed",
+            "--stops",
+            tmp_path / "stops.csv",
+        ),
+        *("--late", 5, "--json", target),
+    )
+    assert code == 0
+    services = json.loads(target.read_text())["services"]
+    (trail,) = services["trails"]
+    assert trail["vehicle"].startswith("N70 28:16 from Penrith Interchange")
+    assert [cell for cell, _ in trail["cells"]] == [
+        "bus 20160726 on 04:30 2770",
+        "bus 20160726 on 04:45 2148",
+    ]
+    assert [one["stop"] for one in services["one_vehicle"]] == ["Mount Druitt Station", "Blacktown Station"]
+    assert services["unprotected_hours"] == {"bus": [4, 5]} or 4 in services["unprotected_hours"]["bus"]
+    assert "N70 28:16 from Penrith" in " ".join(out.split())
+
+
+CLOSED = {
+    "routes": "route_id,route_short_name,route_type\nF,F1,4\n",
+    "stops": "stop_id,stop_name\nb,Beach\nq,Quay\n",
+    "trips": "route_id,service_id,trip_id\n" + "".join(f"F,W,t{n}\n" for n in range(6)),
+    "stop_times": "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
+    + "".join(
+        f"t{n},{7 + n:02d}:05:00,{7 + n:02d}:05:00,b,1\nt{n},{7 + n:02d}:35:00,{7 + n:02d}:35:00,q,2\n"
+        for n in range(6)
+    ),
+    "calendar_dates": "service_id,date,exception_type\nW,20160801,1\n",
+}
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_closed_services_feed_the_pair_search(tmp_path, equal):
+    """Six sailings are too few for the blind search; the timetable names the pair, and the counts decide."""
+    rng = np.random.default_rng(8)
+    raw = rng.poisson(400, size=(2, 6))
+    raw[1] = raw[0] if equal else raw[1]
+    lines = ["mode,date,tap,time,wharf,count"]
+    for n, (on, off) in enumerate((raw + np.rint(rng.laplace(scale=1.4, size=raw.shape)).astype(int)).T):
+        lines += [
+            f"ferry,2016-08-01,on,{7 + n:02d}:00,Beach,{on}",
+            f"ferry,2016-08-01,off,{7 + n:02d}:30,Quay,{off}",
+        ]
+    table = tmp_path / "base.csv"
+    table.write_text("\n".join(lines) + "\n")
+    feed = write_feed(tmp_path / "feed", CLOSED)
+    assert not assess([table], attacker=None).couplings
+    found = assess([table], attacker=None, gtfs=feed, late=5)
+    (service,) = found.to_json()["services"]["two_stop_services"]
+    assert (service["origin"], service["destination"], service["closed"]) == ("Beach", "Quay", True)
+    assert [(one.lag, int(one.both.sum())) for one in found.couplings] == ([(30, 6)] if equal else [])
+
+
+def test_structural_zeros_reach_the_inference(lively):
+    known = assess(lively.paths, gtfs=lively.world.gtfs, late=10, attacker="minimal", noise="laplace:1.4")
+    zero = known.inference.evidence.zero
+    assert zero.sum() > 50
+    assert (known.inference.posterior.mean[zero & np.isnan(known.inference.evidence.base.values)] == 0).all()
+
+
+BAD = "stop_times.txt: arrival_time must be a time"
+HOSTILE = {
+    "missing stop_times": ({"stop_times": None}, "stop_times.txt"),
+    "no such time": (
+        {"stop_times": FERRIES["stop_times"].replace("24:10:00,24:10:00,q3", "199:99:99,24:10:00,q3")},
+        BAD,
+    ),
+    "unknown encoding": ({"stops": FERRIES["stops"].encode("utf-16")}, "stops.txt"),
+    "empty": ({"stop_times": "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"}, "no calls"),
+    "unknown trip": ({"stop_times": FERRIES["stop_times"].replace("\nf6,", "\nghost,")}, "ghost"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_broken_feed_is_refused_in_one_sentence(noisegate, ferry_files, case):
+    changes, said = HOSTILE[case]
+    tables = {name: text for name, text in (FERRIES | changes).items() if text is not None}
+    refused(noisegate, ferry_files, write_feed(ferry_files / "bad", tables), said)
+
+
+def refused(noisegate, folder, feed, said):
+    """Exit 2, one sentence, no traceback, and not a single new file."""
+    before = sorted(folder.rglob("*"))
+    code, _, err = noisegate(
+        *("assess", folder / "time-loc.csv", folder / "time.csv", "--spec", folder / "spec.yaml"),
+        *("--gtfs", feed, "--out", folder / "out"),
+    )
+    assert code == 2
+    assert said in " ".join(err.split())
+    assert "Traceback" not in err
+    assert sorted(folder.rglob("*")) == before
+
+
+def as_zip(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return path
+
+
+def test_an_archive_that_points_outside_is_refused(noisegate, ferry_files):
+    members = {f"{name}.txt": text for name, text in FERRIES.items()} | {"../../evil.txt": "x"}
+    refused(noisegate, ferry_files, as_zip(ferry_files / "evil.zip", members), "points out of it")
+    assert not (ferry_files.parent / "evil.txt").exists()
+    assert not (ferry_files.parent.parent / "evil.txt").exists()
+
+
+def test_a_member_of_ten_gigabytes_is_refused(noisegate, ferry_files):
+    """A small archive that declares ten gigabytes: refused before anything is unpacked."""
+    path = as_zip(ferry_files / "bomb.zip", {f"{name}.txt": text for name, text in FERRIES.items()})
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        place = archive.getinfo("stop_times.txt")
+    size = place.file_size.to_bytes(4, "little")
+    assert size in content
+    big = (3 * 2**30 + 2**29).to_bytes(4, "little")
+    refused(
+        noisegate,
+        ferry_files,
+        _written(ferry_files / "bomb2.zip", bytes(content).replace(size, big)),
+        "stop_times.txt",
+    )
+
+
+def _written(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def test_options_without_a_timetable_are_refused(noisegate, ferry_files):
+    for arguments, said in (
+        (("--stops", ferry_files / "spec.yaml"), "--stops maps locations"),
+        (("--late", 500), "--late must be whole minutes"),
+        (("--k", 0), "--k must be a whole number"),
+        (("--gtfs", ferry_files / "nowhere"), "nowhere"),
+        (
+            ("--gtfs", ferry_files / "feed", "--stops", ferry_files / "time.csv"),
+            "must have the columns location and stop",
+        ),
+    ):
+        code, _, err = noisegate("assess", ferry_files / "time-loc.csv", *arguments)
+        assert code == 2
+        assert said in " ".join(err.split())
+
+
+def test_a_feed_of_another_time_is_refused(noisegate, ferry_files):
+    table = ferry_files / "time-loc.csv"
+    table.write_text(table.read_text().replace("20160812", "20180812"))
+    code, _, err = noisegate("assess", table, "--gtfs", ferry_files / "feed")
+    assert code == 2
+    assert "it runs from 2016-08-11 to 2016-08-11" in " ".join(err.split())

@@ -32,6 +32,8 @@ Flags = NDArray[np.bool_]
 _FEW_NOISES = 400
 #: How far above the cut its density is read, in standard deviations of the noise.
 _WINDOW_SDS = 3.0
+#: Of so few published values nothing is said about their density at the cut.
+_FEW_VALUES = 30
 
 ASSUMES = (
     "each margin counts the same events as the base, with noise of its own",
@@ -252,7 +254,7 @@ def _margin_places(rows: MarginRows, chosen: Mapping[int, int], /) -> dict[int, 
 def _overstated(values: NDArray[np.float64], cells: Cells, noise: Law, /) -> float:
     """By how much published values exceed their raw counts, because low noise was cut away."""
     cut = least_published(cells)
-    if not math.isfinite(cut) or not values.size or noise.variance == 0:
+    if not math.isfinite(cut) or values.size < _FEW_VALUES or noise.variance == 0:
         return 0.0
     density = edge_density(values, cut=cut, window=_WINDOW_SDS * math.sqrt(noise.variance), step=1.0)
     return values.size * noise.variance * density

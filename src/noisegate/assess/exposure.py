@@ -10,8 +10,8 @@ import numpy as np
 
 from noisegate.assess.couplings import names, published
 from noisegate.assess.roles import Ints
-from noisegate.assess.services import Services
-from noisegate.core.timetable import Hours, Linkage, Merges, by_hour, suggest_merges
+from noisegate.assess.services import Services, tolerance_of
+from noisegate.core.timetable import Hours, Linkage, Merges, by_hour, link, suggest_merges
 from noisegate.gtfs import ALL, OWN, SpecNames, merge_fragment, merge_rules, needs_time
 from noisegate.tables import Kind, Structure
 
@@ -194,10 +194,16 @@ def suggest(services: Services, structure: Structure, /, *, k: int) -> Suggestio
     roles = services.roles
     if not {"time", "location"} <= set(roles.place):
         return None
-    whole_day = any(all(d.kind is not Kind.TIME for d in cells.dimensions) for cells in structure.tables)
-    merges, within = _merged(services, services.possible, k=k, by_hour=not whole_day), services.late
+    # A table without times cannot show places that are merged at some hours only.
+    at_hours = all(any(d.kind is Kind.TIME for d in cells.dimensions) for cells in structure.tables)
+    # Times that no table shows are merged too: somebody may tap then in another week.
+    grid = roles.grid(services.feed, services.matching, whole_day=True)
+    scheduled, possible = (
+        link(services.visits, grid=grid, tolerance=tolerance_of(late)) for late in (0, services.late)
+    )
+    merges, within = _merged(scheduled, possible, k=k, by_hour=at_hours), services.late
     if merges.hopeless:
-        strict = _merged(services, services.scheduled, k=k, by_hour=not whole_day)
+        strict = _merged(scheduled, scheduled, k=k, by_hour=at_hours)
         if len(strict.hopeless) < len(merges.hopeless):
             merges, within = strict, 0
     spec = SpecNames(
@@ -215,7 +221,7 @@ def suggest(services: Services, structure: Structure, /, *, k: int) -> Suggestio
     )
 
 
-def _merged(services: Services, reach: Linkage, /, *, k: int, by_hour: bool) -> Merges:
-    places = len(services.roles.labels("location"))
+def _merged(scheduled: Linkage, reach: Linkage, /, *, k: int, by_hour: bool) -> Merges:
+    places = scheduled.grid.size("location")
     levels = {OWN: np.arange(places), ALL: np.zeros(places, dtype=np.int64)}
-    return suggest_merges(services.scheduled, k=k, levels=levels, reach=reach, by_hour=by_hour)
+    return suggest_merges(scheduled, k=k, levels=levels, reach=reach, by_hour=by_hour)

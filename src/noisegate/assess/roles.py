@@ -125,11 +125,19 @@ class Roles:
             if code >= 0
         }
 
-    def grid(self, feed: Feed, matching: Matching, /) -> Grid:
-        """What the codes of the table mean to the timetable; cells are numbered by roles alone."""
+    def grid(self, feed: Feed, matching: Matching, /, *, whole_day: bool = False) -> Grid:
+        """What the codes of the table mean to the timetable; cells are numbered by roles alone.
+
+        With `whole_day`, the times are all bins of a day, in order, whether the table shows them or not.
+        """
         starts_s, bin_s = self._times()
         dates = self.dimension("date")
         sizes = self.sizes
+        if whole_day and "time" in self.place:
+            starts_s = np.arange(0, DAY_S, bin_s, dtype=np.int64)
+            sizes = tuple(
+                starts_s.size if role == "time" else n for role, n in zip(self.roles, sizes, strict=True)
+            )
         return Grid(
             roles=self.roles,
             sizes=sizes,

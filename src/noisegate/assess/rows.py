@@ -1,7 +1,8 @@
 """How many rows a table could have, and how many it has: in all, or for some values of its dimensions.
 
 A row is possible if its *series* (the combination of all values but dates and times) is shown by some table at
-some time. Nobody taps on at UNKNOWN, so a light rail with 23 stops has 23 series of tap-ons and 24 of tap-offs.
+some time. Nobody taps on at UNKNOWN, so a light rail with 23 stops has 23 series of tap-ons and 24 of tap-offs. Values that
+a person declares although no table shows them are possible with everything.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ class PossibleRows:
             places = _series_map(link, onto_margin=True)
             if base is not None and margin is not None and places is not None:
                 margin[places[base & (places >= 0)]] = True
+        for cells, shown in zip(structure.tables, (base, *margins), strict=True):
+            if shown is not None:
+                _allow_unseen(cells, shown)
         return cls(structure=structure, shown=(base, *margins))
 
     def count(self, cells: Cells, chosen: Mapping[int, int], /) -> RowCount:
@@ -125,6 +129,17 @@ def _own_series(cells: Cells, /) -> Flags | None:
             number = number * size + entries[i]
         out[number] = True
     return out
+
+
+def _allow_unseen(cells: Cells, shown: Flags, /) -> None:
+    """Values that no table shows were declared by a person: every series with them is possible."""
+    cube = shown.reshape([cells.axes[i].size for i in _steady(cells)])
+    unseen = [
+        ~cube.any(axis=tuple(other for other in range(cube.ndim) if other != axis))
+        for axis in range(cube.ndim)
+    ]
+    for axis, entries in enumerate(unseen):
+        np.moveaxis(cube, axis, 0)[entries] = True
 
 
 def _series_map(link: Link, /, *, onto_margin: bool = False) -> Ints | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import altair as alt
 
@@ -42,13 +43,13 @@ def weeks_picture(
         )
         panels.append(_panel(seen, chance, "A group in an empty cell", _LEAST))
     if width:
-        counts = alt.Y("value:Q", title="width of its interval", scale=alt.Scale(domainMin=0))
+        counts = alt.Y("value:Q", title="width of its interval", scale=alt.Scale(domainMin=0, nice=True))
         panels.append(_panel({"": width}, counts, "A recurring suppressed count", None))
     if loss:
         epsilon = alt.Y(
-            "value:Q", title="epsilon", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", tickCount=4)
+            "value:Q", title="epsilon", scale=alt.Scale(domainMin=0, nice=True), axis=alt.Axis(tickCount=5)
         )
-        panels.append(_panel(loss, epsilon, "The loss of a commuter", None))
+        panels.append(_panel(loss, epsilon, "The loss of a commuter", None, legend="top-left"))
     return (
         alt.hconcat(*panels, spacing=36)
         .resolve_scale(color="independent", strokeDash="independent")
@@ -57,7 +58,13 @@ def weeks_picture(
 
 
 def _panel(
-    curves: Mapping[str, Sequence[tuple[int, float]]], y: Picture, title: str, least: float | None, /
+    curves: Mapping[str, Sequence[tuple[int, float]]],
+    y: Picture,
+    title: str,
+    least: float | None,
+    /,
+    *,
+    legend: Literal["bottom-right", "top-left"] = "bottom-right",
 ) -> Picture:
     points = [(name, week, value) for name, curve in curves.items() for week, value in curve]
     if least is not None:
@@ -74,7 +81,9 @@ def _panel(
         title=None,
         sort=names,
         scale=alt.Scale(domain=names, range=list(_COLOURS[: len(names)])),
-        legend=alt.Legend(orient="top", direction="vertical", columns=1) if len(names) > 1 else None,
+        legend=alt.Legend(orient=legend, direction="vertical", columns=1, fillColor="white", padding=4)
+        if len(names) > 1
+        else None,
     )
     dash = alt.StrokeDash("curve:N", sort=names, legend=None)
     return (

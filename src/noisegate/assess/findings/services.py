@@ -122,6 +122,8 @@ def _advice(suggestion: Suggestion | None, /) -> str:
     if suggestion is None:
         return f"{start}, so that every cell mixes several."
     merges = suggestion.merges
+    if merges.hopeless:
+        return f"{start}. On some dates a mode has fewer than {merges.k} vehicles in all: leave it out, or ask for fewer."
     return (
         f"{start}: the fragment of a release spec in the section 'services' leaves every cell with at least {merges.k} "
         f"vehicles ({merges.before:,} cells become {merges.after:,})."
