@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,8 @@ from noisegate.errors import DataError, InternalError, SpecError
 
 #: Suppressed cells have tests of their own.
 assess = partial(package.assess, attacker=None)
+
+ROOT = Path(__file__).parents[2]
 
 
 def by_id(results, name):
@@ -283,3 +287,15 @@ def test_tables_without_dates_count_each_person_once(tables, invent):
     assert "for a person who is counted once" in finding.title
     assert finding.severity in ("low", "medium")
     assert "events" not in finding.advice
+
+
+def test_every_finding_and_check_is_explained():
+    """The page names each id that this part of an assessment can state."""
+    page = (ROOT / "docs" / "explanation" / "assessment.md").read_text()
+    modules = ("card", "couplings", "loss", "margins", "noise", "thresholds", "zeros")
+    folder = ROOT / "src" / "noisegate" / "assess" / "findings"
+    stated = {
+        name for one in modules for name in re.findall(r'id="([a-z-]+)"', (folder / f"{one}.py").read_text())
+    }
+    assert len(stated) >= 14
+    assert {name for name in stated if f"`{name}`" not in page} == set()
