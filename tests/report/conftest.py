@@ -239,21 +239,37 @@ def whole(*, name="time-loc", place="Manly Wharf"):
             "hours": {place: hours, "bus": hours},
             "cells": {"possible": 900, "published_one_vehicle": 4},
             "one_vehicle": [{"cell": cell, "count": 21, "vehicle": place, "stop": place}],
+            "missing_taps": [
+                {
+                    "margin": name,
+                    "row": place,
+                    "residual": 18,
+                    "candidates": [{"cell": cell, "probability": 0.97}],
+                }
+            ],
+            "merges": {"k": 2, "fragment": f"merges:\n  - {place}\n  - ```{place}```\n"},
         },
-        "dropped": [
-            {
-                "table": name,
-                "mode": place,
-                "possible": 1000,
-                "published": 300,
-                "suppressed": 700,
-                "share": 0.7,
-                "trips": {"share": 0.2, "share_interval": [0.19, 0.21]},
-            }
-        ],
-        "claims": [
-            {"claim": f"{place} dropped 0.0005%", "table": name, "verdict": "impossible", "arithmetic": place}
-        ],
+        "dropped": {
+            "rows": [
+                {
+                    "table": name,
+                    "mode": place,
+                    "possible": 1000,
+                    "published": 300,
+                    "suppressed": 700,
+                    "share": 0.7,
+                    "trips": {"share": 0.2, "share_interval": [0.19, 0.21]},
+                }
+            ],
+            "claims": [
+                {
+                    "claim": f"{place} dropped 0.0005%",
+                    "table": name,
+                    "verdict": "impossible",
+                    "arithmetic": place,
+                }
+            ],
+        },
         "weeks": {
             "horizon": 52,
             "detection": [

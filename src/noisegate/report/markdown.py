@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from noisegate.report.crosswalk import DISCLAIMER
 from noisegate.report.html import OUTCOMES
-from noisegate.report.page import Figure, FindingPart, Framework, Grid, Page
+from noisegate.report.page import Figure, FindingPart, Framework, Grid, Listing, Page
 
 #: What has a meaning in Markdown or in HTML inside it.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&$^=:@])")
@@ -45,6 +45,8 @@ def render_markdown(page: Page, /) -> str:
         for grid in section.grids:
             lines += _grid(grid)
         lines += _figures(section.figures)
+        for listing in section.listings:
+            lines += _listing(listing)
     if page.checks:
         lines += ["## What else was looked at", ""]
         lines += [
@@ -103,6 +105,13 @@ def _grid(grid: Grid, /) -> Iterator[str]:
     for row in grid.rows:
         yield f"| {' | '.join(map(escaped, row))} |"
     yield ""
+
+
+def _listing(listing: Listing, /) -> Iterator[str]:
+    """The text inside a fence that is longer than any in it."""
+    longest = max((len(run) for run in re.findall("`+", listing.text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from (f"**{escaped(listing.caption)}**", "", fence, *listing.text.splitlines(), fence, "")
 
 
 def _framework(framework: Framework, /) -> Iterator[str]:

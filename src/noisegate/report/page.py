@@ -171,6 +171,14 @@ class CheckPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """A text to copy, line by line as it is."""
+
+    caption: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A part of the page: paragraphs, tables, figures. One with nothing in it is left out."""
 
@@ -179,11 +187,12 @@ class Section:
     paragraphs: tuple[str, ...] = ()
     grids: tuple[Grid, ...] = ()
     figures: tuple[Figure, ...] = ()
+    listings: tuple[Listing, ...] = ()
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to show."""
-        return not (self.grids or self.figures)
+        return not (self.grids or self.figures or self.listings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from noisegate.report.grids import grids_of
-from noisegate.report.page import Figure, Section
+from noisegate.report.page import Figure, Listing, Section
 from noisegate.report.source import Source
+from noisegate.report.words import number
 
 #: In the order of the page: name, title, the figures that stand there, and what is said first.
 SECTIONS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
@@ -45,4 +46,19 @@ def section_of(name: str, source: Source, figures: Iterable[Figure], /) -> Secti
     """One section with its tables, and those of `figures` that belong to it; maybe empty."""
     title, keys, lead = SECTIONS[name]
     mine = tuple(figure for figure in figures if figure.key.split("-")[0] in keys)
-    return Section(anchor=name, title=title, paragraphs=(lead,), grids=grids_of(name, source), figures=mine)
+    return Section(
+        anchor=name,
+        title=title,
+        paragraphs=(lead,),
+        grids=grids_of(name, source),
+        figures=mine,
+        listings=tuple(_merges(source)) if name == "services" else (),
+    )
+
+
+def _merges(source: Source, /) -> Iterator[Listing]:
+    """The piece of a release spec that mixes vehicles, if one is suggested."""
+    merges = (source.section("services") or {}).get("merges")
+    if isinstance(merges, dict) and merges.get("fragment"):
+        caption = f"For the release spec: merges that leave at least {number(merges.get('k'))} vehicles in every cell"
+        yield Listing(caption=caption, text=str(merges["fragment"]).rstrip())

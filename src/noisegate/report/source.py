@@ -87,18 +87,6 @@ class Source:
         section = self.content.get(name)
         return section if isinstance(section, dict) and section else None
 
-    def listed(self, name: str, /) -> Sequence[Json]:
-        """A section of the assessment that lists things; empty if it is not there."""
-        return objects(self.content.get(name))
-
-    def within(self, name: str, key: str, /) -> Any:
-        """What a section holds under a name, at its top or one step below; None if it is not there."""
-        section = self.section(name) or {}
-        if key in section:
-            return section[key]
-        inner = (one for one in section.values() if isinstance(one, dict) and key in one)
-        return next((one[key] for one in inner), None)
-
     def finding(self, *ids: str) -> Json | None:
         """The first finding of one of these kinds."""
         return next((one for one in self.findings if one.get("id") in ids), None)

@@ -129,3 +129,21 @@ def _flat(name: str, value: object, /) -> Iterator[tuple[str, str]]:
             yield from _flat(f"{name} {place}", one)
     else:
         yield name, number(value)
+
+
+def share(value: object, /) -> str:
+    """A share in per cent; `not known` if it is none."""
+    return percent(float(value)) if isinstance(value, int | float) else "not known"
+
+
+def ends(value: object, /) -> str:
+    """Both ends of an interval of counts or of shares."""
+    if (
+        not isinstance(value, list)
+        or len(value) != 2
+        or not all(isinstance(end, int | float) for end in value)
+    ):
+        return "–"
+    if all(0 <= end <= 1 for end in value) and any(end != int(end) for end in value):
+        return f"{percent(value[0])} to {percent(value[1])}"
+    return f"{value[0]:,.0f} to {value[1]:,.0f}"

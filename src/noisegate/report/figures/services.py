@@ -52,7 +52,7 @@ def service_figures(source: Source, /) -> Iterator[Figure]:
 
 def hours_of(source: Source, /) -> dict[str, Json]:
     """Cells by mode: how many each hour has, and how many of them one vehicle alone can have filled."""
-    found = source.within("services", "hours")
+    found = (source.section("services") or {}).get("hours")
     if not isinstance(found, dict):
         return {}
     return {
