@@ -191,7 +191,7 @@ def read_person_events(file: TruthFile, base: Cells, /) -> PersonEvents | None:
     chosen = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in dict.fromkeys(names))
     with duckdb.connect() as connection:
         try:
-            table = connection.execute(f"SELECT {chosen} FROM {file.source}").to_arrow_table()  # noqa: S608 - quoted parts
+            table = connection.sql(f"SELECT {chosen} FROM {file.source}").to_arrow_table()  # noqa: S608 - quoted parts
         except duckdb.Error:
             raise DataError(f"{file.path} cannot be read as Parquet or CSV with a header.") from None
     return PersonEvents.of(table, person=names[0], place=names[1], time=names[2])
