@@ -7,8 +7,8 @@ import pytest
 
 import noisegate.assess
 from noisegate.report.build import page_of
-from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
 from noisegate.report.methods import METHODS
+from noisegate.report.questions import ISO, REGISTRY, REPORT
 from noisegate.report.source import Source
 
 

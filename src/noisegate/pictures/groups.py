@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from noisegate.pictures.canvas import BLUE, INK, ORANGE, Picture, rows
-from noisegate.pictures.inline import fitted
-
-_ODDS = "datum.value >= 0.5 ? '1 in ' + format(1 / datum.value, '.1~f') : '1 in ' + format(1 / datum.value, ',.0f')"
+from noisegate.pictures.inline import ODDS, fitted
 
 
 def groups_picture(
@@ -21,7 +19,7 @@ def groups_picture(
         "chance:Q",
         title="chance that they show",
         scale=alt.Scale(type="log", domain=[min(chances) / 4, 1], nice=False),
-        axis=alt.Axis(labelExpr=_ODDS, tickCount=5),
+        axis=alt.Axis(labelExpr=ODDS, tickCount=5),
     )
     line = alt.Chart(rows(size=list(sizes), chance=list(chances))).mark_line(color=BLUE, strokeWidth=2)
     some = [(size, p) for size, p in zip(sizes, chances, strict=True) if size in named]

@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
 from noisegate.pictures.canvas import BLUE, GREEN, ORANGE, Picture, rows
-from noisegate.pictures.inline import coloured
+from noisegate.pictures.inline import ODDS, coloured
 
 _WIDTH, _HEIGHT = 350, 110
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """One panel: curves over the weeks, each with its name; on a scale of factors if `factors`."""
+    """One panel: curves over the weeks, each with its name.
+
+    On a scale of factors if `factors`; as odds if they are `chances`.
+    """
 
     title: str
     curves: Mapping[str, Sequence[tuple[float, float]]]
-    style: str = "~g"
     factors: bool = False
+    chances: bool = False
 
 
 def growth_picture(panels: Sequence[Growth], /) -> Picture:
@@ -40,16 +44,20 @@ def _panel(panel: Growth, /, *, last: bool) -> Picture:
         line=[name for name, _, _ in points],
     )
     many = len(names) > 1
-    axis = alt.Axis(
-        format=panel.style, **({"values": _powers(points)} if panel.factors else {"tickCount": 4})
+    axis: dict[str, Any] = (
+        {"labelExpr": ODDS} if panel.chances else {"format": "~s" if panel.factors else ","}
     )
+    axis |= {"values": _powers(points)} if panel.factors else {"tickCount": 4}
     chart = (
         alt.Chart(data)
         .mark_line(strokeWidth=2)
         .encode(
             x=alt.X("week:Q", title="weeks released" if last else None, axis=alt.Axis(grid=False)),
             y=alt.Y(
-                "value:Q", title=None, axis=axis, scale=alt.Scale(type="log" if panel.factors else "linear")
+                "value:Q",
+                title=None,
+                axis=alt.Axis(**axis),
+                scale=alt.Scale(type="log" if panel.factors else "linear"),
             ),
             color=alt.Color(
                 "line:N",

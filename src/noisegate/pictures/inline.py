@@ -23,6 +23,9 @@ BLUES = ("#CFE3F1", "#9AC6E3", "#5AA3CF", "#1B7AB3", "#064A73")
 GREYS = ("#E3E7EA", "#D2D8DC", "#C0C7CD", "#AEB7BE", "#9CA6AE")
 ORANGES = ("#F9DCC4", "#F3B68A", "#E88B4D", "#CF6212", "#8A3D00")
 
+#: How an axis says chances: 1 in so many.
+ODDS = "'1 in ' + format(1 / datum.value, datum.value >= 0.5 ? '.1~f' : ',.0f')"
+
 #: The partner of each colour on a dark page.
 DARK: Mapping[str, str] = {
     INK: "#E8EAED",

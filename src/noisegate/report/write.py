@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from noisegate.errors import OutputError
-from noisegate.report.build import page_of
-from noisegate.report.html import render_html
-from noisegate.report.markdown import render_markdown
 from noisegate.report.pdf import print_pdf
 from noisegate.report.source import Source
 
@@ -38,8 +35,12 @@ def write_report(directory: Path, /, *, pdf: bool = False) -> Written:
     OutputError
         If the report cannot be written.
     """
-    source = Source.read(directory)
-    page = page_of(source)
+    # What draws takes a second to load, and whoever writes no report should not wait for it.
+    from noisegate.report.build import page_of  # noqa: PLC0415
+    from noisegate.report.html import render_html  # noqa: PLC0415
+    from noisegate.report.markdown import render_markdown  # noqa: PLC0415
+
+    page = page_of(Source.read(directory))
     files = [directory / HTML, directory / MARKDOWN]
     try:
         files[0].write_text(render_html(page), encoding="utf-8")

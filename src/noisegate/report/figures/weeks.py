@@ -18,7 +18,12 @@ def week_figures(source: Source, /) -> Iterator[Figure]:
     weeks = source.section("weeks") or {}
     seen, width, loss = _seen(weeks), _width(weeks), _loss(weeks)
     panels = [
-        Growth(title="chance that a recurring group has been proved to be there", curves=seen, factors=True)
+        Growth(
+            title="chance that a recurring group has been proved to be there",
+            curves=seen,
+            factors=True,
+            chances=True,
+        )
         if seen
         else None,
         Growth(title="width of the interval of a recurring suppressed count", curves={"": width})

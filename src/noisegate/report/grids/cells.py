@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noisegate.report.page import Grid
 from noisegate.report.source import Source
-from noisegate.report.words import ends
+from noisegate.report.words import ends, share
 
 
 def suppressed_totals(source: Source, /) -> Grid:
@@ -28,9 +28,14 @@ def attack_score(source: Source, /) -> Grid | None:
     groups = (source.section("score") or {}).get("suppressed")
     if not isinstance(groups, dict):
         return None
-    keys = ("cells", "coverage", "mean_width", "mean_absolute_error", "baseline_mean_absolute_error")
+    keys = ("mean_width", "mean_absolute_error", "baseline_mean_absolute_error")
     rows = [
-        (str(name).replace("=", " "), *(one.get(key) for key in keys))
+        (
+            str(name).replace("=", " "),
+            one.get("cells"),
+            share(one.get("coverage")),
+            *(one.get(key) for key in keys),
+        )
         for name, one in groups.items()
         if isinstance(one, dict)
     ]

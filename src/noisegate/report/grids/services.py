@@ -6,6 +6,9 @@ from noisegate.report.page import Grid
 from noisegate.report.source import Source
 from noisegate.report.words import label, objects, percent
 
+#: A cell that is named holds the taps more likely than not.
+_LIKELY = 0.5
+
 
 def linked_cells(source: Source, /) -> Grid | None:
     """How many cells there are, and how many belong to one vehicle."""
@@ -23,7 +26,7 @@ def cells_alone(source: Source, /) -> Grid:
         for one in objects((source.section("services") or {}).get("one_vehicle"))
     ]
     columns = ("cell", "published", "vehicle", "stop")
-    return Grid.of("Published cells of one vehicle", columns, rows, most=25)
+    return Grid.of("Published cells of one vehicle", columns, rows, most=10)
 
 
 def missing_taps(source: Source, /) -> Grid:
@@ -32,7 +35,7 @@ def missing_taps(source: Source, /) -> Grid:
     for one in objects((source.section("services") or {}).get("missing_taps")):
         candidates = objects(one.get("candidates"))
         chance = candidates[0].get("probability") if candidates else None
-        if isinstance(chance, int | float):
+        if isinstance(chance, int | float) and chance >= _LIKELY:
             first = candidates[0]
             rows.append((str(one.get("row")), one.get("residual"), str(first.get("cell")), percent(chance)))
     columns = ("total", "more than published", "likeliest cell", "probability")

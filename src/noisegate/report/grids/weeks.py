@@ -16,6 +16,7 @@ def recurring_groups(source: Source, /) -> Grid:
             *((one.get("weeks_until") or {}).get(key) or "never" for key in ("0.01", "0.5", "0.95")),
         )
         for one in objects((source.section("weeks") or {}).get("detection"))
+        if one.get("chance")
     ]
     columns = (
         "people, how often",
