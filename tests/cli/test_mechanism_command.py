@@ -98,12 +98,6 @@ def test_reproduce_writes_items_and_figures(noisegate, tmp_path):
     assert len(list(figures.glob("*.svg"))) == 5
 
 
-def test_demo_runs_reproduce_and_says_so(noisegate):
-    code, out, _ = noisegate("demo")
-    assert code == 0
-    assert "reproduce" in out
-
-
 def test_version_help_and_nothing(noisegate):
     assert noisegate("--version")[1].startswith("noisegate ")
     for arguments in (("--help",), ("mechanism", "--help"), ("reproduce", "-h")):

@@ -71,6 +71,11 @@ class Assessment:
         object.__setattr__(self, "findings", tuple(by_severity(self.findings)))
 
     @property
+    def results(self) -> tuple[Finding | Check, ...]:
+        """All findings, then all checks."""
+        return (*self.findings, *self.checks)
+
+    @property
     def noise(self) -> dict[str, Noise]:
         """The noise of each table, by name."""
         return {table.summary.name: table.noise for table in self.tables}

@@ -50,6 +50,7 @@ from noisegate.assess.services import LATE_MIN
 from noisegate.assess.truth import TruthFile
 from noisegate.assess.zeros import ZeroRule, zero_rule
 from noisegate.errors import DataError, SpecError
+from noisegate.report import write_report
 from noisegate.tables import Cells, Overrides, Structure, find_structure, read_table, summarise
 
 #: Called with a short description of what is being done.
@@ -148,7 +149,7 @@ def assess(
     level
         Of all intervals.
     out
-        A directory to make for `assessment.json` and `cells.parquet`; it must not exist.
+        A directory to make for `assessment.json`, `cells.parquet`, pictures and the report; it must not exist.
 
     Raises
     ------
@@ -190,6 +191,8 @@ def assess(
             write_weeks_picture(staging, result.sections.weeks)
             if result.inference is not None:
                 write_cells(staging, result.inference)
+            report("writing the report")
+            write_report(staging)
     return result
 
 

@@ -134,7 +134,9 @@ def assess(
     level: Annotated[float, typer.Option(help="Level of intervals.")] = 0.95,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Directory to make for report.html, assessment.json and cells.parquet."),
+        typer.Option(
+            metavar="DIR", help="Directory to make for report.html, assessment.json and cells.parquet."
+        ),
     ] = None,
     fail_on: Annotated[
         str | None,

@@ -1,26 +1,124 @@
-"""`noisegate demo`: the story so far on bundled data."""
+"""`noisegate demo`: the whole story in one command."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
 
-from noisegate.cli.output import console
-from noisegate.cli.reproduce import reproduce
+from noisegate.cli.output import JsonOption, QuietOption, console, number, write_json
+
+if TYPE_CHECKING:
+    from noisegate.demo import Chapter, Story
+
+_FOLDER = "noisegate-demo"
 
 
 def demo(
     *,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write pictures.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help=f"Directory to make for everything; {_FOLDER} if left out."),
+    ] = None,
+    json: JsonOption = None,
+    quiet: QuietOption = False,
 ) -> None:
-    """Recompute every figure of the 2017 report.
+    """Simulate a city, release it as in 2016, take it apart, release it properly, and try again.
 
-    The whole story (simulate, release as in 2016, assess, fix, assess again) is not in this
-    version yet; until then the demo is 'noisegate reproduce'.
+    Takes about a minute. The city is invented and the same on every run; the noise is not.
 
-    Example: noisegate demo --out pictures
+    Example: noisegate demo --out story
     """
-    console.print("This version's demo recomputes every figure of the 2017 report (noisegate reproduce).\n")
-    reproduce(out=out)
+    from noisegate.cli.ledger import refuse_bad_file  # noqa: PLC0415 - a command loads what it uses
+    from noisegate.cli.progress import Steps  # noqa: PLC0415
+    from noisegate.demo import tell  # noqa: PLC0415
+
+    refuse_bad_file(json)
+    folder = out if out is not None else _free(Path(_FOLDER))
+    with Steps(silent=quiet) as steps:
+        story = tell(folder, report=steps.show)
+        steps.show("comparing")
+        content = story.to_json()
+    _show(story)
+    write_json(json, content)
+
+
+def _free(folder: Path, /) -> Path:
+    """The folder, or the first of its numbered names that is free."""
+    names = (folder, *(folder.with_name(f"{folder.name}-{k}") for k in range(2, 1000)))
+    return next((one for one in names if not one.exists()), folder)
+
+
+def _show(story: Story, /) -> None:
+    world = story.world
+    console.print(
+        f"An invented city: {world.events:,} taps of {world.persons:,} cards in {world.days} days, "
+        f"{world.stops} stops. The same taps, released three ways:"
+    )
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid.add_column("", style="dim")
+    for chapter in story.chapters:
+        grid.add_column(chapter.recipe.title)
+    for title, row in _rows(story):
+        grid.add_row(title, *row)
+    console.print(grid)
+    for chapter in story.chapters:
+        if chapter.sharpest and chapter.worked_out:
+            console.print(
+                f"Sharpest suppressed count {escape(chapter.recipe.title)}: {escape(chapter.sharpest)}."
+            )
+    console.print("\nReports, to be opened in a browser:")
+    for chapter in story.chapters:
+        console.print(f"  {escape(str(chapter.report))}", soft_wrap=True)
+
+
+def _rows(story: Story, /) -> list[tuple[str, list[str]]]:
+    """The comparison: what is promised, what an outsider gets, what it costs."""
+    chapters = story.chapters
+    errors = {
+        "error of a cell": "time-loc",
+        "error of a total by time": "time",
+        "error of a total by place": "loc",
+    }
+    return [
+        ("[bold]Promise[/bold]", [""] * len(chapters)),
+        ("protects", [f"one {chapter.recipe.unit}" for chapter in chapters]),
+        ("epsilon", [number(chapter.promise[0]) for chapter in chapters]),
+        ("delta", [_delta(chapter) for chapter in chapters]),
+        ("[bold]An outsider finds[/bold]", [""] * len(chapters)),
+        ("scale of the secret noise", [_scale(chapter) for chapter in chapters]),
+        (
+            "counts published twice",
+            [_count(chapter.couplings, "pair of series", "pairs of series") for chapter in chapters],
+        ),
+        ("suppressed counts worked out", [number(chapter.worked_out) for chapter in chapters]),
+        ("cells of one vehicle", [number(chapter.one_vehicle) for chapter in chapters]),
+        ("findings", [_findings(chapter) for chapter in chapters]),
+        ("[bold]Price[/bold] (mean error)", [""] * len(chapters)),
+        *((title, [f"{chapter.errors[name]:.1f}" for chapter in chapters]) for title, name in errors.items()),
+    ]
+
+
+def _delta(chapter: Chapter, /) -> str:
+    delta = chapter.promise[1]
+    return f"[red]{delta:.1e}, whatever epsilon[/red]" if delta else "[green]0[/green]"
+
+
+def _scale(chapter: Chapter, /) -> str:
+    if chapter.scale is None:
+        return "[green]nothing (it is on the card)[/green]"
+    scale, (low, high) = chapter.scale
+    return f"[red]{scale:.2f} ({low:.2f} to {high:.2f})[/red]"
+
+
+def _count(value: int, one: str, many: str, /) -> str:
+    return f"{value} {one if value == 1 else many}" if value else "none"
+
+
+def _findings(chapter: Chapter, /) -> str:
+    said = [f"{number} {name}" for name, number in chapter.severities.items() if number]
+    return ", ".join(said) or "none"
