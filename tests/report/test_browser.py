@@ -95,5 +95,5 @@ def test_the_report_is_printed_on_paper(browser, reported, tmp_path):
     shown = "getComputedStyle(document.querySelector('{}')).display"
     assert browser.ask(shown.format("nav")) == "none"
     assert browser.ask(shown.format("details")) == "none"
-    assert browser.ask("getComputedStyle(document.querySelector('#findings')).breakBefore") == "page"
+    assert browser.ask("getComputedStyle(document.querySelector('#crosswalk')).breakBefore") == "page"
     browser.send("Emulation.setEmulatedMedia", media="")

@@ -215,3 +215,10 @@ def test_a_release_with_perturbed_zeros_shows_nobody_for_certain(content):
     keys |= {figure.key for section in page(sound).sections for figure in section.figures}
     assert "groups" not in keys
     assert "responses" in keys
+
+
+def test_no_axis_speaks_in_powers(reported):
+    text = (reported["plain"] / "report.html").read_text(encoding="utf-8")
+    labels = re.findall(r"<text[^>]*>([^<]+)</text>", text)
+    assert len(labels) > 60
+    assert [label for label in labels if re.fullmatch(r".*\de[+−-]?\d.*", label)] == []

@@ -45,7 +45,7 @@ def _panel(panel: Growth, /, *, last: bool) -> Picture:
     )
     many = len(names) > 1
     axis: dict[str, Any] = (
-        {"labelExpr": ODDS} if panel.chances else {"format": "~s" if panel.factors else ","}
+        {"labelExpr": ODDS} if panel.chances else {"format": "~s" if panel.factors else ",.1~f"}
     )
     axis |= {"values": _powers(points)} if panel.factors else {"tickCount": 4}
     chart = (
