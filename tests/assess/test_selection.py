@@ -85,3 +85,13 @@ def test_identities():
 def test_identities_that_say_nothing(text):
     with pytest.raises(SpecError, match="--identity"):
         Statement.parse(text)
+
+
+def test_a_part_of_a_name_leads_to_the_names_that_hold_it(tables):
+    wharves = ["Manly Wharf", "Circular Quay No. 2 Wharf", "Circular Quay No. 3 Wharf"]
+    (path,) = tables(ferries=({"loc": wharves, "tap": ["on", "off"]}, np.full((3, 2), 90)))
+    cells = find_structure([read_table(path)]).base
+    with pytest.raises(SpecError, match=r"It has Circular Quay No\. 2 Wharf, Circular Quay No\. 3 Wharf\.$"):
+        Selection.parse("loc=Quay", cells)
+    with pytest.raises(SpecError, match="Did you mean 'Manly Wharf'"):
+        Selection.parse("loc=Manly", cells)

@@ -41,6 +41,8 @@ class IdentitySet:
         For the fit; `identities.tables` names the tables whose noise they hold.
     doubt
         Why they cannot be what they are said to be; empty if nothing speaks against it.
+    dimension
+        Of a stated identity: whose values add up.
     """
 
     kind: Kind
@@ -48,6 +50,7 @@ class IdentitySet:
     title: str
     identities: Identities
     doubt: str = ""
+    dimension: str = ""
 
     @property
     def inside(self) -> str | None:
@@ -205,4 +208,4 @@ def _stated_set(statement: Statement, cells: Cells, place: int, /) -> IdentitySe
     if not len(found):
         return None
     title = f"{statement.text}, values of {dimension.name}"
-    return IdentitySet(kind="identity", stated=True, title=title, identities=found)
+    return IdentitySet(kind="identity", stated=True, title=title, identities=found, dimension=dimension.name)

@@ -10,7 +10,8 @@ cell that would otherwise be empty.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -48,7 +49,7 @@ class Privacy:
     source
         `recovered` from the tables, or as stated on the `card`.
     tables
-        1/scale of each table that counts.
+        What each table adds to the epsilon of an event: 1/scale for every cell that it is in.
     numbers
         Everything else, by name.
     assumes
@@ -100,18 +101,33 @@ def privacy_of(
     if any(fit.law in _BOUNDED for fit in used.values()):
         return Privacy(source="recovered", unbounded=True, assumes=tuple(assumes))
     cuts, assumed = _cuts_used(tables)
-    kept = [mechanism_of(used[name], least=cuts[name], zeros="keep") for name in used]
-    perturbed = [replace(mechanism, zeros="perturb") for mechanism in kept]
+    records = {name: cells_of_an_event(noise[name]) for name in used}
+    kept = [
+        Contribution(mechanism=mechanism_of(used[name], least=cuts[name], zeros="keep"), cells=records[name])
+        for name in used
+    ]
+    perturbed = [replace(one, mechanism=replace(one.mechanism, zeros="perturb")) for one in kept]
     loss = _composed(kept if zeros == "keep" else perturbed, zeros=zeros, person_events=person_events(tables))
-    loss["numbers"]["event_epsilon_interval"] = _interval(used.values())
+    loss["numbers"]["event_epsilon_interval"] = _interval(used, records)
     if zeros is None and cuts[tables[0].name] is not None:
-        loss["numbers"]["delta_if_zeros_kept"] = _event_delta(kept, loss["event_epsilon"])
+        loss["numbers"]["delta_if_zeros_kept"] = composed_delta(kept, loss["event_epsilon"]).upper
     return Privacy(
         source="recovered",
-        tables={name: 1 / fit.scale for name, fit in used.items()},
-        assumes=(*assumes, *(() if zeros == "perturb" else assumed)),
+        tables={name: records[name] / fit.scale for name, fit in used.items()},
+        assumes=(*assumes, *_said(records), *(() if zeros == "perturb" else assumed)),
         **loss,
     )
+
+
+def cells_of_an_event(noise: Noise, /) -> int:
+    """How many cells of a table one event is in: one, and more where stated identities make some cells totals."""
+    stated = Counter(one.dimension for one in noise.sets if one.kind == "identity" and one.dimension)
+    return math.prod(1 + number for number in stated.values())
+
+
+def _said(records: Mapping[str, int], /) -> list[str]:
+    """What the numbers of cells rest on, in words."""
+    return [f"an event is in {n} cells of {name}, parts and totals" for name, n in records.items() if n > 1]
 
 
 def person_events(tables: Sequence[Cells], /) -> int:
@@ -121,12 +137,12 @@ def person_events(tables: Sequence[Cells], /) -> int:
     return PERSON_EVENTS if dated else 1
 
 
-def _interval(fits: Iterable[NoiseFit], /) -> tuple[float, float] | None:
+def _interval(used: Mapping[str, NoiseFit], records: Mapping[str, int], /) -> tuple[float, float] | None:
     """The epsilon of an event with every scale at its upper, and at its lower end; of Laplace noise alone."""
-    used = list(fits)
-    if not all("laplace" in fit.law and fit.interval[0] > 0 for fit in used):
+    if not all("laplace" in fit.law and fit.interval[0] > 0 for fit in used.values()):
         return None
-    return sum(1 / fit.interval[1] for fit in used), sum(1 / fit.interval[0] for fit in used)
+    least, most = (sum(records[name] / fit.interval[end] for name, fit in used.items()) for end in (1, 0))
+    return least, most
 
 
 def _noise_used(
@@ -173,17 +189,16 @@ def mechanism_of(fit: NoiseFit, /, *, least: float | None, zeros: Zeros) -> Mech
 
 
 def _composed(
-    mechanisms: Sequence[Mechanism], /, *, zeros: Zeros | None, person_events: int
+    event_parts: Sequence[Contribution], /, *, zeros: Zeros | None, person_events: int
 ) -> dict[str, Any]:
     """Epsilon and delta of an event and of a person, over all tables."""
-    person = [Contribution(mechanism=mechanism, cells=person_events) for mechanism in mechanisms]
-    bounds = [mechanism.law.loss_bound(1) for mechanism in mechanisms]
+    person = [replace(one, cells=one.cells * person_events) for one in event_parts]
+    bounds = [one.cells * one.mechanism.law.loss_bound(1) for one in event_parts]
     pure = all(map(math.isfinite, bounds))
     if pure:
         event, whole = sum(bounds), person_events * sum(bounds)
     else:
-        one = [Contribution(mechanism=mechanism, cells=1) for mechanism in mechanisms]
-        event = composed_epsilon(one, STATED_DELTA).upper
+        event = composed_epsilon(event_parts, STATED_DELTA).upper
         whole = composed_epsilon(person, STATED_DELTA).upper
     exact = pure and zeros == "perturb"
     person_delta = 0.0 if exact else composed_delta(person, whole).upper
@@ -196,15 +211,10 @@ def _composed(
         "person_delta": None if zeros is None else person_delta,
         "person_epsilon_tight": composed_epsilon(person, tight).upper,
         "person_tight_delta": tight,
-        "detection": {str(group): detection(mechanisms[0], group) for group in _GROUPS},
+        "detection": {str(group): detection(event_parts[0].mechanism, group) for group in _GROUPS},
     }
-    delta = None if zeros is None else 0.0 if exact else _event_delta(mechanisms, event)
+    delta = None if zeros is None else 0.0 if exact else composed_delta(event_parts, event).upper
     return {"event_epsilon": event, "person_epsilon": whole, "delta": delta, "numbers": numbers}
-
-
-def _event_delta(mechanisms: Sequence[Mechanism], epsilon: float, /) -> float:
-    one = [Contribution(mechanism=mechanism, cells=1) for mechanism in mechanisms]
-    return composed_delta(one, epsilon).upper
 
 
 def _from_card(card: Card, /) -> Privacy:

@@ -83,10 +83,16 @@ class MarginRows:
         titles = names(self.link.margin, self.rows[rows])
         return [
             f"{title}: {self.link.margin.name} says {self.residual[row] + self.link.parts[self.rows[row]]:g}, "
-            f"the {self.link.shown[self.rows[row]]:,} published in {self.link.base.name} add up to "
-            f"{self.link.parts[self.rows[row]]:g}"
+            f"{self._parts(int(self.rows[row]))}"
             for title, row in zip(titles, rows.tolist(), strict=True)
         ]
+
+    def _parts(self, row: int, /) -> str:
+        """What the base publishes of a row of the margin, in words."""
+        shown, base = int(self.link.shown[row]), self.link.base.name
+        if shown == 1:
+            return f"the one cell published in {base} {self.link.parts[row]:g}"
+        return f"the {shown:,} cells published in {base} add up to {self.link.parts[row]:g}"
 
     def identities(self) -> Identities | None:
         """The rows from which noise can be recovered; None if there is none.

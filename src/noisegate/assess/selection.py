@@ -120,7 +120,10 @@ def find_value(value: str, dimension: Dimension, /) -> int:
     if code is not None:
         return code
     near = difflib.get_close_matches(value.strip(), dimension.labels, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else f" It has {listed(dimension.labels)}."
+    holding = [label for label in dimension.labels if folded(value) in folded(label)]
+    hint = f" It has {listed(holding or dimension.labels)}."
+    if near or len(holding) == 1:
+        hint = f" Did you mean {(near or holding)[0]!r}?"
     raise SpecError(f"{dimension.name} has no value {value.strip()!r}.{hint}")
 
 

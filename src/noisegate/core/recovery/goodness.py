@@ -32,6 +32,8 @@ _LEAST_GROWTH = 0.1
 _LEAST_SHAPE = 0.01
 _MOST_OFF = 0.15
 _CLASSES = 12
+#: Smaller p-values are not told apart.
+_LEAST_P = 1e-12
 _FEWEST_EXPECTED = 5.0
 # A residual that would have been cut off with a smaller chance than this is taken as it is.
 _HARDLY = 1e-3
@@ -92,12 +94,12 @@ def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Go
         side = "larger" if drift > 0 else "smaller"
         refusal = (
             f"these do not look like equal counts: the second side is {side} throughout, by {abs(drift):.2f} "
-            f"standard deviations on average (p = {p_drift:.1g})."
+            f"standard deviations on average ({_p(p_drift)})."
         )
     elif p_growth < _SIZE and growth > _LEAST_GROWTH:
         refusal = (
             "these do not look like equal counts: differences grow with the count "
-            f"(rank correlation {growth:.2f}, p = {p_growth:.1g})."
+            f"(rank correlation {growth:.2f}, {_p(p_growth)})."
         )
     elif off > _MOST_OFF:
         refusal = (
@@ -106,7 +108,7 @@ def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Go
     elif p_value < _SIZE and chi > _LEAST_SHAPE * n:
         refusal = (
             "these do not look like equal counts: the differences follow none of the noise laws "
-            f"(p = {p_value:.1g})."
+            f"({_p(p_value)})."
         )
     statement = (
         f"{n:,} residuals against the fitted law: {_shape_in_words(chi, p_value)}, drift {drift:+.2f} standard "
@@ -121,6 +123,10 @@ def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Go
         statement=statement,
         refusal=refusal,
     )
+
+
+def _p(value: float, /) -> str:
+    return f"p = {value:.1g}" if value >= _LEAST_P else f"p < {_LEAST_P:.0g}"
 
 
 def _shape_in_words(chi: float, p_value: float, /) -> str:
