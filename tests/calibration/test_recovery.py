@@ -7,12 +7,14 @@ pairs in a hundred off by passengers who alight one bin later.
 
 from dataclasses import dataclass
 
+import duckdb
 import numpy as np
 import pytest
 from scipy import stats
 
 from noisegate.core.laws import DiscreteLaplace, RoundedGaussian, RoundedLaplace
 from noisegate.core.recovery import find_pairs, fit_noise, margin_identities, pair_identities
+from noisegate.simulate import simulate
 
 CUT = 18.0
 SCALE = 1.4
@@ -130,6 +132,55 @@ def test_the_interval_covers_for_margins(most_missing):
         fit = fit_noise(identities.take(np.arange(80)), laws=LAPLACE, shared=True)
         covered += fit.interval[0] <= SCALE <= fit.interval[1]
     assert 0.91 <= covered / sets <= 0.985
+
+
+@pytest.fixture(scope="module")
+def ferry(tmp_path_factory):
+    """Raw counts at both ends of the closed ferry of a simulated fortnight: on, and off half an hour later."""
+    world = simulate(tmp_path_factory.mktemp("ferry") / "world", persons=60_000, days=14, seed=41)
+    ends = "', '".join(world.closed_pair)
+    # Whoever taps on at one wharf taps off at the other.
+    found = duckdb.sql(
+        f"""
+        with taps as (
+            select stop, tap, time_bucket(interval 15 minute, tapped_at) as moment, count(*) as number
+            from '{world.taps}' where mode = 'ferry' and stop in ('{ends}') group by all)
+        select a.number as starts, b.number as ends from taps a join taps b
+        on a.tap = 'on' and b.tap = 'off' and a.stop <> b.stop
+        and b.moment = a.moment + interval 30 minute order by all
+        """
+    ).fetchnumpy()
+    return np.stack([found["starts"], found["ends"]])
+
+
+def seen_pairs(rng, ferry):
+    """The pairs of which both values pass the cut, with fresh noise."""
+    values = ferry + np.rint(rng.laplace(scale=SCALE, size=ferry.shape))
+    return pair_identities(*values[:, (values >= CUT).all(axis=0)], cuts=(CUT, CUT))
+
+
+def ferry_hits(rng, ferry, *, sets):
+    fits = [fit_noise(seen_pairs(rng, ferry), laws=LAPLACE) for _ in range(sets)]
+    short = [shortened(fit.interval, by=0.4) for fit in fits]
+    return (
+        sum(fit.interval[0] <= SCALE <= fit.interval[1] for fit in fits),
+        sum(low <= SCALE <= high for low, high in short),
+        sum(fit.refusal is not None for fit in fits),
+    )
+
+
+def test_a_sample_of_intervals_covers_on_a_simulated_ferry(ferry):
+    covered, _, refused = ferry_hits(np.random.default_rng(11), ferry, sets=60)
+    assert stats.binomtest(covered, 60, 0.95).pvalue > 1e-4
+    assert refused <= 3
+
+
+@pytest.mark.slow
+def test_the_interval_covers_in_93_to_97_of_a_hundred_releases_of_a_simulated_ferry(ferry):
+    covered, covered_short, refused = ferry_hits(np.random.default_rng(12), ferry, sets=1000)
+    assert 0.93 <= covered / 1000 <= 0.97
+    assert covered_short / 1000 < 0.9
+    assert refused <= 10
 
 
 # --- the law --------------------------------------------------------------------------------------------
