@@ -16,15 +16,13 @@ from typing import Self
 import numpy as np
 
 from noisegate.errors import DataError
+from noisegate.gtfs import mode_of_type
 from noisegate.simulate.feed_calendar import read_services
 from noisegate.simulate.feed_tables import Column, Feed
 from noisegate.simulate.feed_trips import TimedTrips
 from noisegate.simulate.network import (
-    BUS,
     FERRY,
-    LIGHTRAIL,
     MODES,
-    TRAIN,
     UNKNOWN,
     Agency,
     Floats,
@@ -34,30 +32,6 @@ from noisegate.simulate.network import (
     Stops,
     Trips,
 )
-
-_MODE_OF_TYPE = {
-    0: LIGHTRAIL,
-    1: TRAIN,
-    2: TRAIN,
-    3: BUS,
-    4: FERRY,
-    5: LIGHTRAIL,
-    7: LIGHTRAIL,
-    11: BUS,
-    12: TRAIN,
-}
-_MODE_OF_HUNDRED = {
-    1: TRAIN,
-    2: BUS,
-    4: TRAIN,
-    7: BUS,
-    8: BUS,
-    9: LIGHTRAIL,
-    10: FERRY,
-    12: FERRY,
-    14: LIGHTRAIL,
-}
-"""Plain route types, and the hundreds of the extended ones."""
 
 
 def read_feed(path: Path, /, *, closed_ferry: bool) -> Network:
@@ -131,7 +105,8 @@ def _read_routes(feed: Feed) -> tuple[tuple[Route, ...], dict[str, int]]:
         optional=("route_short_name", "route_long_name", "route_desc"),
     )
     types = table["route_type"].parsed(int, allowed="a whole number")
-    modes = [_MODE_OF_TYPE.get(kind, _MODE_OF_HUNDRED.get(kind // 100)) for kind in types]
+    kinds = [mode_of_type(kind) for kind in types]
+    modes = [kind if kind < len(MODES) else None for kind in kinds]
     long_names = [
         a or b for a, b in zip(table["route_long_name"].texts(), table["route_desc"].texts(), strict=True)
     ]
