@@ -26,12 +26,10 @@ from noisegate.core.domain import Domain, Ints
 from noisegate.core.laws import LatticeLaw, RoundedGaussian
 from noisegate.core.linked import Problem, Sums, infer
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import Remainders, SharedError, fit_profile
+from noisegate.core.workload import Cells, Remainders, Selection, SharedError, fit_profile
 from noisegate.errors import DataError
-from noisegate.query.cells import Cells
 from noisegate.query.roles import Roles
 from noisegate.query.statement import StatedTable
-from noisegate.query.where import Selection
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -141,6 +139,7 @@ class Beliefs:
             self.shown.at(cells),
             effects,
             mechanism=self.shown.mechanism,
+            mains=self.roles.mains(effects),
             remainders=[self._left_over(cells, margin) for margin in self.linked],
         )
         posterior = infer(problem, prior=fit.prior, keep=True)
@@ -150,9 +149,7 @@ class Beliefs:
         offset = np.arange(len(pmfs.p)) - np.repeat(pmfs.start[:-1], pmfs.sizes)
         away = offset + np.repeat(pmfs.low - posterior.mean, pmfs.sizes)
         variance = posterior.sd**2
-        shared = SharedError.of(
-            effects, fit.uncertainty, mains=self.roles.mains(effects), prior=fit.prior, variance=variance
-        )
+        shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=variance)
         self.mean[cells] = posterior.mean
         self.common[cells] = shared.common
         self.variance[cells] = np.maximum(variance - shared.own, 0.05 * variance)

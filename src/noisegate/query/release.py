@@ -15,15 +15,21 @@ from numpy.typing import NDArray
 from noisegate.core.domain import Ints
 from noisegate.core.margins import ErrorLaw
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import checked_level, cumulant_intervals, lattice_law, sum_law
+from noisegate.core.workload import (
+    Cells,
+    Selection,
+    SumErrors,
+    checked_level,
+    cumulant_intervals,
+    lattice_law,
+    sum_law,
+)
 from noisegate.errors import SpecError
 from noisegate.query.answers import Answers
 from noisegate.query.beliefs import Beliefs, Report, Shown
-from noisegate.query.cells import Cells
-from noisegate.query.exact import ErrorLaws, best_table
 from noisegate.query.published import read_values
 from noisegate.query.statement import StatedTable, Statement, read_statement
-from noisegate.query.where import Selection, Where, conditions_of
+from noisegate.query.where import Where, conditions_of, select
 
 Floats = NDArray[np.float64]
 
@@ -105,14 +111,8 @@ class Release:
         names = (by,) if isinstance(by, str) else tuple(by)
         sure = checked_level(level)
         statement = self.statement
-        selection = Selection.of(
-            statement.domain, where=conditions_of(where), by=names, merged=statement.merged
-        )
-        cells = {
-            table.name: Cells(table.domain, selection)
-            for table in statement.tables
-            if selection.restricted <= set(table.domain.names)
-        }
+        selection = select(statement.domain, where=conditions_of(where), by=names, merged=statement.merged)
+        cells = self.errors.tables(selection)
         if not cells[statement.base.name].parts:
             raise SpecError("no published cell meets all conditions; the card rules this combination out.")
         if statement.base.least is None and statement.base.zeros == "perturb":
@@ -131,9 +131,16 @@ class Release:
         return found
 
     @cached_property
-    def errors(self) -> ErrorLaws:
+    def errors(self) -> SumErrors:
         """The laws of the errors of sums, from the card alone."""
-        return ErrorLaws.of(self.statement)
+        statement = self.statement
+        return SumErrors.of(
+            statement.domain,
+            base=statement.base.name,
+            margins={table.name: table.margin for table in statement.margins if table.margin is not None},
+            laws={table.name: table.law for table in statement.tables if table.law is not None},
+            method=statement.method,
+        )
 
     def _mechanism(self, table: StatedTable, /) -> Mechanism:
         """How a table's counts became what is published of it, its own noise only."""
@@ -143,13 +150,13 @@ class Release:
 
     def _exactly(self, cells_of: dict[str, Cells], level: float, /) -> Answers:
         """Nothing is missing: the published sum, with the exact law of its error."""
-        table = best_table(self.statement, cells_of)
-        cells = cells_of[table.name]
+        table = self.errors.best_table(cells_of)
+        cells = cells_of[table]
         terms = cells.counts()
         groups = np.flatnonzero(terms)
-        laws = self.errors.of_groups(cells, table, groups)
+        laws = self.errors.laws_of(cells, table, groups)
         half = {id(law): law.half_width(level) for law in {id(law): law for law in laws}.values()}
-        found = np.rint(cells.sums(self.values[table.name].values)[groups]).astype(np.int64)
+        found = np.rint(cells.sums(self.values[table].values)[groups]).astype(np.int64)
         width = np.array([half[id(law)] for law in laws], dtype=np.int64)
         return Answers(
             labels=cells.labels(groups),
@@ -160,7 +167,7 @@ class Release:
             suppressed=np.zeros(len(groups), np.int64),
             published=found,
             level=level,
-            table=table.name,
+            table=table,
         )
 
     def _believed(self, cells_of: dict[str, Cells], selection: Selection, level: float, /) -> Answers:
@@ -203,7 +210,7 @@ class Release:
         masks = tuple(np.ones(len(d.labels), bool) for d in self.statement.domain.dimensions)
         every = Cells(domain, Selection(domain=self.statement.domain, masks=masks, by=domain.names))
         groups = np.flatnonzero(every.counts())
-        laws = self.errors.of_groups(every, table, groups)
+        laws = self.errors.laws_of(every, table.name, groups)
         return max(laws, key=lambda law: law.standard_deviation)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from noisegate.core.domain import Block, Dimension, Domain
 from noisegate.core.laws import LatticeLaw, make_law
 from noisegate.core.mechanism import Mechanism, Zeros
 from noisegate.core.tables import Margin
+from noisegate.core.workload import Method
 from noisegate.errors import DataError, SpecError
-
-Method = Literal["derive", "reconcile", "independent"]
 
 CARD = "card.json"
 _NO_CARD = (

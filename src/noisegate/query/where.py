@@ -21,6 +21,7 @@ from datetime import date
 import numpy as np
 
 from noisegate.core.domain import Domain, Mask
+from noisegate.core.workload import Selection
 from noisegate.errors import SpecError
 
 DAY_S = 86_400
@@ -68,52 +69,30 @@ def _bare(text: str, /) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Selection:
-    """For each dimension which labels are meant, and the dimensions to tell apart."""
-
-    domain: Domain
-    masks: tuple[Mask, ...]
-    by: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls,
-        domain: Domain,
-        /,
-        *,
-        where: Mapping[str, Condition],
-        by: Sequence[str],
-        merged: Mapping[str, Mapping[str, tuple[str, ...]]],
-    ) -> Selection:
-        """The selection that the words mean in `domain`; refuses what it does not have."""
-        for name in (*where, *by):
-            if name not in domain.names:
-                raise SpecError.for_choice("a dimension", found=name, allowed=domain.names)
-        if len(set(by)) != len(by):
-            raise SpecError(f"'by' names each dimension once, got {', '.join(by)}.")
-        masks, cuts = [], []
-        for dimension in domain.dimensions:
-            given = where.get(dimension.name)
-            labels = _Labels(
-                name=dimension.name, labels=dimension.labels, merged=merged.get(dimension.name, {})
-            )
-            parts = () if given is None else ((given,) if isinstance(given, str) else tuple(given))
-            mask, cut = labels.which(parts) if parts else labels.everything()
-            masks.append(mask)
-            cuts.append(cut)
-        _refuse_cuts(domain, masks, cuts)
-        return cls(domain=domain, masks=tuple(masks), by=tuple(by))
-
-    @property
-    def restricted(self) -> frozenset[str]:
-        """The dimensions that a table must have to answer."""
-        cut = {d.name for d, mask in zip(self.domain.dimensions, self.masks, strict=True) if not mask.all()}
-        return frozenset(cut | set(self.by))
-
-    def mask(self, name: str, /) -> Mask:
-        """Which labels of one dimension are meant."""
-        return self.masks[self.domain.axis(name)]
+def select(
+    domain: Domain,
+    /,
+    *,
+    where: Mapping[str, Condition],
+    by: Sequence[str],
+    merged: Mapping[str, Mapping[str, tuple[str, ...]]],
+) -> Selection:
+    """The selection that the words mean in `domain`; refuses what it does not have."""
+    for name in (*where, *by):
+        if name not in domain.names:
+            raise SpecError.for_choice("a dimension", found=name, allowed=domain.names)
+    if len(set(by)) != len(by):
+        raise SpecError(f"'by' names each dimension once, got {', '.join(by)}.")
+    masks, cuts = [], []
+    for dimension in domain.dimensions:
+        given = where.get(dimension.name)
+        labels = _Labels(name=dimension.name, labels=dimension.labels, merged=merged.get(dimension.name, {}))
+        parts = () if given is None else ((given,) if isinstance(given, str) else tuple(given))
+        mask, cut = labels.which(parts) if parts else labels.everything()
+        masks.append(mask)
+        cuts.append(cut)
+    _refuse_cuts(domain, masks, cuts)
+    return Selection(domain=domain, masks=tuple(masks), by=tuple(by))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from noisegate.core.privacy import delta as exact_delta
 from noisegate.core.privacy import detection
 from noisegate.release.loss import EXAMPLE_EVENTS, Loss
 from noisegate.release.plan import Plan, TablePlan
+from noisegate.release.prediction import workload_statement
 
 _METHODS = {
     "derive": "margins are sums of the published base table",
@@ -54,6 +55,7 @@ def make_card(
         "unsafe": unsafe_choices(plan),
         "not_protected": _not_protected(plan),
         "domain": _domain(spec.domain),
+        **({"workload": workload_statement(plan)} if spec.workload else {}),
         "ledger": {"dataset": dataset, "reservation": reservation},
     }
 

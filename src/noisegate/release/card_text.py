@@ -16,6 +16,7 @@ def card_text(card: dict[str, Any], /) -> str:
             *_warning(card),
             *_promise(card),
             *_tables(card),
+            *_workload(card),
             *_reading(card),
             *_details(card),
         ]
@@ -92,6 +93,29 @@ def _tables(card: dict[str, Any], /) -> list[str]:
             f"| {escaped(name)} | {escaped(', '.join(table['dimensions']))} | {table['cells']:,} | {table['rows']:,} "
             f"| {noise['law'] if noise else 'summed'} | {_number(noise['scale']) if noise else '-'} "
             f"| {cut['value'] if cut else 'all'} | {_number(error['expected_absolute'])} | ± {error['half_width']} |"
+        )
+    return [*lines, ""]
+
+
+def _workload(card: dict[str, Any], /) -> list[str]:
+    if "workload" not in card:
+        return []
+    lines = [
+        "## Questions this release was made for",
+        "",
+        "Errors are those of the noise, known beforehand and the same whatever the events are. Rows that were left out",
+        "add to them; `noisegate query` gives intervals that allow for both.",
+        "",
+        "| question | groups | table | expected error | 95 % within |",
+        "|---|---|---|---|---|",
+    ]
+    for entry in card["workload"]:
+        noise = entry.get("noise")
+        lines.append(
+            f"| {escaped(entry['name'])} | {noise['groups']:,} | {escaped(noise['table'])} "
+            f"| {_number(noise['expected_absolute'])} | ± {noise['half_width']} |"
+            if noise
+            else f"| {escaped(entry['name'])} | - | - | not answered: {escaped(entry['reason'])} | - |"
         )
     return [*lines, ""]
 

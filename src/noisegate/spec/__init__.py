@@ -7,6 +7,7 @@ from noisegate.spec.load import load_spec, parse_spec
 from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
 from noisegate.spec.privacy import Contribution, Privacy, Suppress
 from noisegate.spec.values import ValueList
+from noisegate.spec.workload import Question
 
 __all__ = [
     "Budget",
@@ -16,6 +17,7 @@ __all__ = [
     "ListedDimension",
     "Merge",
     "Privacy",
+    "Question",
     "ReleaseSpec",
     "Suppress",
     "TimeDimension",

@@ -78,3 +78,15 @@ def check_split(spec: ReleaseSpec, /) -> None:
             )
     if split[spec.base] == 0:
         raise refusal("is 0, but the base table must be measured; give it a share", at=(*at, spec.base))
+
+
+def check_workload(spec: ReleaseSpec, /) -> None:
+    """Questions use dimensions that the spec has; whether its tables can answer them is worked out later."""
+    for name, question in spec.workload.items():
+        for key, used in (("where", question.where), ("by", question.by)):
+            for dimension in used:
+                known(spec.dimensions, dimension, at=("workload", name, key))
+        if question.top is not None and not question.by:
+            raise refusal(
+                "needs 'by': the dimension whose largest groups are asked for", at=("workload", name, "top")
+            )

@@ -13,11 +13,12 @@ from noisegate.core.domain import Domain
 from noisegate.core.tables import Margin
 from noisegate.errors import SpecError
 from noisegate.spec.block import SpecBlock
-from noisegate.spec.checks import check_split, check_tables, check_unit
+from noisegate.spec.checks import check_split, check_tables, check_unit, check_workload
 from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, ListedDimension
 from noisegate.spec.fields import Positive, Share, Text, Word, placed, refusal, shown, word
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import MergeRule, build_domain, merge_rule
+from noisegate.spec.workload import Question
 
 
 def _zone(value: str) -> str:
@@ -87,6 +88,7 @@ class ReleaseSpec(SpecBlock):
     privacy: Privacy
     merge: tuple[Merge, ...] = ()
     budget: Budget | None = None
+    workload: dict[Word, Question] = Field(default_factory=dict)
     _folder: Path = PrivateAttr(default=Path())
 
     def model_post_init(self, context: Any, /) -> None:
@@ -98,6 +100,7 @@ class ReleaseSpec(SpecBlock):
         check_tables(self)
         check_unit(self)
         check_split(self)
+        check_workload(self)
         _ = self.domain, self.margins
         return self
 

@@ -1,20 +1,31 @@
-"""Sums that people ask for: their laws, and where their errors come from."""
+"""Sums that people ask for: what they select, the laws of their errors, and where these come from."""
 
 from __future__ import annotations
 
 from noisegate.core.workload.combination import lattice_law
+from noisegate.core.workload.errors import Method, SumErrors
+from noisegate.core.workload.parts import ErrorParts, Trio, error_parts, usual_trio
 from noisegate.core.workload.profile import ProfileFit, Remainders, fit_profile
+from noisegate.core.workload.selection import Cells, Selection
 from noisegate.core.workload.shared import SharedError
 from noisegate.core.workload.sum_law import SumLaw, checked_level, cumulant_intervals, sum_law
 
 __all__ = [
+    "Cells",
+    "ErrorParts",
+    "Method",
     "ProfileFit",
     "Remainders",
+    "Selection",
     "SharedError",
+    "SumErrors",
     "SumLaw",
+    "Trio",
     "checked_level",
     "cumulant_intervals",
+    "error_parts",
     "fit_profile",
     "lattice_law",
     "sum_law",
+    "usual_trio",
 ]

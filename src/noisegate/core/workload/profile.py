@@ -38,7 +38,8 @@ _LEAST, _MOST = math.log(1e-4), math.log(1e6)
 _DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
 _ROUNDS, _SWEEPS = 8, 6
 _LONGEST_STEP = 1.5
-_LEAST_VARIANCE, _MOST_VARIANCE = 1e-3, 16.0
+#: Effects of single dimensions, and of pairs, are never taken to vary less than this: hours differ even if none is shown.
+_LEAST_OF_ONE, _LEAST_OF_PAIR, _MOST_VARIANCE = 1.0, 0.1, 16.0
 _SAMPLE = 50_000
 _MOST_SPREAD = 1.0
 #: What an effect of which nothing is seen may be off, as a variance on the log scale.
@@ -74,10 +75,14 @@ def fit_profile(
     /,
     *,
     mechanism: Mechanism,
+    mains: int,
     remainders: Sequence[Remainders] = (),
 ) -> ProfileFit:
-    """Intensities of all cells from what they show; NaN in `values` says that nothing was published."""
-    return _Fitter.of(values, effects, mechanism, remainders).run()
+    """Intensities of all cells from what they show; NaN in `values` says that nothing was published.
+
+    The first `mains` of the effects are those of single dimensions.
+    """
+    return _Fitter.of(values, effects, mechanism, remainders, mains).run()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,8 +131,8 @@ class _Effect:
     codes: Ints
     value: Floats
     uncertainty: Floats
+    least: float
     variance: float = 1.0
-    seen: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -150,6 +155,7 @@ class _Fitter:
         effects: Sequence[Ints],
         mechanism: Mechanism,
         remainders: Sequence[Remainders],
+        mains: int,
         /,
     ) -> _Fitter:
         hidden = np.isnan(values)
@@ -167,8 +173,13 @@ class _Fitter:
                 for r in remainders
             ],
             effects=[
-                _Effect(codes=codes, value=np.zeros(size), uncertainty=np.ones(size))
-                for codes, size in zip(effects, sizes, strict=True)
+                _Effect(
+                    codes=codes,
+                    value=np.zeros(size),
+                    uncertainty=np.ones(size),
+                    least=_LEAST_OF_ONE if place < mains else _LEAST_OF_PAIR,
+                )
+                for place, (codes, size) in enumerate(zip(effects, sizes, strict=True))
             ],
             eta=np.full(len(values), start),
             dispersion=0.3,
@@ -184,8 +195,8 @@ class _Fitter:
         apart, spread = self._without_own()
         bounded = np.minimum(spread, _MOST_SPREAD)
         prior = NegativeBinomial(
-            # The mean of a log-normal intensity; where hardly anything is known, its median.
-            mean=np.exp(np.clip(apart + np.where(spread < _MOST_SPREAD / 2, spread / 2, 0.0), _LEAST, _MOST)),
+            # Between the median of a log-normal intensity and its mean: its upper tail is cut by what is missing.
+            mean=np.exp(np.clip(apart + bounded / 3, _LEAST, _MOST)),
             shape=1 / (self.dispersion + np.expm1(bounded)),
             zero_share=np.zeros(1),
         )
@@ -235,10 +246,9 @@ class _Fitter:
             move = np.clip(pull / curvature, -_LONGEST_STEP, _LONGEST_STEP)
             effect.value += move
             effect.uncertainty = 1 / curvature
-            effect.seen = effect.uncertainty
             self.eta = np.clip(self.eta + move[effect.codes], _LEAST, _MOST)
             renewed = float(np.mean(effect.value**2 + effect.uncertainty))
-            effect.variance = min(max(renewed, _LEAST_VARIANCE), _MOST_VARIANCE)
+            effect.variance = min(max(renewed, effect.least), _MOST_VARIANCE)
 
     def _weigh(self) -> None:
         """Renew how uncertain each level is, from what is shown alone: what is missing bounds it on one side only."""
@@ -249,6 +259,7 @@ class _Fitter:
         for effect in self.effects:
             other += np.minimum(effect.uncertainty[effect.codes], _MOST_SPREAD)
         variance, gain = self.missing.at(self.eta[self.hidden], self.missing.variance, self.missing.gain)
+        found = []
         for effect in self.effects:
             size = len(effect.value)
             known = np.bincount(effect.codes, weights=sure, minlength=size) + 1 / effect.variance
@@ -262,9 +273,9 @@ class _Fitter:
                 reach = np.bincount(place, weights=gains)
                 told = reach**2 / width[distinct % len(sums.rest)]
                 known += np.bincount(distinct // len(sums.rest), weights=told, minlength=size)
-            effect.seen = np.minimum(1 / known, _MOST_UNSEEN)
-        for effect in self.effects:
-            effect.uncertainty = effect.seen
+            found.append(np.minimum(1 / known, _MOST_UNSEEN))
+        for effect, uncertainty in zip(self.effects, found, strict=True):
+            effect.uncertainty = uncertainty
 
     def _without_own(self) -> tuple[Floats, Floats]:
         """The log-intensity of each cell and its variance, its own evidence taken out by one Newton step."""

@@ -47,19 +47,15 @@ class SharedError:
         uncertainty: Sequence[Floats],
         /,
         *,
-        mains: int,
         prior: NegativeBinomial,
         variance: Floats,
     ) -> SharedError:
-        """From the variance of each level of each effect, and the posterior variance of each cell.
-
-        The first `mains` effects are those of single dimensions: where one of them is unseen, all is.
-        """
+        """From the variance of each level of each effect, and the posterior variance of each cell."""
         # The posterior mean moves with the log of the intensity by its variance, less what the shape absorbs.
         slope = variance / (1 + prior.mean / prior.shape)
         spreads = [levels[codes] for codes, levels in zip(effects, uncertainty, strict=True)]
         blind = np.zeros(len(slope))
-        for spread in spreads[:mains]:
+        for spread in spreads:
             blind += np.where(spread > _UNSEEN, spread, 0.0)
         unseen = blind > 0
         return cls(

@@ -1,4 +1,4 @@
-"""Adding up the cells of a table that a selection means, group by group."""
+"""What a question selects of a table, and adding it up group by group."""
 
 from __future__ import annotations
 
@@ -10,12 +10,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Domain, Ints
+from noisegate.core.domain import Domain, Ints, Mask
 from noisegate.errors import SpecError
-from noisegate.query.where import Selection
 
 #: The most rows that one question may have.
 MOST_GROUPS = 5_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Selection:
+    """For each dimension of a base which labels are meant, and the dimensions to tell apart."""
+
+    domain: Domain
+    masks: tuple[Mask, ...]
+    by: tuple[str, ...]
+
+    @property
+    def restricted(self) -> frozenset[str]:
+        """The dimensions that a table must have to answer."""
+        cut = {d.name for d, mask in zip(self.domain.dimensions, self.masks, strict=True) if not mask.all()}
+        return frozenset(cut | set(self.by))
+
+    def mask(self, name: str, /) -> Mask:
+        """Which labels of one dimension are meant."""
+        return self.masks[self.domain.axis(name)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
