@@ -29,11 +29,8 @@ OUTCOMES = {
 
 def render_html(page: Page, /) -> str:
     """The report as HTML."""
-    return (
-        _environment()
-        .get_template(_PAGE)
-        .render(page=page, style=_style(), disclaimer=DISCLAIMER, outcomes=OUTCOMES)
-    )
+    template = _environment().get_template(_PAGE)
+    return template.render(page=page, style=_style(), disclaimer=DISCLAIMER, outcomes=OUTCOMES).lstrip()
 
 
 @cache

@@ -30,7 +30,7 @@ def response_figures(source: Source, /) -> Iterator[Figure]:
         key="responses",
         caption=(
             f"What {source.base.get('name')} publishes for raw counts of {counts[0]:,}, {counts[1]:,} and {counts[2]:,}, "
-            f"under the recovered noise.{cut}"
+            f"under the noise that was recovered or stated.{cut}"
         ),
         alt=(
             f"Three bar charts of the published value. A raw count of {counts[1]:,} is published in "
