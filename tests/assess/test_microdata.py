@@ -67,7 +67,7 @@ def test_coarser_points_single_out_fewer():
     rng = np.random.default_rng(1)
     events = PersonEvents.of(some_events(rng, persons=400), person="person", place="place", time="time")
     found = Microdata.of(events, rng=rng).to_json()
-    shares = [one["unique"][1]["share"] for one in found["coarsenings"][:3]]
+    shares = [one["unique"][1]["share"] for one in found["coarsenings"]]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > shares[-1] + 0.2
     assert found["persons"] == 400

@@ -80,7 +80,8 @@ def test_more_points_single_out_more():
 def test_events_in_any_order_become_histories():
     rng = np.random.default_rng(2)
     person, point = rng.integers(0, 50, 400).astype(np.int32), rng.integers(0, 9, 400).astype(np.int32)
-    start, (points,) = by_person(person, point)
+    start, points, again = by_person(person, point, point)
+    assert (points == again).all()
     for one in range(50):
         assert sorted(points[start[one] : start[one + 1]].tolist()) == sorted(point[person == one].tolist())
 

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 KNOWN = (1, 2, 3, 4)
 SAMPLE = 2_000
 #: How points are made coarser: the width of a time bin in minutes, and whether the place is kept.
-COARSENINGS = ((15, True), (60, True), (1440, True), (15, False))
+COARSENINGS = ((15, True), (60, True), (240, True), (1440, True))
 _MINUTE_US = 60_000_000
 
 
@@ -60,16 +60,16 @@ class PersonEvents:
         DataError
             If the moments are not timestamps, or there is no event.
         """
-        chosen = table.select([person, place, time]).drop_null()
+        chosen = table.select([person, place, time])
+        if any(column.null_count for column in chosen.columns):
+            chosen = chosen.drop_null()
         if not pa.types.is_timestamp(chosen.schema.field(time).type):
             raise DataError(f"The column {time!r} of the raw events must hold timestamps.")
         if not chosen.num_rows:
             raise DataError("The raw events hold no row with a person, a place and a time.")
-        moment = chosen.column(time).cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
-        minute = moment // _MINUTE_US
-        minute = (minute - minute.min() // 1440 * 1440).astype(np.int32)
-        who = _numbered(chosen.column(person))
-        start, (places, minutes) = by_person(who, _numbered(chosen.column(place)), minute)
+        minute = _minutes(chosen.column(time))
+        where, who = _numbered(chosen.column(place)), _numbered(chosen.column(person))
+        start, places, minutes = by_person(who, where, minute)
         return cls(start=start, place=places, minute=minutes)
 
     def histories(self, *, minutes: int, places: bool) -> Histories:
@@ -83,11 +83,20 @@ class PersonEvents:
         return Histories(start=self.start, points=(self.place * np.int32(span) + bins).astype(np.int32))
 
 
+def _minutes(column: pa.ChunkedArray, /) -> Points:
+    """Whole minutes after the first midnight."""
+    whole = [
+        chunk.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy() // _MINUTE_US for chunk in column.chunks
+    ]
+    first = min(int(part.min()) for part in whole if part.size) // 1440 * 1440
+    return np.concatenate([(part - first).astype(np.int32) for part in whole])
+
+
 def _numbered(column: pa.ChunkedArray, /) -> Points:
     """The values as numbers from 0."""
-    encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    # One chunk first: dictionaries of many chunks would have to be unified.
+    whole = pa.chunked_array([column.combine_chunks()]) if column.num_chunks > 1 else column
+    encoded = whole.dictionary_encode().chunk(0)
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int32)
 
 
@@ -102,7 +111,7 @@ class Coarsening:
     @property
     def title(self) -> str:
         """In words."""
-        width = {60: "hour", 1440: "day"}.get(self.minutes, f"{self.minutes} minutes")
+        width = {60: "hour", 240: "four hours", 1440: "day"}.get(self.minutes, f"{self.minutes} minutes")
         return f"place and {width}" if self.places else f"{width} without the place"
 
     def to_json(self) -> dict[str, Any]:

@@ -78,20 +78,31 @@ class Uniqueness:
         return self.unique / self.sampled if self.sampled else None
 
 
-def by_person(person: NDArray[np.integer], /, *columns: Points) -> tuple[Ints, list[Points]]:
-    """Where the events of each person start, and the columns in the order of persons."""
+def by_person(person: Points, first: Points, second: Points, /) -> tuple[Ints, Points, Points]:
+    """Where the events of each person start, and two columns of events in the order of persons."""
     start = np.concatenate([[0], np.cumsum(np.bincount(person, minlength=1))]).astype(np.int64)
-    order = _counting_order(np.ascontiguousarray(person), start.copy())
-    return start, [column[order] for column in columns]
+    one, two = _in_order(person, start[:-1].copy(), first, second)
+    return start, one, two
 
 
 @_compiled
-def _counting_order(person: Points, free: Ints) -> Ints:
-    """The places of events in the order of persons; `free` is used up."""
-    out = np.empty(person.size, dtype=np.int64)
+def _in_order(person: Points, free: Ints, first: Points, second: Points) -> tuple[Points, Points]:
+    """Both columns in the order of persons; `free` is used up."""
+    one, two = np.empty_like(first), np.empty_like(second)
     for i in range(person.size):
-        out[free[person[i]]] = i
-        free[person[i]] += 1
+        at = free[person[i]]
+        free[person[i]] = at + 1
+        one[at], two[at] = first[i], second[i]
+    return one, two
+
+
+@_compiled
+def _counting_order(group: Points, free: Ints) -> Ints:
+    """The places of entries in the order of their groups; `free` is used up."""
+    out = np.empty(group.size, dtype=np.int64)
+    for i in range(group.size):
+        out[free[group[i]]] = i
+        free[group[i]] += 1
     return out
 
 
