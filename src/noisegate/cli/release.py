@@ -11,15 +11,43 @@ from rich.table import Table
 
 from noisegate.cli.ledger import refuse_bad_file
 from noisegate.cli.output import JsonOption, QuietOption, console, number, write_json
+from noisegate.cli.utility import measured_json, measuring, show_measured, show_plan
+from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
     from noisegate.release import ReleaseResult
+    from noisegate.utility import Measured
 
 
 def release(
     *,
     spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="What to release, and what is promised.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Directory to make; it must not exist.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory to make; it must not exist.")
+    ] = None,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan",
+            help="Only show what noise will do to the questions of the workload: reads no event, spends nothing.",
+        ),
+    ] = False,
+    error: Annotated[
+        float | None,
+        typer.Option(
+            help="With --plan: the expected error to find an epsilon for, where a question states none."
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --plan: draw it (.svg, .png or .html).")
+    ] = None,
+    utility: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the measured errors of the workload as JSON. They are not private: keep them to yourself.",
+        ),
+    ] = None,
     engine: Annotated[
         str | None, typer.Option(help="duckdb (default), spark, or an Ibis URL such as postgresql://host/db.")
     ] = None,
@@ -34,6 +62,8 @@ def release(
     Example, on simulated events: noisegate simulate --out world
 
     then: noisegate release world/spec.yaml --out week
+
+    With a workload in the spec, first: noisegate release world/spec.yaml --plan --picture plan.svg
     """
     from noisegate.cli.progress import Steps  # noqa: PLC0415 - a command loads what it uses
     from noisegate.release import release as make_release  # noqa: PLC0415
@@ -41,18 +71,48 @@ def release(
 
     refuse_bad_file(json)
     loaded = load_spec(spec)
+    if plan:
+        show_plan(loaded, error=error, picture=picture, json=json)
+        return
+    folder = _folder(out, error=error, picture=picture)
+    _refuse_inside(utility, folder)
+    refuse_bad_file(utility)
+    measured: list[Measured] = []
     with Steps(silent=quiet) as steps:
         result = make_release(
             loaded,
-            out=out,
+            out=folder,
             engine=None if engine in (None, "duckdb") else engine,
             ledger=ledger,
             report=steps.show,
             warn=lambda sentence: console.print(f"[yellow]warning:[/yellow] {escape(sentence)}"),
             progress=steps.advance,
+            inspect=measuring(measured, engine=engine, report=steps.show) if loaded.workload else None,
         )
     _show(result)
+    show_measured(measured)
     write_json(json, result.card)
+    write_json(utility if measured else None, measured_json(loaded.name, measured))
+
+
+def _folder(out: Path | None, /, *, error: float | None, picture: Path | None) -> Path:
+    """The directory to make, once it is known to be asked for; refuses options of a plan without one."""
+    for name, value in (("--error", error), ("--picture", picture)):
+        if value is not None:
+            raise SpecError(f"{name} belongs to a plan; add --plan, or leave it out.")
+    if out is None:
+        raise SpecError(
+            "--out is missing: the directory to make; or add --plan to see what noise will do first."
+        )
+    return out
+
+
+def _refuse_inside(utility: Path | None, folder: Path, /) -> None:
+    """Measured errors must not be published, so they are not written into the release."""
+    if utility is not None and utility.resolve().is_relative_to(folder.resolve()):
+        raise SpecError(
+            f"{utility} lies inside the release; measured errors are not private, write them somewhere else."
+        )
 
 
 def _show(result: ReleaseResult, /) -> None:

@@ -40,6 +40,8 @@ from noisegate.spec import ReleaseSpec
 
 #: Called with a short description of what is being done.
 Report = Callable[[str], None]
+#: Called with the plan and the raw counts, for the custodian's eyes; what it makes of them must not be published.
+Inspect = Callable[[Plan, Counts], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +66,13 @@ def release(
     report: Report = lambda _: None,
     warn: Report = lambda _: None,
     progress: Callable[[int], None] | None = None,
+    inspect: Inspect | None = None,
 ) -> ReleaseResult:
     """Make the release that `spec` describes in the directory `out`, and charge the ledger for it.
 
     Guarantee: see the card that it writes. `noise` defaults to the operating system's generator;
-    a seeded source marks the release as simulated.
+    a seeded source marks the release as simulated. `inspect` sees raw counts before anything is spent, such as to
+    measure the utility of the release for its maker; nothing of what it does enters the release.
     """
     source = OsNoise() if noise is None else as_noise(noise)
     plan = make_plan(spec)
@@ -79,6 +83,8 @@ def release(
     warnings = warnings_before_spending(plan, counts)
     for sentence in warnings:
         warn(sentence)
+    if inspect is not None:
+        inspect(plan, counts)
     card = _spend(plan, counts, out, ledger=ledger, noise=source, report=report)
     return ReleaseResult(
         folder=out, card=card, account=dataset_name(spec), tally=counts.tally, warnings=warnings

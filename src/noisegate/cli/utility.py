@@ -1,0 +1,151 @@
+"""What `noisegate release` prints about the questions of a workload: the plan, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from noisegate.cli.output import console, number, write_json
+
+if TYPE_CHECKING:
+    from noisegate.engine import Counts
+    from noisegate.release import Plan
+    from noisegate.spec import ReleaseSpec
+    from noisegate.utility import Measured, Outlook
+
+#: Domains with more cells are not measured by drawing noise again and again.
+_MOST_CELLS = 20_000_000
+#: The places among the factors of an outlook that a terminal has room for.
+_SHOWN_FACTORS = frozenset({1, 2, 3, 4, 5})
+_WARNING = "measured against the raw events; not private, not for publishing"
+
+
+def show_plan(spec: ReleaseSpec, /, *, error: float | None, picture: Path | None, json: Path | None) -> None:
+    """Print, draw and write the outlook of a spec."""
+    from noisegate.utility import outlook  # noqa: PLC0415 - a command loads what it uses
+
+    found = outlook(spec, wanted=error)
+    _print_plan(found)
+    if picture is not None:
+        from noisegate.pictures import save  # noqa: PLC0415
+        from noisegate.pictures.outlook import outlook_picture  # noqa: PLC0415
+
+        curves = {
+            one.name: [(e, p.expected_absolute) for e, p in one.by_epsilon]
+            for one in found.questions
+            if one.by_epsilon
+        }
+        save(
+            outlook_picture(curves, epsilon=found.epsilon, title=f"What a budget buys: {found.spec_name}"),
+            picture,
+        )
+        console.print(f"Picture: {escape(str(picture))}")
+    write_json(json, found.as_json())
+
+
+def _print_plan(found: Outlook, /) -> None:
+    from noisegate.utility.outlook import FACTORS  # noqa: PLC0415
+
+    answered = [one for one in found.questions if one.reason is None]
+    table = Table(
+        title=f"{escape(found.spec_name)}: expected error by noise, for epsilon of one {found.unit}",
+        title_justify="left",
+    )
+    table.add_column("question", no_wrap=True)
+    shown = [place for place in range(len(FACTORS)) if place in _SHOWN_FACTORS]
+    for place in shown if answered else ():
+        epsilon = answered[0].by_epsilon[place][0]
+        style = "bold" if epsilon == found.epsilon else ""
+        table.add_column(number(epsilon), justify="right", no_wrap=True, style=style)
+    if any(one.wanted is not None for one in answered):
+        table.add_column("wanted", justify="right", no_wrap=True)
+        table.add_column("needs", justify="right", no_wrap=True)
+    for one in answered:
+        aim = [] if one.wanted is None else [short(one.wanted), number(one.epsilon_needed)]
+        errors = (one.by_epsilon[place][1].expected_absolute for place in shown)
+        table.add_row(escape(one.name), *map(short, errors), *aim)
+    if answered:
+        console.print(table)
+        console.print(
+            "Bold: the epsilon of the spec. What suppression, bounding and coarse bins add depends on the events."
+        )
+    _print_unanswered([(one.name, one.reason) for one in found.questions])
+    console.print("Nothing was read and nothing was spent.")
+
+
+def short(value: float, /) -> str:
+    """An error as a table has room for it."""
+    return f"{value:,.0f}" if value >= 10 or value == 0 else f"{value:.1f}"
+
+
+def measuring(
+    found: list[Measured], /, *, engine: str | None, report: Callable[[str], None]
+) -> Callable[[Plan, Counts], None]:
+    """A look at the raw counts before they are released: fills `found` with measured errors."""
+
+    def look(plan: Plan, counts: Counts) -> None:
+        from noisegate.engine import connect  # noqa: PLC0415
+        from noisegate.entropy import OsNoise  # noqa: PLC0415
+        from noisegate.utility import measure  # noqa: PLC0415
+
+        if plan.base.cells > _MOST_CELLS:
+            return
+        report("measuring the errors of the workload")
+        elsewhere = connect(engine) if engine not in (None, "duckdb") else None
+        found.extend(measure(plan, counts, noise=OsNoise(), connection=elsewhere))
+
+    return look
+
+
+def show_measured(found: Sequence[Measured], /) -> None:
+    """Print where the error of each question comes from."""
+    answered = [one for one in found if one.parts is not None]
+    if answered:
+        table = Table(
+            title="Errors of the workload", title_justify="left", caption=_WARNING, caption_justify="left"
+        )
+        table.add_column("question", no_wrap=True)
+        for name in ("coarse", "bound", "noise", "missing", "all", "rel.", "lost", "false"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for one in answered:
+            table.add_row(escape(one.name), *_measured_row(one))
+        console.print("[bold]For your eyes only[/bold] (not in the release)")
+        console.print(table)
+        console.print(
+            "Mean absolute error of a group: by coarse bins, by the bound on units, by noise, by missing rows (taken as 0), and "
+            "all together. rel.: median relative error; lost, false: groups that vanish, groups that are really empty."
+        )
+    _print_unanswered([(one.name, one.reason) for one in found])
+
+
+def _measured_row(one: Measured, /) -> list[str]:
+    assert one.parts is not None
+    assert one.trio is not None
+    parts = [one.parts.absolute[name] for name in ("aggregation", "bounding", "noise", "suppression")]
+    return [
+        *map(short, (*parts, one.parts.total_absolute)),
+        *(
+            f"{100 * share:.1f} %"
+            for share in (one.trio.relative["median"], one.trio.dropped, one.trio.spurious)
+        ),
+    ]
+
+
+def measured_json(name: str, found: Sequence[Measured], /) -> dict[str, Any]:
+    """Measured errors as plain data."""
+    return {
+        "spec": name,
+        "private": False,
+        "warning": _WARNING,
+        "questions": [one.as_json() for one in found],
+    }
+
+
+def _print_unanswered(reasons: Sequence[tuple[str, str | None]], /) -> None:
+    for name, reason in reasons:
+        if reason is not None:
+            console.print(f"[red]not answered[/red] {escape(name)}: {escape(reason)}.")
