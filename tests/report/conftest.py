@@ -288,6 +288,22 @@ def whole(*, name="time-loc", place="Manly Wharf"):
                 {"who": f"commuter of {place}", "by_week": growth, "weeks_until": {"1": 1, "10": 1, "100": 3}}
             ],
         },
+        "utility": {
+            "questions": [
+                {
+                    "name": f"total at {place}",
+                    "answered": True,
+                    "reason": None,
+                    "absolute": {"aggregation": 0.0, "bounding": 2.0, "noise": 12.0, "suppression": 900.0},
+                    "total": {"absolute": 905.0},
+                    "relative_error": {"median": 0.02, "ninth_decile": 0.3},
+                    "drop_rate": 0.1,
+                    "spurious_rate": 0.0,
+                },
+                {"name": "ten busiest", "answered": True, "noise": {"expected_absolute": 3.0}},
+                {"name": f"trips from {place}", "answered": False, "reason": f"no table links {place}"},
+            ]
+        },
         "microdata": {
             "coarsenings": [
                 {"coarsening": place, "unique": [{"points": 2, "share": 0.4, "interval": [0.38, 0.42]}]}

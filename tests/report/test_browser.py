@@ -36,7 +36,7 @@ def test_the_report_opens_quietly_and_every_picture_is_drawn(browser, reported, 
     ]
     assert [url for url in requests if not url.startswith("data:")] == [page.resolve().as_uri()]
     drawn = browser.ask(DRAWN)
-    assert len(drawn) == 7
+    assert len(drawn) == 8
     for name, across, down, marks in drawn:
         assert across > 250, name
         assert down > 80, name

@@ -48,7 +48,8 @@ def page(content, cells=None):
 def test_every_picture_of_an_assessment_is_drawn_and_numbered_in_order(outline, reported):
     names = [attrs["id"] for attrs in outline.all("figure")]
     assert sorted(names) == sorted(
-        f"figure-{key}" for key in ("noise-1", "groups", "responses", "calendar", "exposed", "hours", "weeks")
+        f"figure-{key}"
+        for key in ("noise-1", "groups", "responses", "calendar", "exposed", "hours", "weeks", "workload")
     )
     text = (reported["plain"] / "report.html").read_text(encoding="utf-8")
     assert re.findall(r"<b>Figure (\d+)\.</b>", text) == [str(n) for n in range(1, len(names) + 1)]
@@ -56,7 +57,7 @@ def test_every_picture_of_an_assessment_is_drawn_and_numbered_in_order(outline, 
 
 def test_every_picture_says_its_main_number_to_those_who_do_not_see_it(outline):
     pictures = [attrs for attrs in outline.all("div") if attrs.get("class") == "picture"]
-    assert len(pictures) == 7
+    assert len(pictures) == 8
     for attrs in pictures:
         assert attrs["role"] == "img"
         assert re.search(r"\d", attrs["aria-label"])

@@ -1,41 +1,62 @@
-"""The picture of utility: the error of each query, and what it is due to."""
+"""The picture of utility: the error of each query, and what noise, suppression, aggregation and bounding do to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 
 import altair as alt
 
-from noisegate.pictures.canvas import BLUE, GREEN, GREY, ORANGE, Picture, rows
+from noisegate.pictures.canvas import BLUE, GREEN, GREY, INK, ORANGE, Picture, rows
 from noisegate.pictures.inline import WIDTH, coloured
 
+#: Parts in the order in which they are named; the whole comes last and is drawn over them.
+PARTS = ("noise", "suppression", "aggregation", "bounding", "together")
+_COLOURS = (BLUE, ORANGE, GREEN, GREY, INK)
 
-def workload_picture(
-    queries: Sequence[str], parts: Mapping[str, Sequence[float]], /, *, title: str, style: str = "~s"
-) -> Picture:
-    """One bar for each query, its pieces what noise, suppression, aggregation and bounding add."""
-    names = list(parts)
+
+def workload_picture(queries: Mapping[str, Mapping[str, float]], /) -> Picture:
+    """One row for each query: a dot for each part of its error on a scale of factors, a bar for the whole.
+
+    Parts that are zero are not drawn: they have no place on such a scale.
+    """
+    points = [
+        (query, part, errors[part])
+        for query, errors in queries.items()
+        for part in PARTS
+        if errors.get(part, 0) > 0
+    ]
     data = rows(
-        query=[query for _ in names for query in queries],
-        error=[value for name in names for value in parts[name]],
-        part=[name for name in names for _ in queries],
-        place=[place for place, _ in enumerate(names) for _ in queries],
+        query=[query for query, _, _ in points],
+        part=[part for _, part, _ in points],
+        error=[error for _, _, error in points],
     )
-    chart = (
-        alt.Chart(data)
-        .mark_bar()
-        .encode(
-            x=alt.X("error:Q", title=title, axis=alt.Axis(format=style, tickCount=5)),
-            y=alt.Y("query:N", title=None, sort=list(queries), axis=alt.Axis(labelLimit=150)),
-            color=alt.Color(
-                "part:N",
-                title=None,
-                scale=coloured(names, (BLUE, ORANGE, GREY, GREEN)),
-                legend=alt.Legend(orient="top", columns=4) if len(names) > 1 else None,
-            ),
-            order=alt.Order("place:Q"),
-        )
+    used = [part for part in PARTS if any(part == one for _, one, _ in points)]
+    colours = [_COLOURS[PARTS.index(part)] for part in used]
+    low, high = min(e for *_, e in points), max(e for *_, e in points)
+    x = alt.X(
+        "error:Q",
+        title="mean error of an answer, in events",
+        scale=alt.Scale(type="log", domain=[low / 1.6, high * 1.6], nice=False),
+        axis=alt.Axis(format="~s", values=_powers(low, high)),
     )
-    return chart.properties(
-        width=WIDTH, height=30 * len(queries) + 70, autosize={"type": "fit", "contains": "padding"}
+    y = alt.Y(
+        "query:N", title=None, sort=list(queries), axis=alt.Axis(labelLimit=150, grid=True, ticks=False)
     )
+    colour = alt.Color(
+        "part:N", title=None, sort=used, scale=coloured(used, colours), legend=alt.Legend(columns=3)
+    )
+    whole = alt.datum.part == "together"
+    base = alt.Chart(data).encode(x=x, y=y, color=colour)
+    dots = base.transform_filter(~whole).mark_point(filled=True, size=85, opacity=0.9)
+    bars = base.transform_filter(whole).mark_tick(thickness=3, size=20, opacity=1)
+    return alt.layer(bars, dots).properties(
+        width=WIDTH, height=34 * len(queries) + 90, autosize={"type": "fit", "contains": "padding"}
+    )
+
+
+def _powers(low: float, high: float, /) -> list[float]:
+    """Powers of ten around the values; with ones between if there are few."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 3) if last - first <= 3 else (1,)
+    return [step * 10.0**power for power in range(first, last + 1) for step in steps]

@@ -12,6 +12,7 @@ from noisegate.report.figures import (
     noise_figures,
     response_figures,
     service_figures,
+    utility_figures,
     week_figures,
 )
 from noisegate.report.glossary import GLOSSARY
@@ -30,6 +31,7 @@ _FIGURES: tuple[Callable[[Source], Iterator[Figure]], ...] = (
     response_figures,
     cell_figures,
     service_figures,
+    utility_figures,
     week_figures,
 )
 

@@ -7,6 +7,7 @@ from noisegate.report.figures.detection import detection_figures
 from noisegate.report.figures.noise import noise_figures
 from noisegate.report.figures.responses import response_figures
 from noisegate.report.figures.services import service_figures
+from noisegate.report.figures.utility import utility_figures
 from noisegate.report.figures.weeks import week_figures
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "noise_figures",
     "response_figures",
     "service_figures",
+    "utility_figures",
     "week_figures",
 ]

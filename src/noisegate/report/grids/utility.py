@@ -1,0 +1,49 @@
+"""What answers to queries cost, and which queries have none."""
+
+from __future__ import annotations
+
+from noisegate.report.page import Grid
+from noisegate.report.source import Source
+from noisegate.report.utility import errors_of, questions_of
+from noisegate.report.words import short
+
+
+def answered_queries(source: Source, /) -> Grid:
+    """The usual three figures of each query, beside its mean error."""
+    rows = []
+    for one in questions_of(source):
+        relative = one.get("relative_error")
+        if not isinstance(relative, dict):
+            continue
+        together = errors_of(one).get("together")
+        rows.append(
+            (
+                str(one.get("name")),
+                "–" if together is None else short(together),
+                *(_percent(relative.get(key)) for key in ("median", "ninth_decile")),
+                *(_percent(one.get(key)) for key in ("drop_rate", "spurious_rate")),
+            )
+        )
+    columns = (
+        "query",
+        "mean error",
+        "median relative error",
+        "ninth decile",
+        "groups lost",
+        "groups invented",
+    )
+    return Grid.of("Answers beside the truth", columns, rows)
+
+
+def unanswered_queries(source: Source, /) -> Grid:
+    """Queries that cannot be answered, and why."""
+    rows = [
+        (str(one.get("name")), str(one.get("reason")))
+        for one in questions_of(source)
+        if one.get("answered") is False or one.get("reason")
+    ]
+    return Grid.of("Queries that cannot be answered", ("query", "reason"), rows)
+
+
+def _percent(value: object, /) -> str:
+    return f"{float(value):.1%}" if isinstance(value, int | float) else "–"
