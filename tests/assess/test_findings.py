@@ -303,3 +303,37 @@ def test_every_finding_and_check_is_explained():
     }
     assert len(stated) >= 14
     assert {name for name in stated if f"`{name}`" not in page} == set()
+
+
+@pytest.mark.parametrize(
+    ("noise", "words", "loss"),
+    [
+        (lambda c, _: c, "carries no noise", "there is no noise"),
+        (
+            lambda c, rng: c + rng.integers(-3, 3, size=c.shape, endpoint=True),
+            "uniform up to 3 either way",
+            "the noise has a largest value",
+        ),
+        (
+            lambda c, rng: c - c % 5 + 5 * (rng.random(c.shape) * 5 < c % 5),
+            "random rounding to multiples of 5",
+            "the noise has a largest value",
+        ),
+        (
+            lambda c, rng: c + np.rint(rng.normal(scale=2.0, size=c.shape)),
+            "Gaussian, rounded or discrete, scale",
+            "(at delta 1e-06) for one event",
+        ),
+    ],
+)
+def test_other_noise_in_words(tables, invent, noise, words, loss):
+    """Each law is described as what it is, and only Laplace noise has an epsilon with delta 0."""
+    rng = np.random.default_rng(15)
+    raw = rng.poisson(rng.uniform(40, 150, size=(10, 60)))
+    values = np.stack([noise(raw, rng), noise(raw, rng)], axis=1)
+    dimensions = {"date": invent.days(10), "tap": ["on", "off"], "time": invent.clock(start=300, stop=1200)}
+    found = assess(tables(ferry=(dimensions, values)), pairs=[("tap=on", "tap=off")])
+    assert any(words in one.title for one in found.findings)
+    (finding,) = by_id(found.findings, "privacy-loss")
+    assert loss in finding.title
+    assert found.privacy.tables == {}

@@ -49,7 +49,8 @@ class Privacy:
     source
         `recovered` from the tables, or as stated on the `card`.
     tables
-        What each table adds to the epsilon of an event: 1/scale for every cell that it is in.
+        What each table adds to the epsilon of an event: 1/scale of Laplace noise for every cell that it
+        is in. Other noise has no epsilon of its own to add.
     numbers
         Everything else, by name.
     assumes
@@ -99,7 +100,8 @@ def privacy_of(
     if not used:
         return Privacy()
     if any(fit.law in _BOUNDED for fit in used.values()):
-        return Privacy(source="recovered", unbounded=True, assumes=tuple(assumes))
+        laws = {name: fit.law for name, fit in used.items()}
+        return Privacy(source="recovered", unbounded=True, numbers={"laws": laws}, assumes=tuple(assumes))
     cuts, assumed = _cuts_used(tables)
     records = {name: cells_of_an_event(noise[name]) for name in used}
     kept = [
@@ -113,7 +115,7 @@ def privacy_of(
         loss["numbers"]["delta_if_zeros_kept"] = composed_delta(kept, loss["event_epsilon"]).upper
     return Privacy(
         source="recovered",
-        tables={name: records[name] / fit.scale for name, fit in used.items()},
+        tables={name: records[name] / fit.scale for name, fit in used.items() if "laplace" in fit.law},
         assumes=(*assumes, *_said(records), *(() if zeros == "perturb" else assumed)),
         **loss,
     )
@@ -155,7 +157,7 @@ def _noise_used(
         return {}, []
     assumed = [name for name, fit in fits.items() if fit is None]
     assumes = [f"{' and '.join(assumed)}: noise as in {known.table}"] if assumed else []
-    if law_share(known) < CLEAR_LAW:
+    if known.law != "none" and law_share(known) < CLEAR_LAW:
         assumes.append(f"the law is {known.law}, which is not clear from so few identities")
     return {name: fit if fit is not None else known for name, fit in fits.items()}, assumes
 
@@ -205,6 +207,7 @@ def _composed(
     tight = min(max(STATED_DELTA, 2 * person_delta), 0.5)
     numbers = {
         "neighbours": "add-remove",
+        "stated_delta": 0.0 if pure else STATED_DELTA,
         "event_epsilon_replace": 2 * event if pure else None,
         "person_events": person_events,
         "person_epsilon_replace": 2 * whole if pure else None,

@@ -23,7 +23,7 @@ _MARKS = {
     "fine": "[green]ok[/green]",
     "known": "[dim]..[/dim]",
     "cannot tell": "? ",
-    "refused": "[yellow]no[/yellow]",
+    "refused": "[yellow]! [/yellow]",
 }
 #: Joins the pairs of several --pair options; nobody types it.
 _JOINT = "\x1f"
@@ -32,7 +32,7 @@ _NOISE_LEGEND = (
     "from: least count that is shown, and how sure that is; identities: equations among raw counts "
     "that the noise was recovered from"
 )
-_CHECK_LEGEND = "ok: in order; ?: these tables do not tell; ..: a fact; no: refused"
+_CHECK_LEGEND = "ok: in order; ?: these tables do not tell; ..: a fact; !: does not hold"
 
 
 class AssessCommand(TyperCommand):

@@ -55,7 +55,8 @@ def about_loss(privacy: Privacy, card: Card | None, /) -> list[Result]:
 def _title(privacy: Privacy, event: float, person: float, /) -> str:
     """Both losses, the first with its interval, and how to read them."""
     count, ends = privacy.numbers["person_events"], privacy.numbers.get("event_epsilon_interval")
-    between = f" ({ends[0]:.2g} to {ends[1]:.2g})" if ends else ""
+    stated = privacy.numbers.get("stated_delta")
+    between = f" ({ends[0]:.2g} to {ends[1]:.2g})" if ends else f" (at delta {stated:.2g})" if stated else ""
     scale = f"protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}"
     if count == 1:
         return f"Epsilon is {event:.3g}{between} for a person who is counted once; {scale}"
@@ -68,10 +69,15 @@ def _worked_out(privacy: Privacy, /) -> list[str]:
     """Where the numbers come from, in words."""
     numbers = privacy.numbers
     terms = " + ".join(f"{cost:.3g} ({name})" for name, cost in privacy.tables.items())
-    said = [f"One event, added or removed: {terms}."]
+    if numbers["stated_delta"]:
+        said = [
+            f"This noise has no epsilon with delta 0; all are stated at delta {numbers['stated_delta']:.2g}."
+        ]
+    else:
+        said = [f"One event, added or removed: {terms}."]
     if numbers["event_epsilon_replace"] is not None:
         said.append(f"One event that replaces another: {numbers['event_epsilon_replace']:.3g}.")
-    if numbers["person_events"] > 1:
+    if numbers["person_events"] > 1 and not numbers["stated_delta"]:
         said.append(
             f"A person with {numbers['person_events']} events, if nothing bounds what a person adds: "
             f"{privacy.person_epsilon:.3g} in the worst case, {numbers['person_epsilon_tight']:.3g} at delta "
@@ -85,10 +91,15 @@ def _worked_out(privacy: Privacy, /) -> list[str]:
 
 
 def _unbounded(privacy: Privacy, /) -> Finding:
+    why = (
+        "there is no noise"
+        if "none" in privacy.numbers["laws"].values()
+        else "the noise has a largest value, and a count that far off gives itself away"
+    )
     return Finding(
         id="privacy-loss",
         severity="high",
-        title="No epsilon bounds the privacy loss: the noise has a largest value, and a count that far off gives itself away",
+        title=f"No epsilon bounds the privacy loss: {why}",
         numbers=privacy.to_json(),
         evidence=[f"Assumed: {one}." for one in privacy.assumes],
         advice="Use noise without a bound (discrete Laplace, discrete Gaussian) if differential privacy is claimed.",

@@ -44,7 +44,7 @@ def about_noise(noise: Noise, stated: CardTable | None, /) -> list[Result]:
         why = Check(
             id="noise-not-recovered",
             outcome="cannot tell",
-            title=f"{noise.table}: the noise cannot be recovered: {noise.reason.rstrip('.')}",
+            title=f"{noise.table}: the noise cannot be recovered: {_why_not(noise)}",
             numbers={"table": noise.table, "n": sum(len(one.identities) for one in noise.sets)},
         )
         return [*results, why]
@@ -72,11 +72,23 @@ def about_noise(noise: Noise, stated: CardTable | None, /) -> list[Result]:
     ]
 
 
+def _why_not(noise: Noise, /) -> str:
+    """Why there is no number; what was refused is said where it is refused."""
+    if any(noise.reason == reason for _, reason in noise.refused):
+        return "the identities that were stated or found do not hold"
+    return noise.reason.rstrip(".")
+
+
 def in_words(fit: NoiseFit, /) -> str:
     """Law, scale and interval in words."""
     low, high = fit.interval
     few = f", from only {fit.n} identities" if fit.n < FEW else ""
-    return f"{law_in_words(fit)}, scale {fit.scale:.3g} ({fit.level:.0%}: {low:.3g} to {high:.3g}){few}"
+    between = f" ({fit.level:.0%}: {low:.3g} to {high:.3g})" if high > low else ""
+    if fit.law == "uniform":
+        return f"{law_in_words(fit)} up to {fit.scale:.3g} either way{between}{few}"
+    if fit.law == "random-rounding":
+        return f"{law_in_words(fit)} to multiples of {fit.scale:.3g}{between}{few}"
+    return f"{law_in_words(fit)}, scale {fit.scale:.3g}{between}{few}"
 
 
 def law_in_words(fit: NoiseFit, /) -> str:
@@ -85,7 +97,7 @@ def law_in_words(fit: NoiseFit, /) -> str:
     likely = "" if sure >= CLEAR_LAW else f", most likely ({sure:.0%})"
     word = next((name.capitalize() for name in ("laplace", "gaussian") if name in fit.law), "")
     if not word:
-        return f"{fit.law.replace('-', ' ')}{likely}"
+        return f"{fit.law.replace('-', ' ')}{likely.removeprefix(',')}"
     if fit.rounding == "nearest":
         return f"{word}, {'rounded' if fit.told_apart else 'rounded or discrete'}{likely}"
     return f"{'discrete ' if fit.law.startswith('discrete') else ''}{word}{likely}"
