@@ -121,7 +121,9 @@ class Linkage:
         if "time" in codes:
             out &= self.grid.known_labels("time", self.grid.starts_s != NO_TIME)[codes["time"]]
         if "location" in codes:
-            known = self.grid.known_labels("location", self.grid.known_labels("mode", self._matched()), axis=1)
+            known = self.grid.known_labels(
+                "location", self.grid.known_labels("mode", self._matched()), axis=1
+            )
             out &= known[codes.get("mode", np.zeros_like(codes["location"])), codes["location"]]
         if "tap" in codes:
             known = np.zeros(self.grid.size("tap"), dtype=bool)
