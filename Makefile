@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-core lint types bench lock clean
+.PHONY: demo test test-all test-core lint types bench docs lock clean
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -34,6 +34,12 @@ types: .venv/test.stamp
 
 bench: .venv/test.stamp
 	$(BIN)/python bench/run.py
+
+# The reference and the pictures of the attack, made from the code. Screenshots are made by
+# `python docs/_make/screenshots.py`, which needs Chromium and a few minutes.
+docs: .venv/run.stamp
+	$(BIN)/python docs/_make/reference.py
+	$(BIN)/python docs/_make/attack_pictures.py
 
 # Pin everything anew from the bounds in pyproject.toml: the tests' needs first, so that what
 # runs is a subset of what is tested.

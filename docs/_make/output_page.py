@@ -1,0 +1,115 @@
+"""The keys of `assessment.json` and the columns of `cells.parquet`, from an assessment that is made for it."""  # noqa: INP001
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from markdown import code, page, table
+from output_meanings import CELLS, MEANINGS
+
+from noisegate.assess import assess
+from noisegate.core.randomness import SeededNoise
+from noisegate.release import release
+from noisegate.simulate import simulate
+from noisegate.spec import load_spec
+
+#: Blocks whose keys are told one by one; the keys of others are names of tables, groups or findings.
+_OPENED = (
+    "tables[]",
+    "tables[].threshold",
+    "tables[].noise",
+    "tables[].link",
+    "findings[]",
+    "checks[]",
+    "privacy",
+    "inference",
+    "score",
+    "services",
+    "dropped",
+    "weeks",
+    "microdata",
+)
+_TABLES = ("time-loc", "time", "loc")
+
+
+def output_page() -> str:
+    """`assessment.md`: what `noisegate assess --out DIR` writes."""
+    contents, columns = _examples()
+    parts = [
+        (
+            "`noisegate assess TABLE... --out DIR` writes `assessment.json`, `cells.parquet`, `report.html`, `report.md` and "
+            "pictures. `--json FILE` writes the first of these alone. What is not known or was not asked for is null."
+        ),
+        "## assessment.json\n\n" + table(("key", "meaning"), _rows("", _keys(contents, []))),
+    ]
+    for place in _OPENED:
+        found = _keys(contents, place.split("."))
+        if not found:
+            raise SystemExit(f"{place} is no longer in assessment.json: change docs/_make/output_page.py.")
+        parts.append(f"### {place}\n\n{table(('key', 'meaning'), _rows(f'{place}.', found))}")
+    parts.append("## cells.parquet\n\n" + _columns(columns))
+    return page("Assessment output", "\n\n".join(parts))
+
+
+def _examples() -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Two assessments of a release as in 2016, with all sections, and with the card; and the columns of the cells."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        world = simulate(folder / "city", persons=30_000, days=2, seed=1)
+        made, out = folder / "release", folder / "assessed"
+        release(load_spec(world.spec_2016), out=made, ledger=folder / "ledger.db", noise=SeededNoise(seed=1))
+        tables = [made / f"{one}.csv" for one in _TABLES]
+        with_card = assess(tables, attacker=None).to_json()
+        (made / "card.json").unlink()
+        whole = assess(
+            tables,
+            gtfs=world.gtfs,
+            truth=folder / "city" / "taps.parquet",
+            person="card_id",
+            attacker="minimal",
+            weeks=2,
+            claims=["ferry off dropped 1%"],
+            out=out,
+        ).to_json()
+        schema = pq.read_schema(out / "cells.parquet")
+        return [whole, with_card], {field.name: _kind(field.type) for field in schema}
+
+
+def _keys(contents: list[dict[str, Any]], steps: list[str], /) -> list[str]:
+    """Every key of the blocks at a place, in the order in which they are first met."""
+    return list(dict.fromkeys(key for content in contents for block in _at(content, steps) for key in block))
+
+
+def _at(value: Any, steps: list[str], /) -> Iterator[dict[str, Any]]:
+    """Every block at a place; `name[]` stands for all that a list holds."""
+    if not steps:
+        if isinstance(value, dict):
+            yield value
+        return
+    inner = value.get(steps[0].removesuffix("[]")) if isinstance(value, dict) else None
+    for one in inner or [] if steps[0].endswith("[]") else [inner]:
+        yield from _at(one, steps[1:])
+
+
+def _rows(before: str, block: list[str], /) -> list[tuple[str, str]]:
+    missing = [f"{before}{key}" for key in block if f"{before}{key}" not in MEANINGS]
+    if missing:
+        raise SystemExit(f"no meaning in docs/_make/output_meanings.py: {', '.join(missing)}.")
+    return [(code(key), MEANINGS[f"{before}{key}"]) for key in block]
+
+
+def _columns(columns: dict[str, str], /) -> str:
+    rows = [(code(name), kind, CELLS[name]) for name, kind in columns.items() if name in CELLS]
+    said = (
+        "One row for each cell of the base that the published tables allow for, published or not. First the dimensions of "
+        "the base, as text under their own names; one that is called like a column below gets a line after its name."
+    )
+    return f"{said}\n\n{table(('column', 'type', 'meaning'), rows)}"
+
+
+def _kind(kind: Any, /) -> str:
+    return {"int64": "whole number", "double": "number"}.get(str(kind), "text")

@@ -1,0 +1,160 @@
+"""The keys of a release spec, read from its Pydantic models."""  # noqa: INP001 - a folder of scripts
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args, get_origin
+
+from markdown import code, page, plain, table
+from pydantic_core import PydanticUndefined
+
+from noisegate.spec.block import SpecBlock
+from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
+from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
+from noisegate.spec.privacy import Privacy, Suppress
+from noisegate.spec.workload import Question
+
+#: The blocks of a spec, in the order in which people write them: where it stands, and its model.
+_BLOCKS: tuple[tuple[str, type[SpecBlock]], ...] = (
+    ("The whole spec", ReleaseSpec),
+    ("events", Events),
+    ("dimensions: a list of values", ListedDimension),
+    ("dimensions: days", DateDimension),
+    ("dimensions: times of day", TimeDimension),
+    ("privacy", Privacy),
+    ("privacy.suppress", Suppress),
+    ("merge", Merge),
+    ("budget", Budget),
+    ("workload", Question),
+)
+
+#: What each key means; a key without a line here stops the script.
+_MEANINGS: Mapping[str, str] = {
+    "ReleaseSpec.name": "name of the release, on the card and in the ledger",
+    "ReleaseSpec.events": "where the raw events are",
+    "ReleaseSpec.dimensions": "the public values that events are counted by, one block for each dimension",
+    "ReleaseSpec.tables": "what is published: for each table, its dimensions; one table has all that others have",
+    "ReleaseSpec.privacy": "what is promised, and how the noise is made",
+    "ReleaseSpec.merge": "cells made wider where they would be thin",
+    "ReleaseSpec.budget": "the account in the ledger that pays",
+    "ReleaseSpec.workload": "questions that people will ask, by name",
+    "Events.source": "a file, a glob, `file.duckdb::table`, or a table of the engine",
+    "Events.person": "column that says whose event it is",
+    "Events.timezone": "whose clock the tables are about, if times carry a UTC offset",
+    "ListedDimension.column": "column of the events",
+    "ListedDimension.values": "the values themselves, or a CSV file with one in the first column of each row",
+    "ListedDimension.group_by": "show values as what a column of their file says, everywhere or under conditions",
+    "ListedDimension.only": "pairs that can be: another dimension, and the column of the file that names its value",
+    "DateDimension.column": "column of the events",
+    "DateDimension.from": "first day",
+    "DateDimension.to": "last day, included",
+    "TimeDimension.column": "column of the events",
+    "TimeDimension.every": "width of a bin; must divide the day",
+    "Privacy.unit": "what the promise is about",
+    "Privacy.max_cells": "most base cells that one unit may add to; not for unit `event`",
+    "Privacy.max_per_cell": "most events of one unit that count in a cell",
+    "Privacy.epsilon": "privacy loss of one unit, for all tables together",
+    "Privacy.delta": "with `epsilon` and Gaussian noise: chance by which the promise may fail",
+    "Privacy.scale": "instead of `epsilon`: scale of the noise of every table",
+    "Privacy.law": "law of the noise",
+    "Privacy.zeros": "whether empty cells get noise; `keep` needs `unsafe`",
+    "Privacy.suppress": "which small values are left out; nothing if absent",
+    "Privacy.margins": "how totals come about; `independent` needs `unsafe`",
+    "Privacy.split": "share of `epsilon` for each measured table, adding up to 1",
+    "Privacy.unsafe": "admits choices that break the promise; the card says so",
+    "Suppress.below": "leave out values below this",
+    "Suppress.spurious": "choose the cut so that at most this share of the empty cells is published",
+    "Merge.dimension": "dimension whose values become wider",
+    "Merge.by": "column of the values file that names the wider value",
+    "Merge.into": "time span, or a new label",
+    "Merge.where": "conditions: for each dimension a list of values, or `from` and `to`",
+    "Budget.dataset": "name of the account",
+    "Budget.epsilon": "what it may spend in all, if it has no budget yet",
+    "Budget.delta": "the same for delta",
+    "Question.where": "conditions: `mode: ferry`, `mode: [ferry, train]`, `time: 07:00..09:00`",
+    "Question.by": "dimensions to tell apart",
+    "Question.top": "only so many of the largest groups",
+    "Question.wanted": "mean absolute error to aim for",
+}
+
+#: What the readers of values accept, by the name of the function that reads.
+_WANTED: Mapping[str, str] = {
+    "_text": "text",
+    "word": "name of letters, digits, dots, dashes and underscores",
+    "_positive": "number above 0",
+    "_share": "number between 0 and 1",
+    "_at_least_one": "whole number from 1",
+    "_flag": "`true` or `false`",
+    "day": "date, `2016-07-25`",
+    "seconds": "time span: `15min`, `1h`, `30s`",
+    "_value_list": "list, or name of a CSV file",
+    "_group_by": "column, or `{column: conditions}`",
+    "_pairs": "block: dimension, then column",
+    "_tables": "block: name, then list of dimensions",
+    "_shares": "block: table, then number",
+    "_conditions": "block of conditions",
+    "_where": "block of conditions",
+    "_names": "dimension, or list of dimensions",
+    "_zone": "time zone: `Australia/Sydney`",
+}
+
+
+def spec_page() -> str:
+    """`release-spec.md`: every key, what it wants, its default and its meaning."""
+    parts = [
+        (
+            "A release spec is one YAML file; relative paths in it start at its own folder. How to write one, with reasons, "
+            "is in [Write a release spec](../how-to/write-a-spec.md). Numbers are taken exactly as written: `2.0`, `1/3`."
+        )
+    ]
+    for place, model in _BLOCKS:
+        said = plain((model.__doc__ or "").split("\n\n")[0])
+        parts.append(f"## {place}\n\n{said}\n\n{_keys(model)}")
+    return page("Release spec", "\n\n".join(parts))
+
+
+def _keys(model: type[SpecBlock], /) -> str:
+    rows = []
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        place = f"{model.__name__}.{key}"
+        if place not in _MEANINGS:
+            raise SystemExit(f"{place} has no meaning in docs/_make/spec_page.py: add one.")
+        rows.append((code(key), _wanted(field), _default(field), _MEANINGS[place]))
+    return table(("key", "value", "default", "meaning"), rows)
+
+
+def _wanted(field: Any, /) -> str:
+    """What a key accepts, from its type: a fixed list of words, or the function that reads it."""
+    choices = _choices(field.annotation)
+    if choices:
+        return ", ".join(code(one) for one in choices)
+    readers = [*_readers(field.metadata), *_readers(_metadata(field.annotation))]
+    return next((_WANTED[one] for one in readers if one in _WANTED), "block of keys")
+
+
+def _choices(kind: Any, /) -> tuple[str, ...]:
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return next((found for inner in get_args(kind) if (found := _choices(inner))), ())
+
+
+def _metadata(kind: Any, /) -> list[Any]:
+    """All that annotations inside a type carry, in order; values of blocks are left to their own models."""
+    if get_origin(kind) in {dict, tuple, list}:
+        return []
+    own = list(getattr(kind, "__metadata__", ()))
+    return own + [one for inner in get_args(kind) for one in _metadata(inner)]
+
+
+def _readers(metadata: Any, /) -> list[str]:
+    return [one.func.__name__ for one in list(metadata)[::-1] if hasattr(one, "func")]
+
+
+def _default(field: Any, /) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value is None or value is PydanticUndefined or value in ({}, ()):
+        return ""
+    return code(str(value).lower() if isinstance(value, bool) else str(value))
