@@ -7,7 +7,7 @@ import pytest
 
 import noisegate.assess
 from noisegate.report.build import page_of
-from noisegate.report.methods import METHODS
+from noisegate.report.methods import METHODS, PLAIN
 from noisegate.report.questions import ISO, REGISTRY, REPORT
 from noisegate.report.source import Source
 
@@ -72,4 +72,5 @@ def test_every_kind_of_finding_has_a_method_and_a_place_in_the_crosswalk():
     asked = {kind for question in (*ISO, *REGISTRY, *REPORT) for kind in question.results}
     assert len(kinds) >= 8
     assert kinds <= set(METHODS)
+    assert kinds <= set(PLAIN)
     assert kinds <= asked

@@ -129,6 +129,20 @@ def test_the_verdict_is_as_severe_as_the_worst_finding(severities, outcomes, sta
     assert page({"tables": [], "findings": found, "checks": checks}).verdict.standing == standing
 
 
+def test_the_verdict_gives_its_reasons_in_plain_words_and_each_once(content):
+    verdict = page_of(
+        Source(content={"tables": [], "findings": [*content()["findings"][:2], *content()["findings"]]})
+    ).verdict
+    assert [anchor for _, anchor in verdict.reasons] == [
+        "finding-privacy-loss",
+        "finding-zeros-kept",
+        "finding-coupled-cells",
+        "finding-pinned-cells",
+    ]
+    assert not any(character.isdigit() for text, _ in verdict.reasons for character in text)
+    assert verdict.tally == "9 findings (4 high, 3 medium, 2 low)."
+
+
 def test_each_advice_is_given_once_with_all_findings_that_ask_for_it():
     found = [{"id": kind, "severity": "low", "title": "t", "advice": "Stop."} for kind in ("a", "b", "a")]
     made = page({"tables": [], "findings": found})

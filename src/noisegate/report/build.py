@@ -51,7 +51,7 @@ def page_of(source: Source, /) -> Page:
         title=str(source.base.get("name") or "Published tables"),
         about=_about(source),
         software=" ".join(str(software[key]) for key in ("name", "version") if key in software),
-        verdict=verdict_of(source),
+        verdict=verdict_of(source, anchors),
         tiles=tiles_of(source),
         steps=steps_of(source, anchors),
         findings=findings,

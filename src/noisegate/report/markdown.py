@@ -27,7 +27,7 @@ def escaped(text: str, /) -> str:
     flat = _CONTROLS.sub("\ufffd", _SPACES.sub(" ", text).strip())
     safe = _SPECIAL.sub(lambda sign: sign[1] if sign[1] in _HARMLESS else f"\\{sign[1]}", flat)
     # A line that starts like a list, a heading or an underline is none, and a bare address is no link.
-    safe = re.sub(r"^([-+=]|\d+[.)])", lambda start: f"{start[1][:-1]}\\{start[1][-1]}", safe)
+    safe = re.sub(r"^([-+=]|\d+[.)](?=\s|$))", lambda start: f"{start[1][:-1]}\\{start[1][-1]}", safe)
     return re.sub(r"(?i)\b(https?|ftp|www)([:.])", r"\1\\\2", safe)
 
 
@@ -65,7 +65,8 @@ def render_markdown(page: Page, /) -> str:
 
 def _summary(page: Page, /) -> Iterator[str]:
     yield from (f"**{escaped(page.verdict.headline)}**", "")
-    yield from (f"{escaped(sentence)}\n" for sentence in page.verdict.sentences)
+    yield from (f"- {escaped(reason)}" for reason, _ in page.verdict.reasons)
+    yield from ("", escaped(page.verdict.tally), "")
     if page.tiles:
         yield from ("| number | what it is |", "| ---: | --- |")
         for tile in page.tiles:

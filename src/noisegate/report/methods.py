@@ -1,4 +1,4 @@
-"""How each kind of finding is worked out, in words that an engineer can check."""
+"""Each kind of finding in words: what it means for somebody who decides, and how it is worked out."""
 
 from __future__ import annotations
 
@@ -77,6 +77,30 @@ METHODS: Mapping[str, str] = {
         "The error of each step is the change it makes."
     ),
 }
+
+#: The same in one sentence without a number, for somebody who has two minutes.
+PLAIN: Mapping[str, str] = {
+    "noise-recovered": "How the noise was made can be worked out from the tables, so it might as well be published.",
+    "no-noise": "The counts carry no noise.",
+    "card-disagrees": "The tables are not what their card says.",
+    "coupled-cells": "Some people are counted in two published places, so their number is known more sharply than intended.",
+    "privacy-loss": "The noise hides single events, but much less the people behind many of them.",
+    "independent-margins": "Totals and their parts were perturbed separately, and differences between them give things away.",
+    "zeros-kept": "A published count proves that somebody was there.",
+    "pinned-cells": "Some counts that were withheld can be told from the totals they are in.",
+    "presence": "For cells that were withheld, the tables often show that somebody was there.",
+    "missing-taps": "With the timetable, what a total holds beyond its cells can be traced to one stop.",
+    "vehicle-unique-cells": "At quiet hours, a published count can be that of a single vehicle.",
+    "dropped-rows": "Something that was stated about dropped rows cannot be right.",
+    "more-weeks": "The risks grow with every further week that is released.",
+    "microdata": "Trips that are linked to persons could not be protected by these means.",
+    "utility": "Some questions that the release was made for are answered badly, or not at all.",
+}
+
+
+def plain_of(kind: str, title: str, /) -> str:
+    """A finding in one plain sentence; its own title if its kind is not listed."""
+    return PLAIN.get(kind, title.rstrip(".") + ".")
 
 
 def method_of(kind: str, /) -> str:

@@ -113,11 +113,12 @@ class Tile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a decision-maker takes away."""
+    """What a decision-maker takes away: a headline, reasons with the findings they stand for, and a tally."""
 
     standing: Standing
     headline: str
-    sentences: tuple[str, ...]
+    reasons: tuple[tuple[str, str], ...]
+    tally: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
+from noisegate.report.methods import plain_of
 from noisegate.report.page import Standing, Step, Verdict
 from noisegate.report.source import Source
 from noisegate.report.words import plural
@@ -14,12 +16,15 @@ _HEADLINES: dict[Standing, str] = {
     "low": "No serious weakness was found.",
     "open": "No weakness was found, but these tables leave questions open.",
 }
-#: So many findings are named in the verdict.
-_NAMED = 3
+#: So many reasons are given with the verdict.
+_NAMED = 4
 
 
-def verdict_of(source: Source, /) -> Verdict:
-    """The verdict: as severe as the most severe finding; open if there is none and something cannot be told."""
+def verdict_of(source: Source, anchors: Mapping[int, str], /) -> Verdict:
+    """The verdict: as severe as the most severe finding; open if there is none and something cannot be told.
+
+    `anchors` gives the place of each finding on the page, by its number.
+    """
     severities = Counter(str(one.get("severity")) for one in source.findings)
     standing: Standing = "low"
     for level in ("high", "medium"):
@@ -29,9 +34,14 @@ def verdict_of(source: Source, /) -> Verdict:
     else:
         if not source.findings and _outcomes(source)["cannot tell"]:
             standing = "open"
-    named = [str(one.get("title", "")).rstrip(".") + "." for one in source.findings[:_NAMED]]
+    reasons: dict[str, str] = {}
+    for place, one in enumerate(source.findings):
+        reasons.setdefault(plain_of(str(one.get("id")), str(one.get("title", ""))), anchors[place])
     return Verdict(
-        standing=standing, headline=_HEADLINES[standing], sentences=(*named, _tally(source, severities))
+        standing=standing,
+        headline=_HEADLINES[standing],
+        reasons=tuple(reasons.items())[:_NAMED],
+        tally=_tally(source, severities),
     )
 
 
@@ -50,7 +60,7 @@ def _outcomes(source: Source, /) -> Counter[str]:
     return Counter(str(one.get("outcome")) for one in source.checks)
 
 
-def steps_of(source: Source, anchors: dict[int, str], /) -> tuple[Step, ...]:
+def steps_of(source: Source, anchors: Mapping[int, str], /) -> tuple[Step, ...]:
     """What to do: each advice once, in the order of the most severe finding that asks for it.
 
     `anchors` gives the place of each finding on the page, by its number.
