@@ -39,7 +39,7 @@ _DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
 _ROUNDS, _SWEEPS = 8, 6
 _LONGEST_STEP = 1.5
 #: Effects of single dimensions, and of pairs, are never taken to vary less than this: hours differ even if none is shown.
-_LEAST_OF_ONE, _LEAST_OF_PAIR, _MOST_VARIANCE = 1.0, 0.1, 16.0
+_LEAST_OF_ONE, _LEAST_OF_PAIR, _MOST_VARIANCE = 1.0, 0.003, 16.0
 _SAMPLE = 50_000
 _MOST_SPREAD = 1.0
 #: What an effect of which nothing is seen may be off, as a variance on the log scale.
