@@ -10,7 +10,7 @@ import functools
 import numpy as np
 import pytest
 
-from noisegate.core.linked import Flat, NegativeBinomial, Problem, Score, fit_prior, infer
+from noisegate.core.linked import NegativeBinomial, Posterior, Problem, Score, fit_prior, infer
 from noisegate.core.linked.world import CITY, ModePlan, Truth, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
@@ -77,7 +77,7 @@ def test_overconfidence_is_caught(truth):
 
 @pytest.fixture(scope="module")
 def city():
-    return simulate_tables(CITY, days=4, rng=np.random.default_rng(20160725))
+    return simulate_tables(CITY, days=3, rng=np.random.default_rng(20160725))
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +85,15 @@ def informed(city):
     return fit_prior(city.problem, effects=city.effects, groups=city.mode).prior
 
 
-def scored(truth, prior, *, level=0.95):
-    return Score.of(
-        infer(truth.problem, prior=prior, level=level, keep=True), truth.counts, cells=truth.suppressed
-    )
+@pytest.fixture(scope="module")
+def attack(city, informed):
+    return infer(city.problem, prior=informed, keep=True)
+
+
+def scored(posterior, truth, *, level=0.95):
+    """The score on suppressed cells; marginals do not depend on the level, intervals do."""
+    again = Posterior.from_pmfs(posterior.pmfs, level=level, keep=True)
+    return Score.of(again, truth.counts, cells=truth.suppressed)
 
 
 def assert_in_bands(whole, *, flat=False):
@@ -102,6 +107,7 @@ def assert_in_bands(whole, *, flat=False):
     assert max(whole.quarters) <= (0.999 if flat else 0.995)
     assert 0.93 <= whole.fair <= 0.98
     assert all(0.91 <= share <= 0.995 for share in whole.fair_quarters)
+    assert whole.coverage >= whole.claimed - 0.005
 
 
 def assert_half_in_bands(half):
@@ -111,29 +117,46 @@ def assert_half_in_bands(half):
     assert half.coverage == pytest.approx(half.claimed, abs=0.035)
 
 
-@pytest.mark.parametrize("attacker", ["informed", "minimal"])
-def test_coverage_of_both_attackers(city, informed, attacker):
-    flat = attacker == "minimal"
-    assert_in_bands(scored(city, Flat() if flat else informed), flat=flat)
+def test_coverage_of_the_informed_attacker(city, attack):
+    assert_in_bands(scored(attack, city))
+    assert_half_in_bands(scored(attack, city, level=0.5))
 
 
-def test_half_intervals_of_the_informed_attacker(city, informed):
-    assert_half_in_bands(scored(city, informed, level=0.5))
+def test_coverage_of_the_minimal_attacker(city):
+    assert_in_bands(scored(infer(city.problem, keep=True), city), flat=True)
 
 
-def test_sharper_than_an_attacker_without_margins(city, informed):
+def test_sharper_than_an_attacker_without_margins(city, informed, attack):
     obvious = fit_prior(city.base_only, effects=city.effects, groups=city.mode).prior
-    attack = np.abs(infer(city.problem, prior=informed).mean - city.counts)
+    error = np.abs(attack.mean - city.counts)
     same_prior = np.abs(infer(city.base_only, prior=informed).mean - city.counts)
     baseline = np.abs(infer(city.base_only, prior=obvious).mean - city.counts)
     hidden = city.suppressed
     few = hidden & (city.smallest_total() <= 8)
-    assert few.sum() > 1000
-    assert attack[few].mean() < 0.9 * baseline[few].mean()
+    assert few.sum() > 500
+    assert error[few].mean() < 0.95 * baseline[few].mean()
     for mode in range(len(CITY)):
         cells = hidden & (city.mode == mode)
-        assert attack[cells].mean() < 0.95 * baseline[cells].mean()
-        assert attack[cells].mean() < 1.02 * same_prior[cells].mean()
+        assert error[cells].mean() < 0.95 * baseline[cells].mean()
+        assert error[cells].mean() < 1.02 * same_prior[cells].mean()
+
+
+def test_totals_of_few_stops_are_worth_most():
+    """Two or four stops in a total: at most 0.8 of the error of an attacker without margins."""
+    plans = [ModePlan(stops=stops, taps=700.0, zipf=0.5, night_stops=stops) for stops in (2, 4, 8)]
+    truth = simulate_tables(plans, days=6, rng=np.random.default_rng(2016))
+    prior = fit_prior(truth.problem, effects=truth.effects, groups=truth.mode).prior
+    obvious = fit_prior(truth.base_only, effects=truth.effects, groups=truth.mode).prior
+    posterior = infer(truth.problem, prior=prior, keep=True)
+    assert_in_bands(scored(posterior, truth))
+    error = np.abs(posterior.mean - truth.counts)
+    baseline = np.abs(infer(truth.base_only, prior=obvious).mean - truth.counts)
+    few = truth.suppressed & (truth.smallest_total() <= 8)
+    ratio = [
+        error[few & (truth.mode == m)].mean() / baseline[few & (truth.mode == m)].mean() for m in range(3)
+    ]
+    assert ratio[0] < ratio[1] < 0.8
+    assert ratio[1] < ratio[2] < 0.95
 
 
 def test_a_single_unknown_member_is_pinned():
@@ -213,13 +236,14 @@ def no_service(world, mode, tap, stops):
     return flags[domain.locate(*np.broadcast_arrays(*(codes[name] for name in of)))]
 
 
-def test_a_simulated_week_of_people(tmp_path):
+def test_some_days_of_simulated_people(tmp_path):
     """Fitted to what people did, not to a law that the prior can express: the promised bands."""
-    truth = people(tmp_path / "world", days=7, persons=30_000, seed=3)
+    truth = people(tmp_path / "world", days=5, persons=25_000, seed=3)
     prior = fit_prior(truth.problem, effects=truth.effects, groups=truth.mode).prior
-    assert_in_bands(scored(truth, prior))
-    assert_half_in_bands(scored(truth, prior, level=0.5))
-    assert_in_bands(scored(truth, Flat()), flat=True)
+    posterior = infer(truth.problem, prior=prior, keep=True)
+    assert_in_bands(scored(posterior, truth))
+    assert_half_in_bands(scored(posterior, truth, level=0.5))
+    assert_in_bands(scored(infer(truth.problem, keep=True), truth), flat=True)
 
 
 @pytest.mark.slow
@@ -231,14 +255,15 @@ def test_a_simulated_fortnight_of_people(tmp_path, persons, seed, timetable):
         tmp_path / "world", days=14, persons=persons, seed=seed, taps=("on", "off"), timetable=timetable
     )
     prior = fit_prior(truth.problem, effects=truth.effects, groups=truth.mode).prior
-    assert_in_bands(scored(truth, prior))
-    assert_half_in_bands(scored(truth, prior, level=0.5))
-    assert_in_bands(scored(truth, Flat()), flat=True)
+    posterior = infer(truth.problem, prior=prior, keep=True)
+    assert_in_bands(scored(posterior, truth))
+    assert_half_in_bands(scored(posterior, truth, level=0.5))
+    assert_in_bands(scored(infer(truth.problem, keep=True), truth), flat=True)
     obvious = fit_prior(truth.base_only, effects=truth.effects, groups=truth.mode).prior
-    attack = np.abs(infer(truth.problem, prior=prior).mean - truth.counts)
+    error = np.abs(posterior.mean - truth.counts)
     same = np.abs(infer(truth.base_only, prior=prior).mean - truth.counts)
     baseline = np.abs(infer(truth.base_only, prior=obvious).mean - truth.counts)
     for mode in range(int(truth.mode.max()) + 1):
         cells = truth.suppressed & (truth.mode == mode)
-        assert attack[cells].mean() < 0.9 * baseline[cells].mean()
-        assert attack[cells].mean() < 1.02 * same[cells].mean()
+        assert error[cells].mean() < 0.9 * baseline[cells].mean()
+        assert error[cells].mean() < 1.02 * same[cells].mean()

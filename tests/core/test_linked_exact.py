@@ -37,7 +37,7 @@ from noisegate.errors import SpecError
 PROBLEMS, HARD_PROBLEMS = 200, 60
 #: Counts that brute force looks at, how much less likely than the best (in nats) a combination may
 #: be before it is dropped, and how many combinations are too many.
-TOP, NATS, MOST = 64, 46.0, 60_000
+TOP, NATS, MOST = 64, 46.0, 40_000
 EXACTLY = Options(exact_limit=1e10)
 BY_MESSAGES = Options(exact_limit=0, schedule=Schedule(tolerance=1e-6, sweeps=300))
 ALL_WIDE = Options(exact_limit=0, narrow_members=0, schedule=Schedule(tolerance=1e-6, sweeps=300))
