@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from noisegate.assess import assess
-from noisegate.assess.weeks import Persons, check_weeks
+from noisegate.assess.persons import Persons
+from noisegate.assess.weeks import check_weeks
 from noisegate.cli.main import main
 from noisegate.core.laws import RoundedLaplace
 from noisegate.core.mechanism import Mechanism

@@ -8,32 +8,22 @@ the variance of the noise times the number of values at the cut; this is taken o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
-from noisegate.assess.couplings import least_published
 from noisegate.assess.margins import MarginRows, perturbed_apart
 from noisegate.assess.mechanisms import Makers
+from noisegate.assess.residual_noise import noise_interval, overstated
 from noisegate.assess.rows import PossibleRows, RowCount, chosen_cells
-from noisegate.core.laws import ContinuousLaw, LatticeLaw, Law, convolve
-from noisegate.core.recovery.edge import edge_density
+from noisegate.core.laws import Law
 from noisegate.gtfs import mode_of_word
 from noisegate.tables import Cells, Structure
 
 Flags = NDArray[np.bool_]
-
-#: Sums of so many noises are worked out exactly; longer ones are normal to within their rounding.
-_FEW_NOISES = 400
-#: How far above the cut its density is read, in standard deviations of the noise.
-_WINDOW_SDS = 3.0
-#: Of so few published values nothing is said about their density at the cut.
-_FEW_VALUES = 30
 
 ASSUMES = (
     "each margin counts the same events as the base, with noise of its own",
@@ -149,10 +139,10 @@ class Dropped:
         )
         pieces = rows.pieces.number or 1 if rows.pieces is not None else 1
         laws = [(whole, int(inside.sum())), (part, int(mine.sum()) * pieces)]
-        overstated = _overstated(base.counts[mine].astype(float), base, part)
-        over_total = _overstated(members, link.margin, whole)
-        dropped = float(rows.residual[inside].sum()) + overstated - over_total
-        low, high = _noise_interval(laws, self.level)
+        over_parts = overstated(base.counts[mine].astype(float), base, part)
+        over_total = overstated(members, link.margin, whole)
+        dropped = float(rows.residual[inside].sum()) + over_parts - over_total
+        low, high = noise_interval(laws, self.level)
         possible = link.comparable & _suppressed_rows(rows, chosen)
         return TripShare(
             source=link.margin.name,
@@ -249,37 +239,3 @@ def _margin_places(rows: MarginRows, chosen: Mapping[int, int], /) -> dict[int, 
             return None
         found[same[0][0]] = same[0][1]
     return found
-
-
-def _overstated(values: NDArray[np.float64], cells: Cells, noise: Law, /) -> float:
-    """By how much published values exceed their raw counts, because low noise was cut away."""
-    cut = least_published(cells)
-    if not math.isfinite(cut) or values.size < _FEW_VALUES or noise.variance == 0:
-        return 0.0
-    density = edge_density(values, cut=cut, window=_WINDOW_SDS * math.sqrt(noise.variance), step=1.0)
-    return values.size * noise.variance * density
-
-
-def _noise_interval(laws: Sequence[tuple[Law, int]], level: float, /) -> tuple[float, float]:
-    """Between which two numbers a sum of independent noises lies at `level`, tails equal."""
-    tail = (1 - level) / 2
-    live = [(law, n) for law, n in laws if n and law.variance > 0]
-    sd = math.sqrt(sum(law.variance * n for law, n in live))
-    far = sd * float(-special.ndtri(tail))
-    if sum(n for _, n in live) > _FEW_NOISES or not live:
-        return -far, far
-    exact = _sum(live)
-    grid = np.arange(-math.ceil(4 * far) - 10, math.ceil(4 * far) + 11)
-    above = np.exp(exact.logsf(grid))
-    high = float(grid[int(np.argmax(above <= tail))])
-    return -high, high
-
-
-def _sum(laws: Sequence[tuple[Law, int]], /) -> Law:
-    """The law of the sum of so many noises of each kind, on whole numbers."""
-    parts: list[LatticeLaw] = []
-    for law, n in laws:
-        one = law.rounded() if isinstance(law, ContinuousLaw) else law
-        assert isinstance(one, LatticeLaw)
-        parts.append(one.sum_of(n))
-    return convolve(parts)

@@ -24,12 +24,13 @@ from noisegate.assess.loss import Privacy
 from noisegate.assess.margins import MarginRows, perturbed_apart
 from noisegate.assess.mechanisms import Makers, Seen
 from noisegate.assess.microdata import Microdata, PersonEvents, read_person_events
+from noisegate.assess.persons import Persons
 from noisegate.assess.residuals import MissingTaps, missing_taps
 from noisegate.assess.search import Search
 from noisegate.assess.services import LATE_MIN, Services, tolerance_of
 from noisegate.assess.stops import read_stop_map
 from noisegate.assess.truth import TruthFile
-from noisegate.assess.weeks import Persons, Weeks, check_weeks
+from noisegate.assess.weeks import Weeks, check_weeks
 from noisegate.core.linked import SumEstimates
 from noisegate.errors import SpecError
 from noisegate.gtfs import read_feed
@@ -77,10 +78,14 @@ class Outside:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Linked:
-    """The timetable beside the tables, before anything is judged; nothing if none was given."""
+    """The timetable beside the tables, before anything is judged; nothing if none was given.
+
+    `unused` counts the lines of a map of stops that name a stop or a location that is not there.
+    """
 
     services: Services | None = None
     closed: ClosedServices | None = None
+    unused: int = 0
 
     @classmethod
     def of(cls, outside: Outside, structure: Structure, report: Report, /) -> Linked:
@@ -89,13 +94,14 @@ class Linked:
             return cls()
         report(f"reading {outside.gtfs.name}")
         feed = read_feed(outside.gtfs)
-        given = None
+        given, unused = None, 0
         if outside.stops is not None:
             locations = [label for dimension in structure.base.dimensions for label in dimension.labels]
-            given = read_stop_map(outside.stops, feed=feed, locations=locations).location_of
+            told = read_stop_map(outside.stops, feed=feed, locations=locations)
+            given, unused = told.location_of, told.unknown_stops + told.unknown_locations
         report("linking the timetable")
         services = Services.of(feed, structure, late=outside.late, given=given)
-        return cls(services=services, closed=ClosedServices.of(services))
+        return cls(services=services, closed=ClosedServices.of(services), unused=unused)
 
     def joined(self, found: Search, /) -> Search:
         """What the search for couplings found, and what the timetable adds."""
@@ -153,7 +159,8 @@ class Look:
         services = None
         if linked.services is not None and linked.closed is not None:
             self.report("looking at vehicles behind cells")
-            services, found = self._services(linked.services, linked.closed, outside.k)
+            section, found = self._services(linked.services, linked.closed, outside.k)
+            services = {**section, "map_lines_unused": linked.unused}
             results += found
         dropped, found = self._dropped(outside.claims)
         results += found

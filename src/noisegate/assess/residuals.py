@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from noisegate.assess.couplings import names
 from noisegate.assess.margins import MarginRows
 from noisegate.assess.mechanisms import Seen
+from noisegate.assess.residual_noise import noise_law
 from noisegate.assess.services import Services
-from noisegate.core.laws import ContinuousLaw, LatticeLaw, Law, convolve
+from noisegate.core.laws import Law
 from noisegate.core.timetable import Candidate, Running, chances, rank_candidates
 from noisegate.errors import DataError
 from noisegate.tables import Cells
@@ -111,7 +112,7 @@ def missing_taps(
     found = []
     for row in clear.tolist():
         mine = able[groups[able] == rows.rows[row]]
-        noise = residual_law(whole, part, int(noises[row]))
+        noise = noise_law([(whole, 1), (part, int(noises[row]))])
         ranked = _rank(services, cells, mine, float(rows.residual[row]), noise, base, level)
         if ranked:
             title = names(link.margin, rows.rows[row : row + 1])[0]
@@ -125,16 +126,6 @@ def missing_taps(
                 )
             )
     return found
-
-
-def residual_law(whole: Law, part: Law, parts: int, /) -> Law:
-    """The law of the noise of a total less so many published parts."""
-    laws: list[LatticeLaw] = []
-    for law, times in ((whole, 1), (part, parts)):
-        one = law.rounded() if isinstance(law, ContinuousLaw) else law
-        assert isinstance(one, LatticeLaw)
-        laws += [one.sum_of(times)] if times else []
-    return convolve(laws)
 
 
 def _rank(

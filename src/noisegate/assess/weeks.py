@@ -8,19 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisegate.assess.card import Card
 from noisegate.assess.margins import MarginRows, perturbed_apart
 from noisegate.assess.mechanisms import Seen
+from noisegate.assess.persons import Persons
 from noisegate.core.growth import STATED_DELTA, LossAt, loss_by_week
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.privacy import detection
 from noisegate.core.recurrence import Residual, Widths, occasions_until, seen_by, widths
 from noisegate.errors import SpecError
 from noisegate.tables import Cells, Kind
-
-Ints = NDArray[np.int64]
 
 GROUPS = (1, 5, 12)
 #: How often something recurs: the name, and how many cells it is in every week.
@@ -71,49 +69,6 @@ class Growth:
         """The week in which the worst-case epsilon exceeds `epsilon`; None if none bounds it from the start."""
         weekly = self.at[0].linear / self.at[0].weeks
         return math.floor(epsilon / weekly) + 1 if math.isfinite(weekly) and weekly > 0 else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Persons:
-    """How many events the persons in the raw data have, and what that costs them in the worst case.
-
-    `quantiles` maps a share of persons to the number of events that this share stays within.
-    """
-
-    persons: int
-    days: int
-    quantiles: dict[float, int]
-    event_epsilon: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values for JSON."""
-        per_week = 7 / self.days
-        costs = [
-            {
-                "share_of_persons": share,
-                "events": events,
-                "events_per_week": round(events * per_week, 2),
-                "epsilon": None if self.event_epsilon is None else events * self.event_epsilon,
-                "epsilon_per_week": None
-                if self.event_epsilon is None
-                else events * per_week * self.event_epsilon,
-            }
-            for share, events in self.quantiles.items()
-        ]
-        return {"persons": self.persons, "days": self.days, "quantiles": costs}
-
-    @classmethod
-    def of(cls, events: Ints, /, *, days: int, event_epsilon: float | None) -> Persons:
-        """The distribution of the number of events over persons who have any."""
-        active = events[events > 0]
-        shares = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-        found = np.quantile(active, shares, method="inverted_cdf") if active.size else np.zeros(len(shares))
-        return cls(
-            persons=int(active.size),
-            days=days,
-            quantiles={share: int(value) for share, value in zip(shares, found, strict=True)},
-            event_epsilon=event_epsilon,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
