@@ -1,0 +1,91 @@
+"""`noisegate release` with a workload: the plan, the card, and what only the custodian sees."""
+
+import json
+
+import pytest
+import yaml
+
+SPEC = {
+    "name": "town",
+    "events": {"source": "taps.csv", "person": "card"},
+    "dimensions": {
+        "mode": {"column": "mode", "values": ["train", "bus"]},
+        "time": {"column": "at", "every": "1h"},
+        "date": {"column": "at", "from": "2016-07-25", "to": "2016-07-26"},
+    },
+    "tables": {"base": ["mode", "date", "time"], "time": ["date", "time"]},
+    "privacy": {"unit": "person-day", "max_cells": 2, "epsilon": 1, "suppress": {"below": 6}},
+    "workload": {"by-mode": {"by": ["mode"]}, "odd": {"where": {"time": "07:30..08:00"}, "wanted": 3}},
+}
+
+
+@pytest.fixture
+def spec(town):
+    file = town.folder / "spec.yaml"
+    file.write_text(yaml.safe_dump(SPEC))
+    return file
+
+
+def test_a_plan_prints_draws_and_spends_nothing(noisegate, spec, tmp_path):
+    picture, file, ledger = tmp_path / "plan.svg", tmp_path / "plan.json", tmp_path / "ledger.sqlite"
+    code, out, _ = noisegate(
+        "release", spec, "--plan", "--error", "10", "--picture", picture, "--json", file, "--ledger", ledger
+    )
+    assert code == 0
+    assert "Nothing was read and nothing was spent." in out
+    assert "<svg" in picture.read_text()
+    assert not ledger.exists()
+    found = {one["name"]: one for one in json.loads(file.read_text())["questions"]}
+    assert found["odd"]["wanted"] == 3
+    assert found["by-mode"]["wanted"] == 10
+    assert found["by-mode"]["epsilon_needed"] > 0
+
+
+def test_a_release_states_predictions_and_shows_measurements(noisegate, spec, tmp_path):
+    out, file = tmp_path / "out", tmp_path / "measured.json"
+    code, text, _ = noisegate(
+        "release", spec, "--out", out, "--ledger", tmp_path / "l.sqlite", "--utility", file
+    )
+    assert code == 0
+    assert "For your eyes only" in text
+    card = json.loads((out / "card.json").read_text())
+    assert [entry["name"] for entry in card["workload"]] == ["by-mode", "odd"]
+    assert card["workload"][0]["noise"]["expected_absolute"] > 0
+    measured = json.loads(file.read_text())
+    assert measured["private"] is False
+    published = "".join(path.read_text(errors="replace") for path in out.iterdir())
+    for question in measured["questions"]:
+        assert repr(question["total"]["bias"]) not in published
+    assert "Questions this release was made for" in (out / "CARD.md").read_text()
+
+
+def test_what_is_published_of_a_workload_does_not_depend_on_the_events(noisegate, spec, tmp_path, town):
+    cards = []
+    for n, lines in enumerate([1000, 50]):
+        copy = tmp_path / f"copy{n}"
+        copy.mkdir()
+        taps = (town.folder / "taps.csv").read_text().splitlines()[:lines]
+        (copy / "taps.csv").write_text("\n".join(taps) + "\n")
+        (copy / "spec.yaml").write_text(spec.read_text())
+        noisegate("release", copy / "spec.yaml", "--out", copy / "out", "--ledger", copy / "l.sqlite")
+        cards.append(json.loads((copy / "out" / "card.json").read_text())["workload"])
+    assert cards[0] == cards[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "--out is missing"),
+        (["--out", "out", "--error", "3"], "--error belongs to a plan"),
+        (["--out", "out", "--picture", "p.svg"], "--picture belongs to a plan"),
+        (["--out", "out", "--utility", "out/measured.json"], "measured errors are not private"),
+        (["--plan", "--error", "0"], "error must be a number above 0"),
+        (["--plan", "--picture", "plan.gif"], "a picture is written as .svg, .png, .html"),
+    ],
+)
+def test_bad_options_end_with_a_sentence(noisegate, spec, tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = noisegate("release", spec, *arguments)
+    assert code == 2
+    assert sentence in err
+    assert not (tmp_path / "out").exists()
