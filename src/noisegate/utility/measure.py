@@ -105,21 +105,21 @@ def measure(
     errors = sum_errors(plan)
     predictions = {one.name: predict(one, errors) for one in open_ones}
     every = count(_unbounded(plan.spec), noise=noise, connection=connection)
+    readers = {one.name: _Reader.of(one, plan, predictions[one.name].table) for one in open_ones}
     before = {
-        one.name: _before_noise(one, predictions[one.name], plan, (every, counts), noise, connection)
-        for one in open_ones
+        name: _before_noise(reader, plan, (every, counts), noise, connection)
+        for name, reader in readers.items()
     }
-    stages: dict[str, list[Floats]] = {one.name: [] for one in open_ones}
-    there: dict[str, list[NDArray[np.bool_]]] = {one.name: [] for one in open_ones}
+    stages: dict[str, list[Floats]] = {name: [] for name in readers}
+    there: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in readers}
     for draw in range(draws):
         report(draw, draws)
         noised, published = _draw(plan, counts, noise)
-        for one in open_ones:
-            table = predictions[one.name].table
-            last = [_answer(one, plan, table, values) for values in (noised[table], published[table].values)]
-            stages[one.name].append(np.stack([*before[one.name], *last]))
-            rows = _cells(one, plan, table).sums(published[table].shown)
-            there[one.name].append(rows[_groups(one, plan, table)] > 0)
+        for name, reader in readers.items():
+            last = published[reader.table]
+            answers = [reader.answer(noised[reader.table]), reader.answer(last.values)]
+            stages[name].append(np.stack([*before[name], *answers]))
+            there[name].append(reader.cells.sums(last.shown)[reader.groups] > 0)
     report(draws, draws)
     return tuple(
         _measured(one, predictions.get(one.name), stages.get(one.name, []), there.get(one.name, []))
@@ -203,48 +203,43 @@ def _raw(plan: Plan, name: str, counts: Counts, /) -> NDArray[np.int64]:
     return sums.astype(np.int64)
 
 
-def _cells(asked: Asked, plan: Plan, table: str, /) -> Cells:
-    domain = plan.spec.domain if table == plan.base.name else plan.spec.margins[table].domain
-    return Cells(domain, asked.selection)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Reader:
+    """One question put to one table; cells that are asked for in part count in part."""
 
+    asked: Asked
+    table: str
+    cells: Cells
+    groups: NDArray[np.int64]
+    weights: Floats | None
 
-def _groups(asked: Asked, plan: Plan, table: str, /) -> NDArray[np.int64]:
-    return np.flatnonzero(_cells(asked, plan, table).counts())
+    @classmethod
+    def of(cls, asked: Asked, plan: Plan, table: str, /) -> _Reader:
+        domain = plan.spec.domain if table == plan.base.name else plan.spec.margins[table].domain
+        cells = Cells(domain, asked.selection)
+        weights = None
+        if not asked.whole:
+            weights = np.ones(domain.size)
+            for name, column in zip(domain.names, domain.decode(np.arange(domain.size)), strict=True):
+                weights *= asked.weights[plan.spec.domain.axis(name)][column]
+        return cls(
+            asked=asked, table=table, cells=cells, groups=np.flatnonzero(cells.counts()), weights=weights
+        )
 
-
-def _answer(asked: Asked, plan: Plan, table: str, values: NDArray[Any], /) -> Floats:
-    """The question's answer by groups: cells that are asked for in part count in part."""
-    cells = _cells(asked, plan, table)
-    weighed = values.astype(np.float64)
-    if not asked.whole:
-        weighed *= _cell_weights(asked, plan, table)
-    return cells.sums(weighed)[_groups(asked, plan, table)]
-
-
-def _cell_weights(asked: Asked, plan: Plan, table: str, /) -> Floats:
-    domain = plan.spec.domain if table == plan.base.name else plan.spec.margins[table].domain
-    codes = domain.decode(np.arange(domain.size))
-    weights = np.ones(domain.size)
-    for name, column in zip(domain.names, codes, strict=True):
-        weights *= asked.weights[plan.spec.domain.axis(name)][column]
-    return weights
+    def answer(self, values: NDArray[Any], /) -> Floats:
+        """The answer by groups."""
+        weighed = values if self.weights is None else values * self.weights
+        return self.cells.sums(weighed)[self.groups]
 
 
 def _before_noise(
-    asked: Asked,
-    prediction: Prediction,
-    plan: Plan,
-    both: tuple[Counts, Counts],
-    noise: NoiseSource,
-    connection: Any,
-    /,
+    reader: _Reader, plan: Plan, both: tuple[Counts, Counts], noise: NoiseSource, connection: Any, /
 ) -> tuple[Floats, Floats, Floats]:
     """Truth, aggregated and bounded answers; `both` are all events and those within the bound."""
-    table = prediction.table
-    aggregated, bounded = (_answer(asked, plan, table, _raw(plan, table, counts)) for counts in both)
-    if asked.whole:
+    aggregated, bounded = (reader.answer(_raw(plan, reader.table, counts)) for counts in both)
+    if reader.weights is None:
         return aggregated, aggregated, bounded
-    return _truth(asked, plan, table, noise, connection), aggregated, bounded
+    return _truth(reader, plan, noise, connection), aggregated, bounded
 
 
 def _unbounded(spec: ReleaseSpec, /) -> ReleaseSpec:
@@ -261,11 +256,12 @@ def _remade(spec: ReleaseSpec, /, **changes: Any) -> ReleaseSpec:
     return copy
 
 
-def _truth(asked: Asked, plan: Plan, table: str, noise: NoiseSource, connection: Any, /) -> Floats:
+def _truth(reader: _Reader, plan: Plan, noise: NoiseSource, connection: Any, /) -> Floats:
     """The exact answer: events counted in bins as fine as the question, nothing merged.
 
     The groups are those of the published tables: labels of `by`.
     """
+    asked = reader.asked
     spec = plan.spec
     fine = _remade(
         _unbounded(spec),
@@ -281,14 +277,13 @@ def _truth(asked: Asked, plan: Plan, table: str, noise: NoiseSource, connection:
     again = {one.name: one for one in asked_questions(_remade(fine, workload={asked.name: asked.question}))}
     for axis, name in enumerate(fine.domain.names):
         weights = weights * again[asked.name].weights[axis][codes[name]]
-    cells = _cells(asked, plan, table)
     group = np.zeros(len(weights), np.int64)
     for name in asked.question.by:
         group = group * len(spec.domain.dimensions[spec.domain.axis(name)].labels) + _labels(
             spec, fine, name, codes
         )
-    found: Floats = np.bincount(group, weights=weights, minlength=cells.groups).astype(np.float64)
-    return found[_groups(asked, plan, table)]
+    found: Floats = np.bincount(group, weights=weights, minlength=reader.cells.groups).astype(np.float64)
+    return found[reader.groups]
 
 
 def _labels(
