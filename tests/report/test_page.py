@@ -113,6 +113,22 @@ def test_a_decision_maker_reads_five_numbers_the_persons_first(content):
     assert [tile.value for tile in tiles] == ["ε = 85.7", "1 in 91,000", "1.4", "9", "385"]
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_where_little_is_known_the_numbers_say_what_is():
+    table = {
+        "name": "t",
+        "role": "base",
+        "rows": 30,
+        "domain_size": 100,
+        "threshold": {"value": 18.0, "sure": 0.99},
+    }
+    dropped = {
+        "rows": [{"table": "t", "mode": None, "trips": {"share": 0.053, "share_interval": [0.052, 0.054]}}]
+    }
+    tiles = page({"tables": [table], "dropped": dropped}).tiles
+    assert [tile.value for tile in tiles] == ["5.3%", "30%", "18", "30"]
+
+
 @pytest.mark.parametrize(
     ("severities", "outcomes", "standing"),
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 from noisegate.report.page import Tile
 from noisegate.report.source import Source
-from noisegate.report.words import chance, interval, percent, plural, short
+from noisegate.report.words import chance, ends, interval, objects, percent, plural, short
 
 #: As many as people remember.
 _MANY = 5
@@ -102,6 +102,19 @@ def _twice(source: Source, /) -> Tile | None:
     return Tile(value=f"{pairs:,}", label="raw counts published twice", note="by two ends of one service")
 
 
+def _dropped(source: Source, /) -> Tile | None:
+    rows = objects((source.section("dropped") or {}).get("rows"))
+    mine = [one for one in rows if one.get("table") == source.base.get("name") and one.get("mode") is None]
+    trips = mine[0].get("trips") if mine else None
+    if not isinstance(trips, dict) or not isinstance(trips.get("share"), int | float):
+        return None
+    return Tile(
+        value=percent(float(trips["share"])),
+        label="of all events are in cells that were dropped",
+        note=f"{float(trips.get('level') or source.level):.0%}: {ends(trips.get('share_interval'))}",
+    )
+
+
 def _published(source: Source, /) -> Tile | None:
     rows, possible = source.base.get("rows"), source.base.get("domain_size")
     if not isinstance(rows, int) or not isinstance(possible, int) or not possible:
@@ -143,6 +156,7 @@ _FINDERS: tuple[Callable[[Source], Tile | None], ...] = (
     _present,
     _alone,
     _twice,
+    _dropped,
     _published,
     _cut,
     _tables,
