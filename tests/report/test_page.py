@@ -159,6 +159,14 @@ def test_the_verdict_gives_its_reasons_in_plain_words_and_each_once(content):
     assert verdict.tally == "9 findings (4 high, 3 medium, 2 low)."
 
 
+@pytest.mark.parametrize("part", ["score", "microdata", "utility", "weeks"])
+def test_a_report_made_with_raw_data_says_that_it_is_not_for_publication(part):
+    value = {"persons": {"persons": 3}} if part == "weeks" else {"suppressed": {}, "level": 0.95}
+    assert page({"tables": [], part: value}).notice.startswith("For the custodian only")
+    assert page({"tables": [], part: None}).notice == ""
+    assert page({"tables": [], "weeks": {"persons": None, "horizon": 52}}).notice == ""
+
+
 def test_each_advice_is_given_once_with_all_findings_that_ask_for_it():
     found = [{"id": kind, "severity": "low", "title": "t", "advice": "Stop."} for kind in ("a", "b", "a")]
     made = page({"tables": [], "findings": found})

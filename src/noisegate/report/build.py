@@ -35,6 +35,12 @@ _FIGURES: tuple[Callable[[Source], Iterator[Figure]], ...] = (
     week_figures,
 )
 
+#: Said above all else where figures were measured against raw data.
+_NOTICE = (
+    "For the custodian only: raw data was at hand, and figures here were measured against it. They are not private; do not "
+    "publish this report. One without the raw data can be published."
+)
+
 
 def page_of(source: Source, /) -> Page:
     """The whole report."""
@@ -51,6 +57,7 @@ def page_of(source: Source, /) -> Page:
         title=str(source.base.get("name") or "Published tables"),
         about=_about(source),
         software=" ".join(str(software[key]) for key in ("name", "version") if key in software),
+        notice=_NOTICE if _knows_the_truth(source) else "",
         verdict=verdict_of(source, anchors),
         tiles=tiles_of(source),
         steps=steps_of(source, anchors),
@@ -59,6 +66,14 @@ def page_of(source: Source, /) -> Page:
         checks=checks,
         frameworks=frameworks,
         glossary=GLOSSARY,
+    )
+
+
+def _knows_the_truth(source: Source, /) -> bool:
+    """Whether anything in the assessment was measured against raw data."""
+    measured = ("score", "microdata", "utility")
+    return any(source.content.get(name) for name in measured) or bool(
+        (source.section("weeks") or {}).get("persons")
     )
 
 

@@ -34,6 +34,7 @@ def escaped(text: str, /) -> str:
 def render_markdown(page: Page, /) -> str:
     """The report as Markdown."""
     lines = [f"# Privacy assessment: {escaped(page.title)}", "", escaped(page.about), ""]
+    lines += [f"**{escaped(page.notice)}**", ""] if page.notice else []
     lines += _summary(page)
     if page.findings:
         lines += ["## Findings", ""]

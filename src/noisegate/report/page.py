@@ -233,6 +233,7 @@ class Page:
     title: str
     about: str
     software: str
+    notice: str
     verdict: Verdict
     tiles: tuple[Tile, ...]
     steps: tuple[Step, ...]
