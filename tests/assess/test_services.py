@@ -168,6 +168,36 @@ def test_a_map_of_stops_wins_over_names(punctual):
     assert swapped.matching.how[two] == "given by the user"
 
 
+def test_cells_that_the_table_cannot_have_are_not_counted(punctual):
+    """A stop of the ferry that somebody maps to a bus stop: the table has no ferry there, so it has no such cell."""
+    base, feed = punctual.structure.base, punctual.feed
+    labels = base.labels(np.arange(base.size))
+    wharf = labels["location"][labels["mode"] == "ferry"][0]
+    corner = next(
+        place
+        for place in labels["location"][labels["mode"] == "bus"]
+        if place not in set(labels["location"][labels["mode"] == "ferry"])
+    )
+    services = Services.of(feed, punctual.structure, late=0, given={wharf: corner})
+    mode, place = (
+        services.roles.labels("mode").index("ferry"),
+        services.roles.labels("location").index(corner),
+    )
+    codes = dict(
+        zip(
+            services.roles.roles,
+            np.unravel_index(services.scheduled.cells, services.roles.sizes),
+            strict=True,
+        )
+    )
+    strange = (codes["mode"] == mode) & (codes["location"] == place)
+    assert strange.any()
+    inside = services.roles.in_domain(services.scheduled.cells)
+    assert not inside[strange].any()
+    assert inside[~strange].any()
+    assert not np.isin(services.alone(services.scheduled).cells, services.scheduled.cells[strange]).any()
+
+
 def test_bad_requests_are_refused(punctual):
     for late in (-1, 241, 1.5, True):
         with pytest.raises(SpecError, match="--late must be whole minutes from 0 to 240"):

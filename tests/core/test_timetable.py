@@ -33,6 +33,7 @@ from noisegate.core.timetable import (
     two_stop_services,
     unique_cells,
 )
+from noisegate.core.timetable.mixing import vehicles_of_cells
 from noisegate.errors import DataError, InternalError, SpecError
 
 DAY_S = 86_400
@@ -541,3 +542,17 @@ def test_merges_need_time_place_and_an_unmerged_table():
         suggest_merges(fine, k=0, levels=LEVELS)
     with pytest.raises(SpecError, match="levels"):
         suggest_merges(fine, k=2, levels={})
+
+
+def test_vehicles_of_cells_are_counted_once_each():
+    rng = np.random.default_rng(3)
+    run = np.sort(rng.integers(0, 60, 2_000))
+    cell = rng.integers(0, 40, 2_000) * 7
+    names, vehicles = vehicles_of_cells(cell, run)
+    for name, number in zip(names.tolist(), vehicles.tolist(), strict=True):
+        assert number == len(set(run[cell == name].tolist()))
+    assert names.tolist() == sorted(set(cell.tolist()))
+    far_names, far_vehicles = vehicles_of_cells(cell + 2**40, run)
+    assert (far_names - 2**40).tolist() == names.tolist()
+    assert far_vehicles.tolist() == vehicles.tolist()
+    assert vehicles_of_cells(cell[:0], run[:0])[0].size == 0

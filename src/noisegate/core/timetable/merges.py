@@ -15,6 +15,7 @@ from itertools import groupby
 import numpy as np
 
 from noisegate.core.timetable.linkage import Linkage
+from noisegate.core.timetable.mixing import vehicles_of_cells
 from noisegate.core.timetable.visits import Flags, Ints
 from noisegate.errors import SpecError
 
@@ -68,7 +69,7 @@ class Merges:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Calls:
-    """What is needed of a linkage, one row for each pair of a cell's bin and a vehicle."""
+    """What is needed of a linkage, one row for each pair of a cell's bin and a vehicle, in the order of vehicles."""
 
     mode: Ints
     date: Ints
@@ -77,7 +78,7 @@ class _Calls:
     place: Ints
     run: Ints
 
-    def __getitem__(self, rows: Flags) -> _Calls:
+    def __getitem__(self, rows: Flags | Ints) -> _Calls:
         return _Calls(
             mode=self.mode[rows],
             date=self.date[rows],
@@ -209,14 +210,16 @@ def _calls(linkage: Linkage, /) -> _Calls:
     bins = linkage.bin[cell]
     mode = visits.mode[linkage.visit]
     shown = linkage.grid.modes[mode] if "mode" in linkage.grid.roles else np.zeros(mode.size, dtype=np.int64)
-    return _Calls(
+    run = visits.run[linkage.visit].astype(np.int64)
+    calls = _Calls(
         mode=shown,
         date=bins // linkage.grid.bins,
         tap=linkage.tap[cell],
         bin=bins % linkage.grid.bins,
         place=linkage.grid.places[mode, visits.stop[linkage.visit]].astype(np.int64),
-        run=visits.run[linkage.visit].astype(np.int64),
+        run=run,
     )
+    return calls[np.argsort(run, kind="stable")]
 
 
 def _ways(inside: _Calls, outside: _Calls, /, *, k: int, levels: Mapping[str, Ints], bins: int) -> list[_Way]:
@@ -233,14 +236,11 @@ def _judge(
     inside: _Calls, outside: _Calls, *, k: int, width: int, groups: Ints, bins: int
 ) -> tuple[Flags, Ints]:
     """For each span of the day: whether all its cells are sound, and how many there are."""
-    reached = np.unique(_cell_keys(outside, width, groups, bins))
-    held = _cell_keys(inside, width, groups, bins)
-    names, number = np.unique(held, return_inverse=True)
-    runs = int(inside.run.max(initial=0)) + 1
-    vehicles = np.bincount(np.unique(number * runs + inside.run) // runs, minlength=names.size)
+    reached, _ = vehicles_of_cells(_cell_keys(outside, width, groups, bins), outside.run)
+    names, vehicles = vehicles_of_cells(_cell_keys(inside, width, groups, bins), inside.run)
     enough = names[vehicles >= k]
     block = reached % (bins // width)
-    poor = block[~np.isin(reached, enough)]
+    poor = block[~np.isin(reached, enough, assume_unique=True)]
     sound = np.ones(bins // width, dtype=bool)
     sound[poor] = False
     return sound, np.bincount(block, minlength=bins // width)
