@@ -1,0 +1,106 @@
+"""Tables with fresh noise, before and after small values are left out; and a question put to one of them.
+
+The noise is drawn for measuring and thrown away; nothing of it is published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.core.margins import NoisyTable, reconcile_tables
+from noisegate.core.randomness import NoiseSource
+from noisegate.core.workload import Cells
+from noisegate.engine import Counts
+from noisegate.release.plan import Plan, TablePlan
+from noisegate.release.questions import Asked
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Published:
+    """What would be published of a table: values by cell, 0 where there is no row, and which cells have one."""
+
+    values: NDArray[np.int64]
+    shown: NDArray[np.bool_]
+
+
+def draw_tables(
+    plan: Plan, counts: Counts, noise: NoiseSource, /
+) -> tuple[dict[str, Floats], dict[str, Published]]:
+    """All tables with fresh noise: before anything is left out, and as they would be published."""
+    measured = {
+        table.name: _noisy(plan, table, counts, noise) for table in plan.tables if table.noise is not None
+    }
+    if plan.spec.privacy.margins == "reconcile":
+        whole = reconcile_tables(
+            plan.spec.domain,
+            plan.spec.margins,
+            base=measured[plan.base.name],
+            measured={name: t for name, t in measured.items() if name != plan.base.name},
+        )
+        full = {plan.base.name: whole.base, **whole.margins}
+    else:
+        full = {name: table.values for name, table in measured.items()}
+        if plan.spec.privacy.zeros == "keep":
+            full = {name: np.where(raw_table(plan, name, counts) > 0, v, 0) for name, v in full.items()}
+    noised, published = {}, {}
+    for table in plan.tables:
+        if table.name not in full:
+            continue
+        values = full[table.name]
+        shown = np.ones(len(values), bool) if table.least is None else values >= table.least
+        noised[table.name] = values.astype(np.float64)
+        published[table.name] = Published(values=np.where(shown, values, 0), shown=shown)
+    return noised, published
+
+
+def _noisy(plan: Plan, table: TablePlan, counts: Counts, noise: NoiseSource, /) -> NoisyTable:
+    assert table.noise is not None
+    values = table.noise.draw(table.cells, noise=noise) + raw_table(plan, table.name, counts)
+    return NoisyTable(values=values, variance=table.noise.law.variance)
+
+
+def raw_table(plan: Plan, name: str, counts: Counts, /) -> NDArray[np.int64]:
+    """The raw counts of a table, zeros included."""
+    if name == plan.base.name:
+        values = np.zeros(plan.base.cells, np.int64)
+        values[counts.cells] = counts.raw_counts
+        return values
+    margin = plan.spec.margins[name]
+    sums = np.bincount(margin.of(counts.cells), weights=counts.raw_counts, minlength=margin.domain.size)
+    return sums.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reader:
+    """One question put to one table; cells that are asked for in part count in part."""
+
+    asked: Asked
+    table: str
+    cells: Cells
+    groups: NDArray[np.int64]
+    weights: Floats | None
+
+    @classmethod
+    def of(cls, asked: Asked, plan: Plan, table: str, /) -> Reader:
+        """The question put to `table`, which has all that it needs."""
+        domain = plan.spec.domain if table == plan.base.name else plan.spec.margins[table].domain
+        cells = Cells(domain, asked.selection)
+        weights = None
+        if not asked.whole:
+            weights = np.ones(domain.size)
+            for name, column in zip(domain.names, domain.decode(np.arange(domain.size)), strict=True):
+                weights *= asked.weights[plan.spec.domain.axis(name)][column]
+        return cls(
+            asked=asked, table=table, cells=cells, groups=np.flatnonzero(cells.counts()), weights=weights
+        )
+
+    def answer(self, values: NDArray[Any], /) -> Floats:
+        """The answer by groups."""
+        weighed = values if self.weights is None else values * self.weights
+        return self.cells.sums(weighed)[self.groups]
