@@ -168,6 +168,17 @@ def test_trips_by_mode_add_up(tmp_path):
     assert low < whole["trips"]["share"] < high
 
 
+def test_claims_about_trips_are_held_against_the_totals(tmp_path):
+    rng = np.random.default_rng(7)
+    paths, _ = publish(tmp_path, town(rng, slope=10.0), rng)
+    dropped = dropped_of(*paths)
+    share = dropped.trips(dropped.structure.base, {}).share
+    for stated, verdict in ((share, "agrees"), (0.9 * share, "wrong"), (1.1 * share, "wrong")):
+        (judged,) = judge_claim(Claim.parse(f"dropped {100 * stated:.2f}% of trips in time-loc"), dropped)
+        assert judged.verdict == verdict
+        assert "trips are missing" in " ".join(judged.arithmetic())
+
+
 def test_few_noises_have_the_exact_interval(tmp_path):
     """Cremorne Point: a total less two cells, three noises; half-width 7 whole numbers (6.956 before rounding)."""
     base = write(

@@ -67,8 +67,8 @@ def test_every_way_to_match(harbour):
     ]
     assert [harbour.stops.ids[stop] for _, stop in matching.left_over] == ["zz"]
     assert matching.summary() == (
-        "4 of 6 locations match stops (1 by code, 1 by station, 1 by similar name, 1 by group); 2 do not; "
-        "1 served stops have no location"
+        "4 of 6 locations match stops (1 by code, 1 by station, 1 by similar name, 1 by group); without a stop: 2; "
+        "served stops without a location: 1"
     )
 
 

@@ -74,8 +74,8 @@ class Matching:
         ways = {way: sum(found is way for found in self.how.values()) for way in How}
         parts = ", ".join(f"{count} by {way}" for way, count in ways.items() if count)
         return (
-            f"{len(self.how)} of {len(self.locations)} locations match stops ({parts or 'none'}); "
-            f"{len(self.unmatched)} do not; {len(self.left_over)} served stops have no location"
+            f"{len(self.how)} of {len(self.locations)} locations match stops ({parts or 'none'}); without a stop: "
+            f"{len(self.unmatched)}; served stops without a location: {len(self.left_over)}"
         )
 
 
