@@ -14,7 +14,7 @@ CASES = [
         "max_cell: 4\n  epslion: 3\n  xyz: 1",
         "line 17: privacy.max_cell is not a known key; did you mean 'max_cells'? (2 more errors after this one).",
     ),
-    ("name: week", "name: week\nowner: me", "line 2: owner is not a known key; known here: name, events, dimensions, tables, privacy, merge, budget."),
+    ("name: week", "name: week\nowner: me", "line 2: owner is not a known key; known here: name, events, dimensions, tables, privacy, merge, budget, workload."),
     ("name: week\n", "", "name is missing."),
     ("name: week", "name: week\nname: x", "line 2: name is given twice; keep one of them."),
     ("name: week", "name: a/b", "line 1: name must be a name of letters, digits, dots, dashes and underscores, got 'a/b'."),
@@ -117,7 +117,7 @@ CASES = [
         ("line 17: merge[1] cannot be done: two merges of time meet in the same cells and disagree; make their "
         "conditions disjoint."),
     ),
-    ("dimensions:\n", "dimensions: all\nold:\n", "line 6: old is not a known key; known here: name, events, dimensions, tables, privacy, merge, budget."),
+    ("dimensions:\n", "dimensions: all\nold:\n", "line 6: old is not a known key; known here: name, events, dimensions, tables, privacy, merge, budget, workload."),
     ("privacy:\n", "budget: {epsilon: 3}\nprivacy:\n", "line 15: budget.dataset is missing."),
     ("privacy:\n", "merge: all\nprivacy:\n", "line 15: merge must be a list."),
 ]  # fmt: skip
@@ -176,7 +176,7 @@ def test_days_of_a_person_need_days(folder, design):
     ("text", "sentence"),
     [
         ("", "week.yaml is empty; a release spec has name, events, dimensions, tables and privacy."),
-        ("- a\n- b\n", "week.yaml: the spec must be a block of keys (name, events, dimensions, tables, privacy, merge, budget), got a list."),
+        ("- a\n- b\n", "week.yaml: the spec must be a block of keys (name, events, dimensions, tables, privacy, merge, budget, workload), got a list."),
         ("name: &a [*a]\n", "week.yaml, line 1: an alias contains itself; write the value out."),
         ("? [a]\n: b\n", "week.yaml, line 1: a key must be a single word, not a list or a block."),
         ("name: 'x\n", "week.yaml, line 2: this is not YAML (found unexpected end of stream)."),
