@@ -29,6 +29,8 @@ Moments = tuple[Floats, Floats, Floats]
 _SUM_NATS = 24.0
 _EXACT_VARIANCE = 1e-4
 _MOST_DAMPING = 0.9
+#: A matrix of so many rows costs no more than the cells that so many sums usually have.
+JOINT_LIMIT = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class Schedule:
     tolerance: float = 1e-3
     sweeps: int = 300
     damping: float = 0.2
-    joint_limit: int = 1500
+    joint_limit: int = JOINT_LIMIT
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -60,7 +62,7 @@ class Wide:
 
     @classmethod
     def of(
-        cls, part: Part, factors: Factors, pmfs: Pmfs, /, *, p: Floats | None = None, limit: int = 1500
+        cls, part: Part, factors: Factors, pmfs: Pmfs, /, *, p: Floats | None = None, limit: int = JOINT_LIMIT
     ) -> Wide:
         """Stand-ins before any message: nodes as they are, sums by their likelihood alone."""
         sums = _sum_tables(part, factors)

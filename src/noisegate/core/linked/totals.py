@@ -22,6 +22,8 @@ from noisegate.errors import SpecError
 _NATS = 16.0
 _SWEEPS = 25
 _DAMPING = 0.2
+#: How cells vary together is known only where sums are solved together, which is worth waiting for.
+_JOINT_LIMIT = 2000
 #: No cell moves by more than this share of its spread any more.
 _SETTLED = 1e-3
 
@@ -102,7 +104,7 @@ def _part_sums(
         mean, variance, _ = tilt(pmfs.low, pmfs.start, pmfs.p, np.zeros(part.size), np.full(part.size, VAGUE))
         explained = np.zeros(size)
     else:
-        wide = Wide.of(part, part.factors, pmfs)
+        wide = Wide.of(part, part.factors, pmfs, limit=_JOINT_LIMIT)
         before = np.full(part.size, np.inf)
         for _ in range(_SWEEPS):
             mean, spread, _ = wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
