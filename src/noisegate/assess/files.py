@@ -12,11 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from noisegate.assess.recover import Noise
 from noisegate.assess.weeks import Weeks
-from noisegate.core.recovery import difference_curve
 from noisegate.errors import OutputError
 
 #: Characters of a table's name that have no place in a file's.
@@ -63,12 +60,10 @@ def write_pictures(folder: Path, noise: Mapping[str, Noise], /) -> None:
     from noisegate.pictures.assess_noise import recovered_noise_picture  # noqa: PLC0415
     from noisegate.pictures.canvas import save  # noqa: PLC0415
 
-    for place, (name, one) in enumerate(noise.items()):
-        fit = one.fit
-        if fit is None or fit.law == "none":
+    for name, one in noise.items():
+        fit, curve = one.fit, one.curve()
+        if fit is None or curve is None or fit.law == "none":
             continue
-        # The simulation in the picture is the same on every run.
-        curve = difference_curve(fit, rng=np.random.default_rng(place))
         low, high = fit.interval
         picture = recovered_noise_picture(
             curve,

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from noisegate.assess.identities import IdentitySet
-from noisegate.core.recovery import CANDIDATES, NoiseFit, fit_noise
+from noisegate.core.recovery import CANDIDATES, DifferenceCurve, NoiseFit, difference_curve, fit_noise
 from noisegate.core.recovery.fit import FEWEST
 
 Report = Callable[[str], None]
@@ -58,9 +60,15 @@ class Noise:
         """How many identities were used."""
         return 0 if self.fit is None else self.fit.n
 
+    def curve(self) -> DifferenceCurve | None:
+        """How often each difference occurs, beside the fitted law; the simulation in it is the same on every run."""
+        if self.fit is None or self.fit.model is None:
+            return None
+        return difference_curve(self.fit, rng=np.random.default_rng(0))
+
     def to_json(self, *, level: float) -> dict[str, Any]:
         """As plain values for JSON; all keys are there, null where nothing is known."""
-        fit = self.fit
+        fit, curve = self.fit, self.curve()
         return {
             "law": fit.law if fit else None,
             "scale": round(fit.scale, 6) if fit else None,
@@ -68,6 +76,14 @@ class Noise:
             "level": fit.level if fit else level,
             "rounding": fit.rounding if fit else None,
             "n": self.n,
+            "curve": None
+            if curve is None
+            else {
+                "difference": curve.difference.tolist(),
+                "observed": curve.observed.tolist(),
+                "expected": [round(number, 6) for number in curve.expected.tolist()],
+                "simulated": curve.simulated.tolist(),
+            },
             "evidence": {
                 "statement": fit.goodness.statement if fit else self.reason,
                 "identities": [one.to_json() for one in self.sets],

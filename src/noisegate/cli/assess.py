@@ -138,6 +138,7 @@ def assess(
             metavar="DIR", help="Directory to make for report.html, assessment.json and cells.parquet."
         ),
     ] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also print report.pdf; needs Chromium.")] = False,
     fail_on: Annotated[
         str | None,
         typer.Option(metavar="low|medium|high", help="Exit with 3 on findings so severe or worse."),
@@ -161,12 +162,14 @@ def assess(
     from noisegate.assess import at_least  # noqa: PLC0415
     from noisegate.cli.ledger import refuse_bad_file  # noqa: PLC0415
     from noisegate.cli.progress import Steps  # noqa: PLC0415
-    from noisegate.errors import FindingsAbove  # noqa: PLC0415
+    from noisegate.errors import FindingsAbove, SpecError  # noqa: PLC0415
     from noisegate.tables import load_overrides  # noqa: PLC0415
 
     if fail_on is not None:
         at_least((), fail_on)
     refuse_bad_file(json)
+    if pdf and out is None:
+        raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
     overrides = None if spec is None else load_overrides(spec)
     with Steps(silent=quiet) as steps:
         result = run(
@@ -196,7 +199,11 @@ def assess(
     show(result)
     write_json(json, result.to_json())
     if out is not None:
-        console.print(f"Written to {escape(str(out))}.")
+        console.print(f"Written to {escape(str(out))}; open {escape(str(out / 'report.html'))} in a browser.")
+    if out is not None and pdf:
+        from noisegate.report import print_report  # noqa: PLC0415
+
+        console.print(escape(print_report(out) or f"Printed to {out / 'report.pdf'}."))
     if fail_on is not None and (failed := at_least(result.findings, fail_on)):
         raise FindingsAbove(
             f"{len(failed)} finding{'s are' if len(failed) > 1 else ' is'} of severity {fail_on} or above: "

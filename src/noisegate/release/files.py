@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,9 @@ CARD, CARD_TEXT = "card.json", "CARD.md"
 _STAGING_ADDS = 42
 #: Rows of a CSV file that are put together at once.
 _ROWS = 1 << 14
+#: How a spreadsheet's formulas start, and what starts like one but is a number.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 #: A byte that no text in UTF-8 holds.
 _PADDING = b"\xff"
 
@@ -111,7 +115,10 @@ def _write_parquet(path: Path, domain: Domain, codes: Iterable[Ints], values: In
 
 def _write_csv(path: Path, domain: Domain, codes: tuple[Ints, ...], values: Ints, /) -> None:
     """Rows of fields padded to one width, made by looking texts up; then the padding is taken out."""
-    texts = [_padded(f"{_field(label)}," for label in dimension.labels) for dimension in domain.dimensions]
+    texts = [
+        _padded(f"{_field(_harmless(label))}," for label in dimension.labels)
+        for dimension in domain.dimensions
+    ]
     with path.open("wb") as file:
         file.write(",".join([*map(_field, domain.names), "count"]).encode() + b"\n")
         for start in range(0, len(values), _ROWS):
@@ -123,6 +130,14 @@ def _write_csv(path: Path, domain: Domain, codes: tuple[Ints, ...], values: Ints
             for n, column in enumerate(columns):
                 rows[f"f{n}"] = column
             file.write(rows.tobytes().translate(None, _PADDING))
+
+
+def _harmless(text: str, /) -> str:
+    """A text that no spreadsheet takes for a formula: it starts with an apostrophe if it would be one.
+
+    Numbers stay as they are. Parquet files hold every text as it is.
+    """
+    return text if not text.startswith(_FORMULA) or _NUMBER.fullmatch(text) else f"'{text}"
 
 
 def _field(text: str, /) -> str:

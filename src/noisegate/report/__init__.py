@@ -6,6 +6,6 @@ here that is not in them, but for what a recovered mechanism does to one count.
 
 from __future__ import annotations
 
-from noisegate.report.write import Written, write_report
+from noisegate.report.write import Written, print_report, write_report
 
-__all__ = ["Written", "write_report"]
+__all__ = ["Written", "print_report", "write_report"]

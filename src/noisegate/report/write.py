@@ -50,6 +50,11 @@ def write_report(directory: Path, /, *, pdf: bool = False) -> Written:
         raise OutputError(f"The report cannot be written to {directory}: {reason}.") from problem
     note = ""
     if pdf:
-        note = print_pdf(files[0], directory / PDF)
+        note = print_report(directory)
         files += [] if note else [directory / PDF]
     return Written(files=tuple(files), note=note)
+
+
+def print_report(directory: Path, /) -> str:
+    """Write `report.pdf` from the `report.html` in `directory`; empty if that worked, else how it would."""
+    return print_pdf(directory / HTML, directory / PDF)

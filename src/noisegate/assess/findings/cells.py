@@ -92,10 +92,11 @@ def _pinned(inference: Inference, hidden: Ints, /) -> list[Result]:
     if not numbers["width_at_most_5_non_empty"]:
         title = f"no suppressed cell of {inference.cells.name} with people in it is known to within 5"
         return [Check(id="pinned-cells", outcome="fine", title=title, numbers=numbers)]
-    title = (
-        f"{sharp:,} suppressed cells with people in them are known to within 2 ({exact:,} of them exactly), "
-        f"{numbers['width_at_most_5_non_empty']:,} to within 5"
+    known = (
+        f"{numbers['width_at_most_5_non_empty']:,} suppressed cells with people in them are known to within 5"
     )
+    closer = f": {sharp:,} to within 2, {exact:,} exactly" if sharp else ""
+    title = f"{known}{closer}"
     return [
         Finding(
             id="pinned-cells",
