@@ -142,6 +142,10 @@ def test_without_noise_nothing_can_be_said(tmp_path):
     assert found.to_json()["weeks"] is None
     stated = assess([table], weeks=4, attacker=None, noise="laplace:1.4").to_json()["weeks"]
     assert len(stated["detection"][0]["by_week"]) == 4
+    # Nobody says what happens to zeros: the worse case is told, and that it is one.
+    assert not stated["zeros_known"]
+    assert stated["detection"][-1]["by_week"][-1] > 0
+    assert any("empty cells stay empty" in line for line in stated["assumes"])
 
 
 @pytest.mark.parametrize("weeks", [0, -3, 521, 2.5, True])

@@ -235,7 +235,14 @@ class Look:
         tables = self._counted()
         if not tables:
             return None
-        weeks = Weeks.of(tables, self.rows, horizon=horizon, level=self.level, card=self.card)
+        weeks = Weeks.of(
+            tables,
+            self.rows,
+            horizon=horizon,
+            level=self.level,
+            zeros_known=self.makers.zeros is not None,
+            card=self.card,
+        )
         if events is None:
             return weeks
         persons = Persons.of(events.events, days=events.days, event_epsilon=self.privacy.event_epsilon)

@@ -97,6 +97,7 @@ class Weeks:
     parts: int
     growth: tuple[Growth, ...]
     assumes: tuple[str, ...]
+    zeros_known: bool = True
     promised: tuple[float, int] | None = None
     persons: Persons | None = field(default=None)
 
@@ -109,6 +110,7 @@ class Weeks:
         *,
         horizon: int,
         level: float,
+        zeros_known: bool = True,
         card: Card | None = None,
     ) -> Weeks:
         """The risks of `horizon` weeks of releases like this one.
@@ -119,9 +121,13 @@ class Weeks:
             The tables that were perturbed on their own, the base first, and how each was made.
         rows
             The links to margins: the sharpest row tells how few published parts a total can have.
+        zeros_known
+            Whether it is known what happens to zeros. If not, they are taken to be kept, which is the worse case.
         """
         check_weeks(horizon)
         mechanisms = [_plain(seen.mechanism) for seen in tables]
+        if not zeros_known:
+            mechanisms = [replace(mechanism, zeros="keep") for mechanism in mechanisms]
         base = mechanisms[0]
         recurring = tuple(
             Recurring(group=group, pattern=pattern, per_week=times, chance=detection(base, group))
@@ -144,7 +150,12 @@ class Weeks:
             width=width,
             parts=PARTS if parts is None else parts,
             growth=_growth(mechanisms, horizon),
-            assumes=(*assumed, "every week is released like these, with fresh noise"),
+            zeros_known=zeros_known,
+            assumes=(
+                *assumed,
+                "every week is released like these, with fresh noise",
+                *(() if zeros_known else ("empty cells stay empty, which these tables do not tell",)),
+            ),
             promised=_promised(card, tables[0].cells),
         )
 
@@ -155,6 +166,7 @@ class Weeks:
             "level": self.level,
             "delta": STATED_DELTA,
             "assumes": list(self.assumes),
+            "zeros_known": self.zeros_known,
             "detection": [
                 {
                     "group": one.group,

@@ -38,11 +38,14 @@ def about_weeks(weeks: Weeks | None, /) -> list[Result]:
             )
         ]
     severity: Severity = "high" if shown > _HIGH else "medium" if shown > _MEDIUM else "low"
+    after = f"after {weeks.horizon} weeks a recurring group of 12 has been seen with probability up to {shown:.3g}"
+    if not weeks.zeros_known:
+        severity, after = "medium" if severity == "high" else "low", f"if empty cells stay empty, {after}"
     return [
         Finding(
             id="more-weeks",
             severity=severity,
-            title=f"After {weeks.horizon} weeks a recurring group of 12 has been seen with probability up to {shown:.3g}",
+            title=f"{after[0].upper()}{after[1:]}",
             numbers=short,
             evidence=[*said, *(f"Assumed: {line}." for line in weeks.assumes)],
             advice=_ADVICE,
