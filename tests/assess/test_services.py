@@ -436,6 +436,32 @@ def test_closed_services_feed_the_pair_search(tmp_path, equal):
     assert [(one.lag, int(one.both.sum())) for one in found.couplings] == ([(30, 6)] if equal else [])
 
 
+def test_dimensions_that_mean_nothing_to_a_timetable_are_carried_along(tmp_path):
+    """A table by fare, with more fares than wharves: zeros are the same for every fare, and the wharf is the location."""
+    fares = [f"fare {n}" for n in range(5)]
+    lines = ["date,tap,time,fare,wharf,count"]
+    for n, fare in enumerate(fares):
+        lines += [f"2016-08-01,on,07:00,{fare},Beach,{40 + n}", f"2016-08-01,off,07:30,{fare},Quay,{50 + n}"]
+        lines += [f"2016-08-01,on,07:15,{fare},Quay,{30 + n}"]
+    (tmp_path / "base.csv").write_text("\n".join(lines) + "\n")
+    structure = find_structure([read_table(tmp_path / "base.csv")])
+    services = Services.of(read_feed(write_feed(tmp_path / "feed", CLOSED)), structure, late=0)
+    assert services.roles.dimension("location").name == "wharf"
+    base = structure.base
+    labels = base.labels(np.arange(base.size))
+    zero = services.structural_zero(base)
+    served = {("on", "07:00", "Beach"), ("off", "07:30", "Quay")}
+    for tap, time, wharf, told in zip(labels["tap"], labels["time"], labels["wharf"], zero, strict=True):
+        assert told == ((tap, time, wharf) not in served)
+
+
+def test_a_table_without_dates_cannot_be_linked(tmp_path):
+    (tmp_path / "base.csv").write_text("tap,time,wharf,count\non,07:00,Beach,40\noff,07:30,Quay,50\n")
+    structure = find_structure([read_table(tmp_path / "base.csv")])
+    with pytest.raises(DataError, match="linked by dates, and base has none"):
+        Services.of(read_feed(write_feed(tmp_path / "feed", CLOSED)), structure)
+
+
 @pytest.mark.parametrize("attacker", ["minimal", pytest.param("informed", marks=pytest.mark.slow)])
 def test_structural_zeros_sharpen_the_posteriors_without_losing_calibration(punctual, attacker):
     """Against the raw counts: a clearly smaller error over all suppressed cells, not a larger one over the possible ones."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from noisegate.core.timetable import NO_TIME, ROLES, Grid, Role
 from noisegate.core.timetable.visits import DAY_S
 from noisegate.errors import DataError, SpecError
 from noisegate.gtfs import Feed, Matching, match_locations, mode_codes, mode_of_word, tap_codes
+from noisegate.gtfs.names import folded
 from noisegate.tables import Cells, Dimension, Kind
 
 Ints = NDArray[np.int64]
@@ -34,13 +35,16 @@ class Roles:
     place: Mapping[Role, int]
 
     @classmethod
-    def of(cls, cells: Cells, /) -> Roles:
-        """The roles of the dimensions: dates and times by kind, taps and modes by words, the location is what is left.
+    def of(cls, cells: Cells, feed: Feed, /) -> Roles:
+        """The roles of the dimensions: dates and times by kind, taps and modes by words, the location by its values.
+
+        The location is what has most values that are names, ids or codes of stops; if none has any, what has most values.
+        Everything else (fares, kinds of card) means nothing to a timetable.
 
         Raises
         ------
         DataError
-            If the table has no dates, or several dimensions could be the location.
+            If the table has no dates.
         """
         place: dict[Role, int] = {}
         for at, dimension in enumerate(cells.dimensions):
@@ -52,11 +56,11 @@ class Roles:
                 f"A timetable is linked by dates, and {cells.name} has none; leave --gtfs out, or assess a table that has them."
             )
         rest = [at for at in range(len(cells.dimensions)) if at not in place.values()]
-        if len(rest) > 1:
-            # A location has many values; what else there is (fares, card types) has few.
-            rest.sort(key=lambda at: -cells.dimensions[at].size)
+        known = {folded(name) for name in feed.stops.names} | {*feed.stops.ids, *feed.stops.codes}
         if rest:
-            place["location"] = rest[0]
+            place["location"] = max(
+                rest, key=lambda at: (_hits(cells.dimensions[at], known), cells.dimensions[at].size)
+            )
         return cls(cells=cells, place=place)
 
     @property
@@ -167,6 +171,11 @@ class Roles:
                 "to be linked to a timetable; leave --gtfs out."
             )
         return starts, step
+
+
+def _hits(dimension: Dimension, known: Collection[str], /) -> int:
+    """How many values of a dimension are names, ids or codes of stops."""
+    return sum(label.strip() in known or folded(label) in known for label in dimension.labels)
 
 
 def _role(dimension: Dimension, /) -> Role | None:

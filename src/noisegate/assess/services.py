@@ -85,7 +85,7 @@ class Services:
             If the table has no dates, no location matches a stop, or no vehicle runs on any of its dates.
         """
         tolerance = tolerance_of(late)
-        roles = Roles.of(structure.base)
+        roles = Roles.of(structure.base, feed)
         matching = roles.match(feed, given=given or {})
         if "location" in roles.place and not matching.how:
             raise DataError(
