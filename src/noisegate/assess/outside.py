@@ -40,7 +40,7 @@ Report = Callable[[str], None]
 
 _MOST_K = 1_000
 #: Beyond so many cells nobody infers anything about each.
-_MOST_CELLS = 50_000_000
+_MOST_CELLS = 12_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

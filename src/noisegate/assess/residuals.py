@@ -30,7 +30,7 @@ _SDS = 3.0
 _MOST_CANDIDATES = 8
 _MOST_ROWS = 50
 #: A table of more cells is not gone through.
-_MOST_CELLS = 50_000_000
+_MOST_CELLS = 12_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
