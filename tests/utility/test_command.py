@@ -59,6 +59,21 @@ def test_a_release_states_predictions_and_shows_measurements(noisegate, spec, tm
     assert "Questions this release was made for" in (out / "CARD.md").read_text()
 
 
+def test_the_release_alone_answers_its_workload(noisegate, spec, tmp_path):
+    out, file = tmp_path / "out", tmp_path / "answers.json"
+    noisegate("release", spec, "--out", out, "--ledger", tmp_path / "l.sqlite")
+    code, text, _ = noisegate("query", out, "--workload", "--json", file)
+    assert code == 0
+    found = {one["name"]: one for one in json.loads(file.read_text())["questions"]}
+    assert [row["mode"] for row in found["by-mode"]["answers"]] == ["train", "bus"]
+    assert found["by-mode"]["half_width"] > 0
+    assert "published only as a whole" in found["odd"]["reason"]
+    assert "not answered" in text
+    code, _, err = noisegate("query", out, "--workload", "--by", "mode")
+    assert code == 2
+    assert "leave out --where, --by and --top" in err
+
+
 def test_what_is_published_of_a_workload_does_not_depend_on_the_events(noisegate, spec, tmp_path, town):
     cards = []
     for n, lines in enumerate([1000, 50]):

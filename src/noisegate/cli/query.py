@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +12,10 @@ from rich.table import Table
 
 from noisegate.cli.ledger import refuse_bad_file
 from noisegate.cli.output import JsonOption, QuietOption, console, write_json
+from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
-    from noisegate.query import Answers, Release
+    from noisegate.query import Answers, Release, WorkloadAnswer
 
 #: Rows that are printed; all of them are in the JSON.
 _SHOWN_ROWS = 50
@@ -35,6 +37,12 @@ def query(
         typer.Option(help="A dimension to tell apart; may be given again, or as a list: mode,tap."),
     ] = None,
     level: Annotated[float, typer.Option(help="Probability that an interval holds the truth.")] = 0.95,
+    workload: Annotated[
+        bool,
+        typer.Option(
+            "--workload", help="Answer the questions that the card lists, instead of one of your own."
+        ),
+    ] = False,
     top: Annotated[
         int | None, typer.Option(min=1, help="Only the groups with the largest estimates.")
     ] = None,
@@ -49,15 +57,28 @@ def query(
 
     or: noisegate query week --where "mode=ferry,time=06:00..09:00" --by location
 
+    or: noisegate query week --workload
+
     or: noisegate query week --where "date=2016-07-25..2016-07-29" --by time --level 0.8 --json peak.json
     """
     from noisegate.cli.progress import Bar  # noqa: PLC0415 - a command loads what it uses
-    from noisegate.query import open_release  # noqa: PLC0415
+    from noisegate.query import answer_workload, open_release  # noqa: PLC0415
 
     refuse_bad_file(json)
     names = [name.strip() for part in by or [] for name in part.split(",") if name.strip()]
+    if workload and (where or names or top):
+        raise SpecError("--workload asks the questions of the card; leave out --where, --by and --top.")
     with Bar("working out what is missing", silent=quiet) as bar:
         release = open_release(folder, report=lambda _, done, total: bar.show(done, total))
+        if workload:
+            answered = answer_workload(release, level=level)
+    if workload:
+        _show_workload(release, answered, level)
+        write_json(
+            json, {"release": release.name, "level": level, "questions": [a.as_json() for a in answered]}
+        )
+        return
+    with Bar("working out what is missing", silent=quiet) as bar:
         answers = release.answer(where=where or None, by=names, level=level)
     if top is not None:
         answers = answers.largest(top)
@@ -101,3 +122,28 @@ def _show(release: Release, answers: Answers, where: list[str], /) -> None:
         console.print("Events beyond the release's bound on what one unit adds are in no published number.")
     if release.statement.card["simulated"]:
         console.print("[yellow]This release was made with repeatable noise, for a demonstration.[/yellow]")
+
+
+def _show_workload(release: Release, answered: Sequence[WorkloadAnswer], level: float, /) -> None:
+    table = Table(title=f"{escape(release.name)}: what the release can say", title_justify="left")
+    table.add_column("question", no_wrap=True)
+    for name in ("groups", "of noise", f"{100 * level:g} % within", "relative", "missing"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in answered:
+        if one.answers is not None:
+            table.add_row(
+                escape(one.name),
+                f"{len(one.answers):,}",
+                f"± {one.noise_half_width:,}",
+                f"± {one.half_width:,.0f}",
+                "-" if one.relative is None else f"{100 * one.relative:.1f} %",
+                f"{100 * one.missing:.0f} %",
+            )
+    console.print(table)
+    for one in answered:
+        if one.answers is None:
+            console.print(f"[red]not answered[/red] {escape(one.name)}: {escape(one.reason or '')}")
+    console.print(
+        "of noise: what the card predicts if nothing is missing; within: half the mean interval of a group, missing rows "
+        "allowed for; relative: its median share of the estimate; missing: cells without a row."
+    )

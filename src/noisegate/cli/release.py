@@ -102,7 +102,8 @@ def _folder(out: Path | None, /, *, error: float | None, picture: Path | None) -
             raise SpecError(f"{name} belongs to a plan; add --plan, or leave it out.")
     if out is None:
         raise SpecError(
-            "--out is missing: the directory to make; or add --plan to see what noise will do first."
+            "--out is missing: the directory to make; or add --plan to see what noise will do first. "
+            "See 'noisegate release --help'."
         )
     return out
 
