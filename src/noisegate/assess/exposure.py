@@ -162,11 +162,13 @@ def _trails(cells: Sequence[UniqueCell], /) -> list[tuple[UniqueCell, ...]]:
 class Suggestion:
     """What to merge so that every cell mixes at least k vehicles, as a piece of a release spec.
 
-    `within` says for which tolerance in minutes the merges hold; `rules` and `fragment` are the same as values and as text.
+    `within` says for which tolerance in minutes the merges hold, and `uncovered` how many locations have no stop, so that
+    nothing is known about their vehicles; `rules` and `fragment` are the same as values and as text.
     """
 
     merges: Merges
     within: int
+    uncovered: int
     rules: tuple[dict[str, Any], ...]
     fragment: str
 
@@ -180,6 +182,7 @@ class Suggestion:
             "cells_after": self.merges.after,
             "needs_time": needs_time(self.merges),
             "not_possible": len(self.merges.hopeless),
+            "locations_without_stop": self.uncovered,
             "rules": list(self.rules),
             "fragment": self.fragment,
         }
@@ -216,6 +219,7 @@ def suggest(services: Services, structure: Structure, /, *, k: int) -> Suggestio
     return Suggestion(
         merges=merges,
         within=within,
+        uncovered=len(services.matching.unmatched),
         rules=tuple(merge_rules(merges, bin_s=bin_s, names=spec)),
         fragment=merge_fragment(merges, bin_s=bin_s, names=spec),
     )

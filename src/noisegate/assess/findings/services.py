@@ -124,9 +124,14 @@ def _advice(suggestion: Suggestion | None, /) -> str:
     merges = suggestion.merges
     if merges.hopeless:
         return f"{start}. On some dates a mode has fewer than {merges.k} vehicles in all: leave it out, or ask for fewer."
+    rest = (
+        f" Nothing is known about {suggestion.uncovered} locations without a stop."
+        if suggestion.uncovered
+        else ""
+    )
     return (
         f"{start}: the fragment of a release spec in the section 'services' leaves every cell with at least {merges.k} "
-        f"vehicles ({merges.before:,} cells become {merges.after:,})."
+        f"vehicles ({merges.before:,} cells become {merges.after:,}).{rest}"
     )
 
 
