@@ -1,0 +1,181 @@
+"""Make the pictures of docs/explanation/the-attack.md from a simulated city: always the same city and the same noise.
+
+`python docs/_make/attack_pictures.py [--out DIR]` writes attack-*.svg and prints the numbers that the text quotes.
+"""  # noqa: INP001 - a script
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import duckdb
+import numpy as np
+
+from noisegate.assess import Assessment, assess
+from noisegate.assess.weeks_picture import picture_of
+from noisegate.core.laws import make_law
+from noisegate.core.linked import infer
+from noisegate.core.mechanism import Mechanism
+from noisegate.core.randomness import SeededNoise
+from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows, save
+from noisegate.pictures.hours import hours_picture
+from noisegate.pictures.inline import ODDS
+from noisegate.pictures.noise import differences_picture
+from noisegate.pictures.posterior import posterior_picture
+from noisegate.release import release
+from noisegate.simulate import World, simulate
+from noisegate.spec import load_spec
+
+#: The city of `noisegate demo`, and a noise that can be drawn again.
+_PERSONS, _DAYS, _SEED = 60_000, 7, 7
+_TABLES = ("time-loc", "time", "loc")
+_MOST_PEOPLE = 18
+#: What an attacker looks at, and whether that includes the other tables.
+_LOOKS = {"with the totals": True, "without the totals": False}
+
+
+def main(out: Path, /) -> None:
+    """Simulate, release as in 2016, assess, draw."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        world = simulate(folder / "city", persons=_PERSONS, days=_DAYS, seed=_SEED)
+        made = folder / "release"
+        release(
+            load_spec(world.spec_2016), out=made, ledger=folder / "ledger.db", noise=SeededNoise(seed=_SEED)
+        )
+        found = assess([made / f"{one}.csv" for one in _TABLES], gtfs=world.gtfs, weeks=52)
+        save(_equal_counts(found), out / "attack-equal-counts.svg")
+        save(_kept_zeros(), out / "attack-kept-zeros.svg")
+        save(_linked_totals(found, world), out / "attack-linked-totals.svg")
+        save(_timetables(found), out / "attack-timetables.svg")
+        assert found.sections.weeks is not None
+        save(picture_of(found.sections.weeks), out / "attack-more-weeks.svg")
+
+
+def _equal_counts(found: Assessment, /) -> Picture:
+    """Differences of counts that both ends of the closed ferry record."""
+    gaps = np.concatenate([one.values[0, one.both] - one.values[1, one.both] for one in found.couplings])
+    fit = found.noise["time-loc"].fit
+    assert fit is not None
+    law = make_law("rounded-laplace", scale=fit.scale)
+    low, high = fit.interval
+    print(f"equal counts: {gaps.size} pairs, scale {fit.scale:.2f}, {low:.2f} to {high:.2f}")  # noqa: T201
+    return differences_picture(
+        gaps.astype(np.int64),
+        law.sum_of(2),
+        title=f"{gaps.size} sailings: riders on less riders off, as published",
+    )
+
+
+def _kept_zeros() -> Picture:
+    """The chance that a cell is published, by the people in it, if zeros are kept and if they get noise."""
+    people = np.arange(_MOST_PEOPLE + 1)
+    panels = []
+    for zeros, title in (("keep", "zeros kept, as in 2016"), ("perturb", "zeros get noise too")):
+        made = Mechanism(
+            law=make_law("laplace", scale=1.4), threshold=18, rule="ge", rounding="nearest", zeros=zeros
+        )
+        shown = [-np.expm1(made.response(int(count)).log_suppressed) for count in people]
+        panels.append(_chances(people, np.array(shown), title))
+    return alt.hconcat(*panels, spacing=40)
+
+
+def _chances(people: Any, chances: Any, title: str, /) -> Picture:
+    some = chances > 0
+    x = alt.X(
+        "people:Q",
+        title="people in the cell",
+        scale=alt.Scale(domain=[-1, _MOST_PEOPLE]),
+        axis=alt.Axis(grid=False),
+    )
+    y = alt.Y(
+        "chance:Q",
+        title="chance that it is published",
+        scale=alt.Scale(type="log", domain=[3e-7, 1]),
+        axis=alt.Axis(labelExpr=ODDS, values=[1e-6, 1e-4, 1e-2, 1]),
+    )
+    data = rows(
+        people=people[some],
+        chance=chances[some],
+        kind=["nobody" if one == 0 else "somebody" for one in people[some]],
+    )
+    colour = alt.Color(
+        "kind:N", scale=alt.Scale(domain=["nobody", "somebody"], range=[ORANGE, BLUE]), legend=None
+    )
+    layers = [alt.Chart(data).mark_point(filled=True, size=45, opacity=1).encode(x=x, y=y, color=colour)]
+    if not some[0]:
+        note = rows(people=[0], chance=[6e-7], text=["nobody: never"])
+        layers.append(
+            alt.Chart(note)
+            .mark_text(color=ORANGE, align="left", dx=-8, fontSize=12)
+            .encode(x=x, y=y, text="text:N")
+        )
+    return alt.layer(*layers).properties(width=250, height=220, title=title)
+
+
+def _linked_totals(found: Assessment, world: World, /) -> Picture:
+    """The suppressed cell that totals tell most about, not counting those that are recorded twice."""
+    inference = found.inference
+    assert inference is not None
+    twice = np.concatenate([np.concatenate([one.left, one.right]) for one in found.couplings])
+    problems = {title: inference.evidence.problem(linked=linked) for title, linked in _LOOKS.items()}
+    looks = {title: infer(problem, prior=inference.prior, keep=True) for title, problem in problems.items()}
+    linked, alone = looks.values()
+    fit = inference.evidence.suppressed & (linked.low > 0)
+    fit[twice] = False
+    cell = int(np.argmax(np.where(fit, alone.sd - linked.sd, -np.inf)))
+    kept = {}
+    for title, posterior in looks.items():
+        counts, p = posterior.marginal(cell)
+        kept[title] = np.zeros(int(counts[-1]) + 1)
+        kept[title][counts] = p
+        print(f"{title}: {posterior.low[cell]} to {posterior.high[cell]}, mean {posterior.mean[cell]:.1f}")  # noqa: T201
+    labels = [
+        d.labels[int(code)]
+        for d, code in zip(
+            inference.cells.dimensions, inference.cells.codes(np.array([cell]))[:, 0], strict=True
+        )
+    ]
+    truth = _truth(world, dict(zip((d.name for d in inference.cells.dimensions), labels, strict=True)))
+    print(f"cell {labels}, truly {truth}")  # noqa: T201
+    picture = posterior_picture(kept, title=f"Suppressed: {' '.join(labels)}")
+    line = alt.Chart(rows(count=[truth])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="count:Q")
+    name = (
+        alt.Chart(rows(count=[truth], text=["truth"]))
+        .mark_text(align="right", dx=-5, color=GREY)
+        .encode(x="count:Q", y=alt.value(8), text="text:N")
+    )
+    return alt.layer(picture, line, name)
+
+
+def _truth(world: World, at: dict[str, str], /) -> int:
+    """How many taps there were in a cell: known here, because the city is invented."""
+    asked = duckdb.execute(
+        "select count(*) from read_parquet(?) where mode = ? and tap = ? and stop = ? and cast(tapped_at as date) = ? "
+        "and strftime(time_bucket(interval 15 minutes, tapped_at), '%H:%M') = ?",
+        [str(world.folder / "taps.parquet"), at["mode"], at["tap"], at["location"], at["date"], at["time"]],
+    ).fetchone()
+    assert asked is not None
+    return int(asked[0])
+
+
+def _timetables(found: Assessment, /) -> Picture:
+    """By mode and hour, the share of cells that a single vehicle can have filled."""
+    services = found.to_json()["services"]
+    print(f"services: {services['cells']}, hours {services['unprotected_hours']}")  # noqa: T201
+    shares = {
+        mode: [
+            one / all_ if all_ else None for one, all_ in zip(row["one_vehicle"], row["cells"], strict=True)
+        ]
+        for mode, row in services["hours"].items()
+    }
+    return hours_picture(shares).properties(title="Share of cells that one vehicle alone can have filled")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "images")
+    main(parser.parse_args().out)
