@@ -21,7 +21,7 @@ from noisegate.core.linked import (
     Problem,
     SumEstimates,
     crossed,
-    estimate_sums,
+    estimate_all_sums,
     fit_prior,
     infer,
 )
@@ -201,8 +201,6 @@ def _totals(problem: Problem, evidence: Evidence, prior: Prior, level: float, /)
         groups = rows.link.groups()
         if hidden.any():
             asked[seen.cells.name] = (groups >= 0) & hidden[groups]
-    return {
-        name: estimate_sums(problem, np.where(which, 0, -1), prior=prior, level=level)
-        for name, which in asked.items()
-        if which.any()
-    }
+    asked = {name: which for name, which in asked.items() if which.any()}
+    codes = [np.where(which, 0, -1) for which in asked.values()]
+    return dict(zip(asked, estimate_all_sums(problem, codes, prior=prior, level=level), strict=True))

@@ -18,7 +18,7 @@ from noisegate.core.linked.problem import Identities, Problem, Sums
 from noisegate.core.linked.propagation import Schedule
 from noisegate.core.linked.residual import from_residual
 from noisegate.core.linked.score import Score
-from noisegate.core.linked.totals import SumEstimates, estimate_sums
+from noisegate.core.linked.totals import SumEstimates, estimate_all_sums, estimate_sums
 
 __all__ = [
     "Fit",
@@ -35,6 +35,7 @@ __all__ = [
     "Sums",
     "crossed",
     "enumerate_exact",
+    "estimate_all_sums",
     "estimate_sums",
     "fit_prior",
     "from_residual",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import special
 from noisegate.core.linked.model import Model
 from noisegate.core.linked.part import Part
 from noisegate.core.linked.parts import in_order, parts_of
+from noisegate.core.linked.pmfs import Pmfs
 from noisegate.core.linked.posterior import check_level
 from noisegate.core.linked.prior import Flat, Prior
 from noisegate.core.linked.problem import Floats, Ints, Problem, tally
@@ -53,24 +55,44 @@ def estimate_sums(
     Cells of one table vary together, because its margins are known; a sum is much surer than
     its cells. *Assumes* what `infer` assumes, and sums of many cells (they are taken as normal).
     """
-    asked = np.asarray(codes, dtype=np.int64)
-    if asked.shape != (problem.cells,) or asked.min(initial=0) < -1:
-        raise SpecError.for_value(
-            "codes of sums",
-            found=asked.shape,
-            allowed=f"one of -1, 0, 1, ... for each of {problem.cells} cells",
-        )
-    size = int(asked.max(initial=-1)) + 1
+    return estimate_all_sums(problem, [codes], prior=prior, level=level, threads=threads)[0]
+
+
+def estimate_all_sums(
+    problem: Problem,
+    questions: Sequence[ArrayLike],
+    /,
+    *,
+    prior: Prior | None = None,
+    level: float = 0.95,
+    threads: int = 2,
+) -> list[SumEstimates]:
+    """`estimate_sums` for several lists of codes at once, at the cost of one."""
+    asked = [_checked(codes, problem.cells) for codes in questions]
+    sizes = [int(codes.max(initial=-1)) + 1 for codes in asked]
     model = Model.of(problem)
     belief = Flat() if prior is None else prior
-    mean, variance = np.zeros(size), np.zeros(size)
-    queries = _queries(asked, model)
+    queries = [(*_queries(codes, model), size) for codes, size in zip(asked, sizes, strict=True)]
+    found = [np.zeros((2, size)) for size in sizes]
     work = in_order(
-        parts_of(model), lambda item: _part_sums(item[1], item[0], belief, queries, size), threads=threads
+        parts_of(model), lambda item: _part_sums(item[1], item[0], belief, queries), threads=threads
     )
-    for _, (part_mean, part_variance) in work:
-        mean += part_mean
-        variance += part_variance
+    for _, sums in work:
+        for place, moments in enumerate(sums):
+            found[place] += moments
+    return [_estimates(mean, variance, level) for mean, variance in found]
+
+
+def _checked(codes: ArrayLike, cells: int, /) -> Ints:
+    asked = np.asarray(codes, dtype=np.int64)
+    if asked.shape != (cells,) or asked.min(initial=0) < -1:
+        raise SpecError.for_value(
+            "codes of sums", found=asked.shape, allowed=f"one of -1, 0, 1, ... for each of {cells} cells"
+        )
+    return asked
+
+
+def _estimates(mean: Floats, variance: Floats, level: float, /) -> SumEstimates:
     sd = np.sqrt(np.maximum(variance, 0.0))
     far = float(special.ndtri((1 + min(check_level(level), 1 - 1e-12)) / 2))
     return SumEstimates(
@@ -94,24 +116,33 @@ def _queries(asked: Ints, model: Model, /) -> tuple[Ints, Floats]:
 
 
 def _part_sums(
-    part: Part, span: slice, prior: Prior, queries: tuple[Ints, Floats], size: int, /
-) -> tuple[Floats, Floats]:
-    """What one part adds to the means and variances of all sums."""
-    code, weight = queries[0][span], queries[1][span]
-    live = code >= 0
+    part: Part, span: slice, prior: Prior, queries: Sequence[tuple[Ints, Floats, int]], /
+) -> list[tuple[Floats, Floats]]:
+    """What one part adds to the means and variances of all sums of each question."""
     pmfs = part.pmfs(prior, nats=_NATS)
+    wide: Wide | None = None
     if part.factors.count == 0:
         mean, variance, _ = tilt(pmfs.low, pmfs.start, pmfs.p, np.zeros(part.size), np.full(part.size, VAGUE))
-        explained = np.zeros(size)
     else:
         wide = Wide.of(part, part.factors, pmfs, limit=_JOINT_LIMIT)
-        before = np.full(part.size, np.inf)
-        for _ in range(_SWEEPS):
-            mean, spread, _ = wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
-            if (np.abs(mean - before) <= _SETTLED * np.sqrt(spread)).all():
-                break
-            before = mean
-        variance = 1 / wide.tau
-        explained = wide.solver.explained(variance, 1 / wide.sum_tau, code, weight, size)
-    total = tally(code[live], (weight**2 * variance)[live], size=size)
-    return tally(code[live], (weight * mean)[live], size=size), total - explained
+        mean, variance = _settled(wide, pmfs)
+    sums = []
+    for codes, weights, size in queries:
+        code, weight = codes[span], weights[span]
+        live = code >= 0
+        total = tally(code[live], (weight**2 * variance)[live], size=size)
+        if wide is not None and live.any():
+            total -= wide.solver.explained(variance, 1 / wide.sum_tau, code, weight, size)
+        sums.append((tally(code[live], (weight * mean)[live], size=size), total))
+    return sums
+
+
+def _settled(wide: Wide, pmfs: Pmfs, /) -> tuple[Floats, Floats]:
+    """Mean and variance of every node once no mean moves any more."""
+    before = np.full(pmfs.count, np.inf)
+    for _ in range(_SWEEPS):
+        mean, spread, _ = wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
+        if (np.abs(mean - before) <= _SETTLED * np.sqrt(spread)).all():
+            break
+        before = mean
+    return mean, 1 / wide.tau
