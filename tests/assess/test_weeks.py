@@ -148,6 +148,22 @@ def test_without_noise_nothing_can_be_said(tmp_path):
     assert any("empty cells stay empty" in line for line in stated["assumes"])
 
 
+@pytest.mark.parametrize("noise", ["gaussian:2", "uniform:3", "random-rounding:3"])
+def test_other_noise_has_its_section_and_picture(tmp_path, noise):
+    table = tmp_path / "base.csv"
+    table.write_text(
+        "date,time,loc,count\n2016-07-25,06:00,A,40\n2016-07-25,06:15,B,60\n2016-07-26,06:15,B,18\n"
+    )
+    out = tmp_path / "out"
+    found = assess([table], weeks=6, attacker=None, noise=noise, out=out)
+    section = json.loads((out / "assessment.json").read_text())["weeks"]
+    assert len(section["detection"][0]["by_week"]) == 6
+    bounded = [at["linear"] is not None for one in section["loss"] for at in one["by_week"]]
+    assert all(bounded) == (noise != "uniform:3")
+    assert [one.id for one in (*found.findings, *found.checks)].count("more-weeks") == 1
+    assert (out / "weeks.svg").exists() == (section["width"] is not None)
+
+
 @pytest.mark.parametrize("weeks", [0, -3, 521, 2.5, True])
 def test_bad_numbers_of_weeks_are_refused(weeks):
     with pytest.raises(SpecError, match="--weeks must be a whole number from 1 to 520"):

@@ -75,7 +75,7 @@ def write_pictures(folder: Path, noise: Mapping[str, Noise], /) -> None:
 
 def write_weeks_picture(folder: Path, weeks: Weeks | None, /) -> None:
     """Write `weeks.svg`, if more weeks were looked at."""
-    if weeks is None or not (weeks.growth or weeks.width is not None):
+    if weeks is None or weeks.width is None:
         return
     from noisegate.assess.weeks_picture import picture_of  # noqa: PLC0415 - as above
     from noisegate.pictures.canvas import save  # noqa: PLC0415

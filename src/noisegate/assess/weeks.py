@@ -32,8 +32,9 @@ TRAVELLERS = (
 CERTAINTIES = (0.01, 0.5, 0.95)
 WIDTHS = (4, 2, 0)
 EPSILONS = (1.0, 10.0, 100.0)
-#: The recurring suppressed count that is looked at, and the parts of its total if no row of the tables tells.
-COUNT, PARTS = 12, 2
+#: The recurring suppressed count that is looked at, as a share of the least published one (12 of 18), and the parts of its
+#: total if no row of the tables tells.
+_SHARE, PARTS = 2 / 3, 2
 _LOSS_WEEKS = (1, 2, 4, 8, 13, 26, 39, 52, 78, 104, 156, 208, 260, 312, 364, 416, 468, 520)
 MOST_WEEKS = 520
 
@@ -141,7 +142,7 @@ class Weeks:
             residual = Residual(
                 total=total, part=base.law, parts=PARTS if parts is None else parts, cell=base
             )
-            width = widths(residual, count=COUNT, weeks=horizon, level=level)
+            width = _widths(residual, horizon, level)
         assumed = dict.fromkeys(line for seen in tables for line in seen.assumes)
         return cls(
             horizon=horizon,
@@ -218,6 +219,14 @@ def check_weeks(horizon: int, /) -> None:
     """Refuse a number of weeks that makes no sense."""
     if isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= MOST_WEEKS:
         raise SpecError.for_value("--weeks", found=horizon, allowed=f"a whole number from 1 to {MOST_WEEKS}")
+
+
+def _widths(residual: Residual, horizon: int, level: float, /) -> Widths | None:
+    """The widths of a count that is two thirds of the least published one; None if such a count is never suppressed."""
+    count = max(1, round(_SHARE * (residual.cell.threshold or 0.0)))
+    if residual.cell.response(count).log_suppressed == -math.inf:
+        return None
+    return widths(residual, count=count, weeks=horizon, level=level)
 
 
 def _plain(mechanism: Mechanism, /) -> Mechanism:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from noisegate.assess.weeks import Weeks
 from noisegate.pictures.canvas import Picture
 from noisegate.pictures.weeks import weeks_picture
@@ -23,8 +25,8 @@ def picture_of(weeks: Weeks, /) -> Picture:
     }
     width = [] if weeks.width is None else list(zip(numbers, weeks.width.expected.tolist(), strict=True))
     loss = {}
-    if len(weeks.growth) > _COMMUTER:
-        at = weeks.growth[_COMMUTER].at
+    at = weeks.growth[_COMMUTER].at if len(weeks.growth) > _COMMUTER else ()
+    if at and math.isfinite(at[-1].linear):
         loss = {
             "worst case": [(one.weeks, one.linear) for one in at],
             "composed": [(one.weeks, one.tight) for one in at],

@@ -21,6 +21,8 @@ from noisegate.errors import SpecError
 STATED_DELTA = 1e-6
 #: Grid points to the largest loss of one cell: few for long sums, many for short ones.
 _FINE, _COARSE, _MANY = 32, 8, 240
+#: Tails of unbounded noise that are cut when it is put on a grid are smaller than this.
+_NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +32,14 @@ class LossAt:
     Attributes
     ----------
     linear
-        Epsilon in the worst case, besides the chance `shown`; infinite for noise that no epsilon bounds alone.
+        Epsilon in the worst case, besides the chance `shown`. For noise without a pure epsilon, that of one week at its
+        delta times the weeks, and the deltas add up too; infinite for noise with a largest value.
     tight, delta
         Epsilon by composition, and the delta at which it holds: the stated one, or twice the chance that something
         shows itself outright, if that is more.
     shown
-        The chance that a published count proves outright that the person was there, in the worst case.
+        The chance that a published count proves outright that the person was there, in the worst case; 1 for noise with
+        a largest value.
     """
 
     weeks: int
@@ -71,17 +75,40 @@ def loss_by_week(
         )
     if not mechanisms or not weeks or list(weeks) != sorted(set(weeks)) or weeks[0] < 1:
         raise SpecError("the loss by week needs a mechanism, and weeks from 1 on in ascending order.")
+    if any(_gives_itself_away(mechanism) for mechanism in mechanisms):
+        inf = math.inf
+        return [LossAt(weeks=week, linear=inf, tight=inf, delta=delta, shown=1.0) for week in weeks]
     bound = sum(mechanism.law.loss_bound(1) for mechanism in mechanisms)
     one = _one_week(mechanisms, events_per_week, events_per_week * weeks[-1] * len(mechanisms))
+    weekly = events_per_week * bound if math.isfinite(bound) else _epsilon_at(one, delta)
     total, done, found = GridLoss.nothing(one.step), 0, []
     for week in weeks:
         total = total.plus(one.times(week - done, side="upper"), side="upper")
         done = week
-        wanted = min(max(delta, 2 * total.infinite), 0.5)
-        linear = events_per_week * week * bound
-        tight = min(linear, least_epsilon(total.delta, wanted=wanted))
-        found.append(LossAt(weeks=week, linear=linear, tight=tight, delta=wanted, shown=total.infinite))
+        linear, tight = week * weekly, _epsilon_at(total, delta)
+        if math.isfinite(bound):
+            tight = min(linear, tight)
+        found.append(
+            LossAt(weeks=week, linear=linear, tight=tight, delta=_stated(total, delta), shown=total.infinite)
+        )
     return found
+
+
+def _gives_itself_away(mechanism: Mechanism, /) -> bool:
+    """Whether the noise has a largest value: a count that far off is proof, and no epsilon bounds that."""
+    losses = count_losses(mechanism).noisy_losing
+    return (
+        len(losses) == 1 and losses[0].atoms(_step(mechanism, _COARSE), side="lower").infinite > _NEGLIGIBLE
+    )
+
+
+def _stated(loss: GridLoss, delta: float, /) -> float:
+    """The delta at which a tight epsilon is stated."""
+    return min(max(delta, 2 * loss.infinite), 0.5)
+
+
+def _epsilon_at(loss: GridLoss, delta: float, /) -> float:
+    return least_epsilon(loss.delta, wanted=_stated(loss, delta))
 
 
 def _one_week(mechanisms: Sequence[Mechanism], events: int, losses: int, /) -> GridLoss:

@@ -137,6 +137,11 @@ def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95
     The attacker adds up the residuals of all weeks, knows that the cell was suppressed each time, and holds
     every count equally likely beforehand. The average is over all outcomes of the noise, weighed by their
     probabilities: nothing is simulated.
+
+    Raises
+    ------
+    SpecError
+        If a cell with this count is always published.
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise SpecError.for_value("count", found=count, allowed="a whole number of at least 0")
@@ -144,6 +149,8 @@ def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95
         raise SpecError.for_value("weeks", found=weeks, allowed="a whole number of at least 1")
     if not 0 < level < 1:
         raise SpecError.for_value("level", found=level, allowed="between 0 and 1")
+    if residual.cell.response(count).log_suppressed == -math.inf:
+        raise SpecError(f"a count of {count} is always published, so it is not suppressed every week.")
     one = residual.noise()
     counts = _counts(residual, one, count)
     hidden = np.array([residual.cell.response(int(c)).log_suppressed for c in counts])
@@ -177,6 +184,9 @@ def _expected(
     weight = np.exp(law.logp[likely])
     outcome = law.first + likely + week * count
     log_mass = law.logpmf(outcome[:, None] - week * counts) + hidden
+    # A count that is never suppressed leaves outcomes that contradict the suppression: they do not happen.
+    able = np.isfinite(log_mass).any(axis=1)
+    weight, log_mass = weight[able], log_mass[able]
     low, high = _intervals(log_mass, level)
     low, high = counts[low], counts[high]
     whole = weight.sum()

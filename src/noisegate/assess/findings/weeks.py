@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from noisegate.assess.finding import Check, Finding, Result, Severity
 from noisegate.assess.weeks import CERTAINTIES, WIDTHS, Weeks
 
@@ -57,7 +59,7 @@ def _epsilon(weeks: Weeks, /) -> str:
     if not weeks.growth:
         return ""
     last = weeks.growth[min(1, len(weeks.growth) - 1)].at[-1]
-    return f" to epsilon {last.tight:.3g} for a commuter"
+    return f" to epsilon {last.tight:.3g} for a commuter" if math.isfinite(last.tight) else " without bound"
 
 
 def _seen(weeks: Weeks, /) -> list[str]:
@@ -90,6 +92,8 @@ def _width(weeks: Weeks, /) -> list[str]:
 
 
 def _loss(weeks: Weeks, /) -> list[str]:
+    if any(not math.isfinite(one.at[0].linear) for one in weeks.growth):
+        return ["No epsilon bounds the loss, of one week or of many: the noise has a largest value."]
     said = [
         f"{one.who}: epsilon {one.at[0].linear:.3g} after one week; after {weeks.horizon}, {one.at[-1].linear:.4g} in the "
         f"worst case and {one.at[-1].tight:.4g} at delta {one.at[-1].delta:.2g}."
