@@ -50,7 +50,7 @@ lock: .venv/test.stamp
 	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) -c requirements/test.txt -o requirements/run.txt pyproject.toml
 
 clean:
-	rm -rf .venv .venv-core
+	rm -rf .venv .venv-core noisegate-demo*
 
 .venv/bin/python:
 	@echo "creating .venv (first run only)"

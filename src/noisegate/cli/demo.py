@@ -60,7 +60,7 @@ def _show(story: Story, /) -> None:
         f"{world.stops} stops. The same taps, released three ways:"
     )
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("", style="dim")
+    grid.add_column("", no_wrap=True)
     for chapter in story.chapters:
         grid.add_column(chapter.recipe.title)
     for title, row in _rows(story):
@@ -80,43 +80,40 @@ def _rows(story: Story, /) -> list[tuple[str, list[str]]]:
     """The comparison: what is promised, what an outsider gets, what it costs."""
     chapters = story.chapters
     errors = {
-        "error of a cell": "time-loc",
-        "error of a total by time": "time",
-        "error of a total by place": "loc",
+        "mean error of a cell": "time-loc",
+        "mean error of a total by time": "time",
+        "mean error of a total by place": "loc",
     }
     return [
         ("[bold]Promise[/bold]", [""] * len(chapters)),
         ("protects", [f"one {chapter.recipe.unit}" for chapter in chapters]),
         ("epsilon", [number(chapter.promise[0]) for chapter in chapters]),
-        ("delta", [_delta(chapter) for chapter in chapters]),
+        ("delta, whatever epsilon", [_delta(chapter) for chapter in chapters]),
         ("[bold]An outsider finds[/bold]", [""] * len(chapters)),
-        ("scale of the secret noise", [_scale(chapter) for chapter in chapters]),
-        (
-            "counts published twice",
-            [_count(chapter.couplings, "pair of series", "pairs of series") for chapter in chapters],
-        ),
+        ("scale of the noise, recovered", [_scale(chapter) for chapter in chapters]),
+        ("series published twice", [_count(chapter.couplings, "pair", "pairs") for chapter in chapters]),
         ("suppressed counts worked out", [number(chapter.worked_out) for chapter in chapters]),
-        ("cells of one vehicle", [number(chapter.one_vehicle) for chapter in chapters]),
+        ("published cells of one vehicle", [number(chapter.one_vehicle) for chapter in chapters]),
         ("findings", [_findings(chapter) for chapter in chapters]),
-        ("[bold]Price[/bold] (mean error)", [""] * len(chapters)),
+        ("[bold]Price[/bold]", [""] * len(chapters)),
         *((title, [f"{chapter.errors[name]:.1f}" for chapter in chapters]) for title, name in errors.items()),
     ]
 
 
 def _delta(chapter: Chapter, /) -> str:
     delta = chapter.promise[1]
-    return f"[red]{delta:.1e}, whatever epsilon[/red]" if delta else "[green]0[/green]"
+    return f"[red]{delta:.1e}[/red]" if delta else "[green]0[/green]"
 
 
 def _scale(chapter: Chapter, /) -> str:
     if chapter.scale is None:
-        return "[green]nothing (it is on the card)[/green]"
+        return "[green]not secret[/green]"
     scale, (low, high) = chapter.scale
-    return f"[red]{scale:.2f} ({low:.2f} to {high:.2f})[/red]"
+    return f"[red]{scale:.2f} ({low:.2f}-{high:.2f})[/red]"
 
 
 def _count(value: int, one: str, many: str, /) -> str:
-    return f"{value} {one if value == 1 else many}" if value else "none"
+    return f"{value} {one if value == 1 else many}" if value else "[green]none[/green]"
 
 
 def _findings(chapter: Chapter, /) -> str:
