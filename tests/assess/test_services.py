@@ -250,6 +250,34 @@ def _cells_of(domain, rows):
     return np.array([number[labels] for labels in zip(*columns, strict=True)])
 
 
+def test_the_file_lists_every_cell_of_one_vehicle(punctual, tmp_path):
+    out = tmp_path / "out"
+    assess(punctual.paths, gtfs=punctual.world.gtfs, late=4, attacker=None, out=out)
+    rows = pq.read_table(out / "vehicles.parquet").to_pylist()
+    base = punctual.structure.base
+    labels = base.labels(np.arange(base.size))
+    keys = ("mode", "date", "tap", "time", "location")
+    domain = set(zip(*(labels[name] for name in keys), strict=True))
+    truth = {late: calls(punctual.feed, punctual.world, late) for late in (0, 4)}
+    alone = {key for key, runs in truth[4].items() if len(runs) == 1 and key in domain}
+    assert {tuple(row[key] for key in keys) for row in rows} == alone
+    for row in rows[::50]:
+        key = tuple(row[name] for name in keys)
+        assert row["on_time"] == (len(truth[0].get(key, ())) == 1)
+        assert row["stop"] == row["location"]
+    dense = base.dense()
+    shown = {
+        key: count
+        for key, count in zip(zip(*(labels[n] for n in keys), strict=True), dense, strict=True)
+        if count > 0
+    }
+    told = {
+        tuple(row[name] for name in keys): row["published"] for row in rows if row["published"] is not None
+    }
+    assert told == {key: shown[key] for key in alone & set(shown)}
+    assert told
+
+
 @pytest.mark.parametrize("k", [2, 4])
 def test_suggested_merges_put_into_a_spec_leave_no_published_cell_below_k(punctual, k, tmp_path):
     """The fragment in assessment.json, through `release`, back to the vehicles behind every published row."""

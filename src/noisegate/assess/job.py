@@ -26,6 +26,7 @@ from noisegate.assess.outside import Outside
 from noisegate.assess.request import Request
 from noisegate.assess.selection import Statement, parse_lag
 from noisegate.assess.services import LATE_MIN
+from noisegate.assess.vehicles_file import write_vehicle_cells
 from noisegate.report import write_report
 from noisegate.tables import Overrides, Structure, find_structure, read_table
 
@@ -133,6 +134,8 @@ def assess(
             write_assessment(staging, result.to_json())
             write_pictures(staging, result.noise)
             write_weeks_picture(staging, result.sections.weeks)
+            if result.sections.linked is not None:
+                write_vehicle_cells(staging, result.sections.linked)
             if result.inference is not None:
                 write_cells(staging, result.inference)
             report("writing the report")

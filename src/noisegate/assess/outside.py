@@ -116,13 +116,17 @@ class Linked:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sections:
-    """What follows from it: findings and checks, and the sections `services`, `dropped`, `weeks`, `microdata`."""
+    """What follows from it: findings and checks, and the sections `services`, `dropped`, `weeks`, `microdata`.
+
+    `linked` are the services themselves, for the file with all cells of one vehicle.
+    """
 
     results: tuple[Result, ...] = ()
     services: dict[str, Any] | None = None
     dropped: dict[str, Any] | None = None
     weeks: Weeks | None = None
     microdata: Microdata | None = None
+    linked: Services | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As they stand in `assessment.json`; null where nothing was asked."""
@@ -177,7 +181,12 @@ class Look:
             microdata = Microdata.of(events, rng=np.random.default_rng(0), level=self.level)
             results += about_microdata(microdata)
         return Sections(
-            results=tuple(results), services=services, dropped=dropped, weeks=weeks, microdata=microdata
+            results=tuple(results),
+            services=services,
+            dropped=dropped,
+            weeks=weeks,
+            microdata=microdata,
+            linked=linked.services,
         )
 
     def _services(
