@@ -78,6 +78,32 @@ def test_intervals_of_a_release_with_missing_rows_hold_the_truth(town, method):
     assert np.mean(inside) >= 0.9
 
 
+@pytest.mark.parametrize(
+    ("name", "privacy"),
+    [
+        (
+            "gaussian",
+            {"margins": "reconcile", "law": "discrete-gaussian", "delta": 1e-6, "suppress": {"below": 12}},
+        ),
+        ("rounded", {"margins": "derive", "law": "laplace", "suppress": {"spurious": 0.001}}),
+        ("kept zeros", {"margins": "derive", "zeros": "keep", "unsafe": True}),
+        (
+            "kept and cut",
+            {"margins": "independent", "zeros": "keep", "suppress": {"below": 12}, "unsafe": True},
+        ),
+    ],
+)
+def test_other_noise_and_other_zeros(town, name, privacy):
+    folder = town.made(name.replace(" ", "-"), privacy, location={"only": {"mode": "mode"}})
+    answer = open_release(folder).answer(by=["date", "stop"])
+    truth = {}
+    for (_, date, _, stop), count in town.truth.items():
+        truth[date, stop] = truth.get((date, stop), 0) + count
+    keys = zip(answer.labels["date"], answer.labels["stop"], strict=True)
+    inside = [low <= truth[key] <= high for key, low, high in zip(keys, answer.low, answer.high, strict=True)]
+    assert np.mean(inside) >= 0.8
+
+
 def test_missing_rows_are_not_taken_as_zero(cut, town):
     answer = open_release(cut).answer(where="time=19:00..07:00")
     truth = sum(count for (_, _, time, _), count in town.truth.items() if not "07:00" <= time < "19:00")

@@ -23,18 +23,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from noisegate.core.linked import NegativeBinomial
-from noisegate.core.linked.likelihood import log_likelihood
 from noisegate.core.mechanism import Mechanism
+from noisegate.core.workload.missing import LEAST_LOG, MOST_LOG, Missing, log_mass
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_STEP = 0.1
-_LEAST, _MOST = math.log(1e-4), math.log(1e6)
 _DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
 _ROUNDS, _SWEEPS = 8, 6
 _LONGEST_STEP = 1.5
@@ -85,47 +82,6 @@ def fit_profile(
     return _Fitter.of(values, effects, mechanism, remainders, mains).run()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Missing:
-    """What is known of a missing cell, by its log-intensity: log-likelihood, expected count, variance."""
-
-    grid: Floats
-    logs: Floats
-    slope: Floats
-    bend: Floats
-    mean: Floats
-    variance: Floats
-    gain: Floats
-
-    @classmethod
-    def of(cls, mechanism: Mechanism, dispersion: float, /) -> _Missing:
-        grid = np.arange(_LEAST, _MOST + _STEP, _STEP)
-        least = mechanism.least or 0
-        counts = np.arange(least + math.ceil(14 * math.sqrt(mechanism.published_law.variance)) + 8)
-        seen = log_likelihood(mechanism, values=np.full(len(counts), np.nan), counts=counts)
-        log_mass = _log_mass(counts, np.exp(grid)[:, None], 1 / dispersion) + np.maximum(seen, -700.0)
-        logs = np.asarray(special.logsumexp(log_mass, axis=1))
-        share = np.exp(log_mass - logs[:, None])
-        mean = share @ counts
-        slope = np.gradient(logs, _STEP)
-        return cls(
-            grid=grid,
-            logs=logs,
-            slope=slope,
-            bend=np.maximum(-np.gradient(slope, _STEP), 0.0),
-            mean=mean,
-            variance=share @ counts.astype(float) ** 2 - mean**2,
-            gain=np.maximum(np.gradient(mean, _STEP), 1e-12),
-        )
-
-    def at(self, eta: Floats, *tables: Floats) -> list[Floats]:
-        """Tables interpolated at log-intensities."""
-        where = np.clip((eta - self.grid[0]) / _STEP, 0, len(self.grid) - 1.001)
-        left = where.astype(np.int64)
-        rest = where - left
-        return [table[left] * (1 - rest) + table[left + 1] * rest for table in tables]
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Effect:
     codes: Ints
@@ -146,7 +102,7 @@ class _Fitter:
     effects: list[_Effect]
     eta: Floats
     dispersion: float
-    missing: _Missing = field(repr=False)
+    missing: Missing = field(repr=False)
 
     @classmethod
     def of(
@@ -183,7 +139,7 @@ class _Fitter:
             ],
             eta=np.full(len(values), start),
             dispersion=0.3,
-            missing=_Missing.of(mechanism, 0.3),
+            missing=Missing.of(mechanism, 0.3),
         )
 
     def run(self) -> ProfileFit:
@@ -196,7 +152,7 @@ class _Fitter:
         bounded = np.minimum(spread, _MOST_SPREAD)
         prior = NegativeBinomial(
             # Between the median of a log-normal intensity and its mean: its upper tail is cut by what is missing.
-            mean=np.exp(np.clip(apart + bounded / 3, _LEAST, _MOST)),
+            mean=np.exp(np.clip(apart + bounded / 3, LEAST_LOG, MOST_LOG)),
             shape=1 / (self.dispersion + np.expm1(bounded)),
             zero_share=np.zeros(1),
         )
@@ -237,7 +193,7 @@ class _Fitter:
         """One Newton step for the overall level, and for each level of each effect."""
         slope, bend = self._slopes()
         step = float(np.clip(slope.sum() / max(bend.sum(), 1e-9), -_LONGEST_STEP, _LONGEST_STEP))
-        self.eta = np.clip(self.eta + step, _LEAST, _MOST)
+        self.eta = np.clip(self.eta + step, LEAST_LOG, MOST_LOG)
         for effect in self.effects:
             slope, bend = self._slopes()
             size = len(effect.value)
@@ -246,7 +202,7 @@ class _Fitter:
             move = np.clip(pull / curvature, -_LONGEST_STEP, _LONGEST_STEP)
             effect.value += move
             effect.uncertainty = 1 / curvature
-            self.eta = np.clip(self.eta + move[effect.codes], _LEAST, _MOST)
+            self.eta = np.clip(self.eta + move[effect.codes], LEAST_LOG, MOST_LOG)
             renewed = float(np.mean(effect.value**2 + effect.uncertainty))
             effect.variance = min(max(renewed, effect.least), _MOST_VARIANCE)
 
@@ -301,26 +257,15 @@ class _Fitter:
         missing = self._missing_scores(apart[others])
         unsure = np.expm1(np.minimum(spread[others], _MOST_SPREAD))
         for own in _DISPERSIONS:
-            score = weights[0] * float(_log_mass(seen, mean, 1 / (own + extra)).sum())
+            score = weights[0] * float(log_mass(seen, mean, 1 / (own + extra)).sum())
             nearest = np.searchsorted(_DISPERSIONS, np.minimum(own + unsure, _DISPERSIONS[-1]))
             score += weights[1] * float(missing[nearest, np.arange(len(others))].sum())
             if score > best:
                 best, found = score, float(own)
         self.dispersion = found
-        self.missing = _Missing.of(self.mechanism, found)
+        self.missing = Missing.of(self.mechanism, found)
 
     def _missing_scores(self, apart: Floats, /) -> Floats:
         """How likely each cell is to be missing at its log-intensity, for each dispersion that is tried."""
-        tables = [_Missing.of(self.mechanism, float(own)) for own in _DISPERSIONS]
+        tables = [Missing.of(self.mechanism, float(own)) for own in _DISPERSIONS]
         return np.stack([table.at(apart, table.logs)[0] for table in tables])
-
-
-def _log_mass(counts: Floats | Ints, mean: Floats, shape: float | Floats, /) -> Floats:
-    """The negative binomial log-probability of counts."""
-    return np.asarray(
-        special.gammaln(counts + shape)
-        - special.gammaln(shape)
-        - special.gammaln(counts + 1.0)
-        + special.xlogy(counts, mean / (mean + shape))
-        - shape * np.log1p(mean / shape)
-    )

@@ -1,0 +1,77 @@
+"""What a missing row says of its cell, by the cell's intensity.
+
+The count is negative binomial around the intensity; its row is missing because the noisy count was below the threshold.
+All of it depends on the log-intensity and the dispersion alone, so it is tabulated once and interpolated.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from noisegate.core.linked.likelihood import log_likelihood
+from noisegate.core.mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Log-intensities are kept between these.
+LEAST_LOG, MOST_LOG = math.log(1e-4), math.log(1e6)
+_STEP = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Missing:
+    """What is known of a missing cell, by its log-intensity: log-likelihood, expected count, variance."""
+
+    grid: Floats
+    logs: Floats
+    slope: Floats
+    bend: Floats
+    mean: Floats
+    variance: Floats
+    gain: Floats
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, dispersion: float, /) -> Missing:
+        """The tables for one mechanism and one dispersion of single cells."""
+        grid = np.arange(LEAST_LOG, MOST_LOG + _STEP, _STEP)
+        least = mechanism.least or 0
+        counts = np.arange(least + math.ceil(14 * math.sqrt(mechanism.published_law.variance)) + 8)
+        seen = log_likelihood(mechanism, values=np.full(len(counts), np.nan), counts=counts)
+        joint = log_mass(counts, np.exp(grid)[:, None], 1 / dispersion) + np.maximum(seen, -700.0)
+        logs = np.asarray(special.logsumexp(joint, axis=1))
+        share = np.exp(joint - logs[:, None])
+        mean = share @ counts
+        slope = np.gradient(logs, _STEP)
+        return cls(
+            grid=grid,
+            logs=logs,
+            slope=slope,
+            bend=np.maximum(-np.gradient(slope, _STEP), 0.0),
+            mean=mean,
+            variance=share @ counts.astype(float) ** 2 - mean**2,
+            gain=np.maximum(np.gradient(mean, _STEP), 1e-12),
+        )
+
+    def at(self, eta: Floats, *tables: Floats) -> list[Floats]:
+        """Tables interpolated at log-intensities."""
+        where = np.clip((eta - self.grid[0]) / _STEP, 0, len(self.grid) - 1.001)
+        left = where.astype(np.int64)
+        rest = where - left
+        return [table[left] * (1 - rest) + table[left + 1] * rest for table in tables]
+
+
+def log_mass(counts: Floats | Ints, mean: Floats, shape: float | Floats, /) -> Floats:
+    """The negative binomial log-probability of counts."""
+    return np.asarray(
+        special.gammaln(counts + shape)
+        - special.gammaln(shape)
+        - special.gammaln(counts + 1.0)
+        + special.xlogy(counts, mean / (mean + shape))
+        - shape * np.log1p(mean / shape)
+    )
