@@ -39,20 +39,31 @@ _TABLES = ("time-loc", "time", "loc")
 def output_page() -> str:
     """`assessment.md`: what `noisegate assess --out DIR` writes."""
     contents, columns = _examples()
+    keys = {"": _keys(contents, []), **{f"{place}.": _keys(contents, place.split(".")) for place in _OPENED}}
+    _check(keys)
     parts = [
         (
             "`noisegate assess TABLE... --out DIR` writes `assessment.json`, `cells.parquet`, `report.html`, `report.md` and "
             "pictures. `--json FILE` writes the first of these alone. What is not known or was not asked for is null."
         ),
-        "## assessment.json\n\n" + table(("key", "meaning"), _rows("", _keys(contents, []))),
     ]
-    for place in _OPENED:
-        found = _keys(contents, place.split("."))
-        if not found:
-            raise SystemExit(f"{place} is no longer in assessment.json: change docs/_make/output_page.py.")
-        parts.append(f"### {place}\n\n{table(('key', 'meaning'), _rows(f'{place}.', found))}")
+    for before, found in keys.items():
+        title = f"### {before.removesuffix('.')}" if before else "## assessment.json"
+        rows = [(code(key), MEANINGS[f"{before}{key}"]) for key in found]
+        parts.append(f"{title}\n\n{table(('key', 'meaning'), rows)}")
     parts.append("## cells.parquet\n\n" + _columns(columns))
     return page("Assessment output", "\n\n".join(parts))
+
+
+def _check(keys: dict[str, list[str]], /) -> None:
+    """Every key has a meaning, and every block is there."""
+    gone = [place for place, found in keys.items() if not found]
+    unknown = [f"{before}{key}" for before, found in keys.items() for key in found]
+    unknown = [place for place in unknown if place not in MEANINGS]
+    if gone or unknown:
+        raise SystemExit(
+            f"assessment.json has keys without a meaning in docs/_make/output_meanings.py: {unknown}; blocks gone: {gone}."
+        )
 
 
 def _examples() -> tuple[list[dict[str, Any]], dict[str, str]]:
@@ -93,13 +104,6 @@ def _at(value: Any, steps: list[str], /) -> Iterator[dict[str, Any]]:
     inner = value.get(steps[0].removesuffix("[]")) if isinstance(value, dict) else None
     for one in inner or [] if steps[0].endswith("[]") else [inner]:
         yield from _at(one, steps[1:])
-
-
-def _rows(before: str, block: list[str], /) -> list[tuple[str, str]]:
-    missing = [f"{before}{key}" for key in block if f"{before}{key}" not in MEANINGS]
-    if missing:
-        raise SystemExit(f"no meaning in docs/_make/output_meanings.py: {', '.join(missing)}.")
-    return [(code(key), MEANINGS[f"{before}{key}"]) for key in block]
 
 
 def _columns(columns: dict[str, str], /) -> str:

@@ -22,11 +22,11 @@ from rich.text import Text
 
 from noisegate.report.browser import browser_command, find_browser
 
-_COLUMNS = 104
+_COLUMNS = 116
 #: Lines of the assessment that fit on a screen.
-_LINES = 46
+_LINES = 44
 #: Width and height of what is shown of a report.
-_DESKTOP, _PHONE = (1280, 1500), (390, 1300)
+_DESKTOP, _PHONE = (1280, 1070), (390, 1070)
 #: No window is as narrow as a phone, so the report stands in a frame, and the rest is cut off.
 _FRAME = '<!doctype html><style>*{{margin:0;border:0}}</style><iframe src="{page}" width="{width}" height="{height}"></iframe>'
 _NOISEGATE = str(Path(sys.executable).with_name("noisegate"))

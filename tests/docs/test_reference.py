@@ -1,4 +1,4 @@
-"""The reference that is committed is the one that the code makes."""
+"""The reference that is committed is the one that the code makes; every page is on the map, and no picture is large."""
 
 import subprocess
 import sys
@@ -58,3 +58,18 @@ def test_no_page_depends_on_the_machine(made):
     for path in made.iterdir():
         assert " at 0x" not in path.read_text()
         assert str(ROOT) not in path.read_text()
+
+
+@pytest.mark.parametrize("room", ["tutorials", "how-to", "explanation"])
+def test_every_page_is_on_the_map(room):
+    text = (ROOT / "docs" / "README.md").read_text()
+    for page in (ROOT / "docs" / room).glob("*.md"):
+        assert f"({room}/{page.name})" in text
+
+
+def test_pictures_are_small_and_used():
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "".join(page.read_text() for page in pages)
+    for picture in (ROOT / "docs" / "images").iterdir():
+        assert picture.stat().st_size < 300_000
+        assert f"images/{picture.name})" in text
