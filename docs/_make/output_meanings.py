@@ -15,6 +15,13 @@ CELLS: Mapping[str, str] = {
     "level": "probability that the interval holds the raw count",
 }
 
+VEHICLES: Mapping[str, str] = {
+    "published": "the published count; null if the cell is suppressed, or the table has further dimensions",
+    "vehicle": "the scheduled run",
+    "stop": "the stop at which it called; null for several",
+    "on_time": "whether it is the only one as well if all run to the second",
+}
+
 MEANINGS: Mapping[str, str] = {
     "software": "name and version of the program",
     "level": "level of all intervals",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from markdown import code, page, table
-from output_meanings import CELLS, MEANINGS
+from output_meanings import CELLS, MEANINGS, VEHICLES
 
 from noisegate.assess import assess
 from noisegate.core.randomness import SeededNoise
@@ -34,6 +34,9 @@ _OPENED = (
     "microdata",
 )
 _TABLES = ("time-loc", "time", "loc")
+_NAMES = "First the dimensions, as text under their own names; one that is called like a column below gets a line after its name."
+_CELLS = f"One row for each cell of the base that the published tables allow for, published or not. {_NAMES}"
+_VEHICLES = f"With `--gtfs`: one row for each possible cell that one vehicle alone can have filled. {_NAMES}"
 
 
 def output_page() -> str:
@@ -43,15 +46,16 @@ def output_page() -> str:
     _check(keys)
     parts = [
         (
-            "`noisegate assess TABLE... --out DIR` writes `assessment.json`, `cells.parquet`, `report.html`, `report.md` and "
-            "pictures. `--json FILE` writes the first of these alone. What is not known or was not asked for is null."
+            "`noisegate assess TABLE... --out DIR` writes `assessment.json`, `cells.parquet`, with a timetable "
+            "`vehicles.parquet`, `report.html`, `report.md` and pictures. `--json FILE` writes the first of these alone. What is not known or was not asked for is null."
         ),
     ]
     for before, found in keys.items():
         title = f"### {before.removesuffix('.')}" if before else "## assessment.json"
         rows = [(code(key), MEANINGS[f"{before}{key}"]) for key in found]
         parts.append(f"{title}\n\n{table(('key', 'meaning'), rows)}")
-    parts.append("## cells.parquet\n\n" + _columns(columns))
+    parts.append(f"## cells.parquet\n\n{_CELLS}\n\n{_columns(columns['cells.parquet'], CELLS)}")
+    parts.append(f"## vehicles.parquet\n\n{_VEHICLES}\n\n{_columns(columns['vehicles.parquet'], VEHICLES)}")
     return page("Assessment output", "\n\n".join(parts))
 
 
@@ -66,8 +70,8 @@ def _check(keys: dict[str, list[str]], /) -> None:
         )
 
 
-def _examples() -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Two assessments of a release as in 2016, with all sections, and with the card; and the columns of the cells."""
+def _examples() -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+    """Two assessments of a release as in 2016, with all sections, and with the card; and the columns of its files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         world = simulate(folder / "city", persons=30_000, days=2, seed=1)
@@ -86,8 +90,11 @@ def _examples() -> tuple[list[dict[str, Any]], dict[str, str]]:
             claims=["ferry off dropped 1%"],
             out=out,
         ).to_json()
-        schema = pq.read_schema(out / "cells.parquet")
-        return [whole, with_card], {field.name: _kind(field.type) for field in schema}
+        schemas = {path.name: pq.read_schema(path) for path in sorted(out.glob("*.parquet"))}
+        columns = {
+            name: {field.name: _kind(field.type) for field in schema} for name, schema in schemas.items()
+        }
+        return [whole, with_card], columns
 
 
 def _keys(contents: list[dict[str, Any]], steps: list[str], /) -> list[str]:
@@ -106,14 +113,14 @@ def _at(value: Any, steps: list[str], /) -> Iterator[dict[str, Any]]:
         yield from _at(one, steps[1:])
 
 
-def _columns(columns: dict[str, str], /) -> str:
-    rows = [(code(name), kind, CELLS[name]) for name, kind in columns.items() if name in CELLS]
-    said = (
-        "One row for each cell of the base that the published tables allow for, published or not. First the dimensions of "
-        "the base, as text under their own names; one that is called like a column below gets a line after its name."
-    )
-    return f"{said}\n\n{table(('column', 'type', 'meaning'), rows)}"
+def _columns(columns: dict[str, str], meanings: Mapping[str, str], /) -> str:
+    """The columns after the dimensions, which have names of their own."""
+    lost = [name for name in list(columns)[-len(meanings) :] if name not in meanings]
+    if lost:
+        raise SystemExit(f"columns without a meaning in docs/_make/output_meanings.py: {lost}.")
+    rows = [(code(name), kind, meanings[name]) for name, kind in columns.items() if name in meanings]
+    return table(("column", "type", "meaning"), rows)
 
 
 def _kind(kind: Any, /) -> str:
-    return {"int64": "whole number", "double": "number"}.get(str(kind), "text")
+    return {"int64": "whole number", "double": "number", "bool": "true or false"}.get(str(kind), "text")

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from noisegate.report.browser import browser_command, find_browser
 
-_COLUMNS = 116
+_COLUMNS = 106
 #: Lines of the assessment that fit on a screen.
 _LINES = 44
 #: Width and height of what is shown of a report.
