@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 #: Sums of at most this many cells get the exact convolution, if all groups together have not too many.
 _FEW_CELLS = 64
-_FEW_IN_ALL = 40_000
+_FEW_IN_ALL = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
