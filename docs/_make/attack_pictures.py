@@ -16,9 +16,9 @@ import numpy as np
 
 from noisegate.assess import Assessment, assess
 from noisegate.assess.weeks_picture import picture_of
-from noisegate.core.laws import make_law
+from noisegate.core.laws import RoundedLaplace
 from noisegate.core.linked import infer
-from noisegate.core.mechanism import Mechanism
+from noisegate.core.mechanism import corrected, second_algorithm
 from noisegate.core.randomness import SeededNoise
 from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows, save
 from noisegate.pictures.hours import hours_picture
@@ -60,12 +60,11 @@ def _equal_counts(found: Assessment, /) -> Picture:
     gaps = np.concatenate([one.values[0, one.both] - one.values[1, one.both] for one in found.couplings])
     fit = found.noise["time-loc"].fit
     assert fit is not None
-    law = make_law("rounded-laplace", scale=fit.scale)
     low, high = fit.interval
     print(f"equal counts: {gaps.size} pairs, scale {fit.scale:.2f}, {low:.2f} to {high:.2f}")  # noqa: T201
     return differences_picture(
         gaps.astype(np.int64),
-        law.sum_of(2),
+        RoundedLaplace(fit.scale).sum_of(2),
         title=f"{gaps.size} sailings: riders on less riders off, as published",
     )
 
@@ -74,10 +73,8 @@ def _kept_zeros() -> Picture:
     """The chance that a cell is published, by the people in it, if zeros are kept and if they get noise."""
     people = np.arange(_MOST_PEOPLE + 1)
     panels = []
-    for zeros, title in (("keep", "zeros kept, as in 2016"), ("perturb", "zeros get noise too")):
-        made = Mechanism(
-            law=make_law("laplace", scale=1.4), threshold=18, rule="ge", rounding="nearest", zeros=zeros
-        )
+    for recipe, title in ((second_algorithm, "zeros kept, as in 2016"), (corrected, "zeros get noise too")):
+        made = recipe(rounding="nearest", rule="ge")
         shown = [-np.expm1(made.response(int(count)).log_suppressed) for count in people]
         panels.append(_chances(people, np.array(shown), title))
     return alt.hconcat(*panels, spacing=40)
@@ -172,7 +169,11 @@ def _timetables(found: Assessment, /) -> Picture:
         ]
         for mode, row in services["hours"].items()
     }
-    return hours_picture(shares).properties(title="Share of cells that one vehicle alone can have filled")
+    return hours_picture(shares).properties(
+        title=alt.Title(
+            "Share of cells that one vehicle alone can have filled", subtitle="if all run to the second"
+        )
+    )
 
 
 if __name__ == "__main__":

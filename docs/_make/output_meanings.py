@@ -132,7 +132,7 @@ MEANINGS: Mapping[str, str] = {
     "services.vehicles": "scheduled runs on the dates of the tables",
     "services.dates_without_service": "dates on which nothing runs",
     "services.cells": "cells that vehicles can reach, and those of one vehicle alone",
-    "services.hours": "the same by mode and hour",
+    "services.hours": "the same by mode and hour, if all run to the second",
     "services.unprotected_hours": "hours at which most cells belong to one vehicle",
     "services.one_vehicle": "published cells of one vehicle",
     "services.trails": "vehicles that can be followed from cell to cell",

@@ -34,14 +34,14 @@ def read(data: bytes, /) -> Pixels:
     return np.ascontiguousarray(lines.reshape(height, width, channels)[:, :, :3])
 
 
-@numba.njit(cache=False)  # type: ignore[untyped-decorator]
+@numba.njit(cache=False)
 def _unfiltered(lines: Pixels, kinds: Pixels, channels: int) -> Pixels:
     """Undo the five filters of the PNG standard, line by line."""
     for y in range(lines.shape[0]):
         for x in range(lines.shape[1]):
-            left = np.int64(lines[y, x - channels]) if x >= channels else 0
-            above = np.int64(lines[y - 1, x]) if y > 0 else 0
-            corner = np.int64(lines[y - 1, x - channels]) if y > 0 and x >= channels else 0
+            left = int(lines[y, x - channels]) if x >= channels else 0
+            above = int(lines[y - 1, x]) if y > 0 else 0
+            corner = int(lines[y - 1, x - channels]) if y > 0 and x >= channels else 0
             guess = 0
             if kinds[y] == 1:
                 guess = left
@@ -60,7 +60,7 @@ def _unfiltered(lines: Pixels, kinds: Pixels, channels: int) -> Pixels:
                     guess = left
                 elif by_above <= by_corner:
                     guess = above
-            lines[y, x] = (np.int64(lines[y, x]) + guess) % 256
+            lines[y, x] = (int(lines[y, x]) + guess) % 256
     return lines
 
 
