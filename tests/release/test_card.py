@@ -188,9 +188,10 @@ def test_hostile_values_are_read_back_as_they_were(make, tmp_path):
         folder=taps.parent,
     )  # fmt: skip
     made = make(spec)
-    assert made.csv == made.parquet
-    assert made.csv["places"] == [((place,), 1) for place in places]
-    assert [labels for labels, count in made.csv["base"] if count] == [(place, place) for place in places]
+    assert made.parquet["places"] == [((place,), 1) for place in places]
+    harmless = ["'=1+1" if place == "=1+1" else place for place in places]  # no spreadsheet runs it
+    assert made.csv["places"] == [((place,), 1) for place in harmless]
+    assert [labels for labels, count in made.csv["base"] if count] == [(place, place) for place in harmless]
     text = (made.folder / "CARD.md").read_text()
     assert "<b>" not in text
     assert "](y)" not in text.replace("\\]", "")
