@@ -6,6 +6,7 @@ All of it depends on the log-intensity and the dispersion alone, so it is tabula
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -58,12 +59,28 @@ class Missing:
             gain=np.maximum(np.gradient(mean, _STEP), 1e-12),
         )
 
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Where the grid starts, and its step."""
+        return float(self.grid[0]), _STEP
+
+    @property
+    def table(self) -> Floats:
+        """Slope, bend, mean, variance and gain, one row for each point of the grid."""
+        return np.stack([self.slope, self.bend, self.mean, self.variance, self.gain], axis=1)
+
     def at(self, eta: Floats, *tables: Floats) -> list[Floats]:
         """Tables interpolated at log-intensities."""
         where = np.clip((eta - self.grid[0]) / _STEP, 0, len(self.grid) - 1.001)
         left = where.astype(np.int64)
         rest = where - left
         return [table[left] * (1 - rest) + table[left + 1] * rest for table in tables]
+
+
+@functools.lru_cache(maxsize=8)
+def missing_tables(mechanism: Mechanism, dispersions: tuple[float, ...], /) -> tuple[Missing, ...]:
+    """What a missing row says under each of several dispersions."""
+    return tuple(Missing.of(mechanism, one) for one in dispersions)
 
 
 def log_mass(counts: Floats | Ints, mean: Floats, shape: float | Floats, /) -> Floats:

@@ -26,18 +26,25 @@ from numpy.typing import NDArray
 
 from noisegate.core.linked import NegativeBinomial
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload.missing import LEAST_LOG, MOST_LOG, Missing, log_mass
+from noisegate.core.workload.missing import LEAST_LOG, MOST_LOG, Missing, log_mass, missing_tables
+from noisegate.core.workload.slopes import by_level, interpolate, pulled, seen_slopes, shifted, totals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
+#: Where the search for it starts: about 0.3.
+_FIRST = 10
 _ROUNDS, _SWEEPS = 8, 6
 _LONGEST_STEP = 1.5
+#: After longer steps than this the slopes are worked out anew; after shorter ones they are moved along their bend.
+_SHORT_STEP = 0.2
+#: A fit whose levels move less than this, in the root mean square, has settled.
+_SETTLED = 0.01
 #: Effects of single dimensions, and of pairs, are never taken to vary less than this: hours differ even if none is shown.
 _LEAST_OF_ONE, _LEAST_OF_PAIR, _MOST_VARIANCE = 1.0, 0.003, 16.0
-_SAMPLE = 50_000
+_SAMPLE = 20_000
 _MOST_SPREAD = 1.0
 #: What an effect of which nothing is seen may be off, as a variance on the log scale.
 _MOST_UNSEEN = 1.0
@@ -102,6 +109,7 @@ class _Fitter:
     effects: list[_Effect]
     eta: Floats
     dispersion: float
+    tables: tuple[Missing, ...] = field(repr=False)
     missing: Missing = field(repr=False)
 
     @classmethod
@@ -118,6 +126,7 @@ class _Fitter:
         seen = np.maximum(values[~hidden], 0.0)
         start = math.log(max((seen.sum() + 0.5) / len(values), 1e-3))
         sizes = [int(codes.max(initial=0)) + 1 for codes in effects]
+        tables = missing_tables(mechanism, tuple(_DISPERSIONS.tolist()))
         return cls(
             shown=np.flatnonzero(~hidden),
             hidden=np.flatnonzero(hidden),
@@ -138,15 +147,20 @@ class _Fitter:
                 for place, (codes, size) in enumerate(zip(effects, sizes, strict=True))
             ],
             eta=np.full(len(values), start),
-            dispersion=0.3,
-            missing=Missing.of(mechanism, 0.3),
+            dispersion=float(_DISPERSIONS[_FIRST]),
+            tables=tables,
+            missing=tables[_FIRST],
         )
 
     def run(self) -> ProfileFit:
         for _ in range(_ROUNDS):
-            for _ in range(_SWEEPS):
-                self._sweep()
+            before = self.dispersion
+            moves = [math.inf]
+            while len(moves) <= _SWEEPS and moves[-1] > _SETTLED:
+                moves.append(self._sweep())
             self._judge()
+            if self.dispersion == before and moves[1] < 2 * _SETTLED:
+                break
         self._weigh()
         apart, spread = self._without_own()
         bounded = np.minimum(spread, _MOST_SPREAD)
@@ -166,45 +180,37 @@ class _Fitter:
     def _slopes(self) -> tuple[Floats, Floats]:
         """First and (negative) second derivative of the log-likelihood by each cell's log-intensity."""
         slope, bend = np.zeros(len(self.eta)), np.zeros(len(self.eta))
-        mean = np.exp(self.eta[self.shown])
-        width = mean + self.dispersion * mean**2 + self.noise
-        slope[self.shown] = mean * (self.seen - mean) / width
-        bend[self.shown] = mean**2 / width
-        if not self.hidden.size:
-            return slope, bend
-        of = self.missing
-        first, second, expected, variance, gain = of.at(
-            self.eta[self.hidden], of.slope, of.bend, of.mean, of.variance, of.gain
-        )
-        for sums in self.remainders:
-            inside = sums.codes >= 0
-            codes = np.where(inside, sums.codes, 0)
-            size = len(sums.rest)
-            total = np.bincount(codes, weights=expected * inside, minlength=size)
-            width = np.bincount(codes, weights=variance * inside, minlength=size) + sums.variance
-            reach = np.bincount(codes, weights=gain * inside, minlength=size)
-            speaks = (~sums.upper | (total > sums.rest)).astype(float)
-            first = first + np.where(inside, gain * (speaks * (sums.rest - total) / width)[codes], 0.0)
-            second = second + np.where(inside, gain * (speaks * reach / width)[codes], 0.0)
-        slope[self.hidden], bend[self.hidden] = first, second
+        seen_slopes(self.eta, self.shown, self.seen, self.dispersion, self.noise, slope, bend)
+        if self.hidden.size:
+            found = interpolate(self.eta, self.hidden, *self.missing.scale, self.missing.table)
+            for sums in self.remainders:
+                total, width, reach = totals(sums.codes, found, len(sums.rest))
+                speaks = (~sums.upper | (total > sums.rest)) / (width + sums.variance)
+                pulled(sums.codes, speaks * (sums.rest - total), speaks * reach, found)
+            slope[self.hidden], bend[self.hidden] = found[0], found[1]
         return slope, bend
 
-    def _sweep(self) -> None:
-        """One Newton step for the overall level, and for each level of each effect."""
+    def _sweep(self) -> float:
+        """One Newton step for the overall level, and for each level of each effect; how far levels moved."""
         slope, bend = self._slopes()
         step = float(np.clip(slope.sum() / max(bend.sum(), 1e-9), -_LONGEST_STEP, _LONGEST_STEP))
         self.eta = np.clip(self.eta + step, LEAST_LOG, MOST_LOG)
+        longest, furthest = math.inf, abs(step)
         for effect in self.effects:
-            slope, bend = self._slopes()
-            size = len(effect.value)
-            curvature = np.bincount(effect.codes, weights=bend, minlength=size) + 1 / effect.variance
-            pull = np.bincount(effect.codes, weights=slope, minlength=size) - effect.value / effect.variance
+            if longest > _SHORT_STEP:
+                slope, bend = self._slopes()
+            pull, curvature = by_level(effect.codes, slope, bend, len(effect.value))
+            curvature += 1 / effect.variance
+            pull -= effect.value / effect.variance
             move = np.clip(pull / curvature, -_LONGEST_STEP, _LONGEST_STEP)
             effect.value += move
             effect.uncertainty = 1 / curvature
-            self.eta = np.clip(self.eta + move[effect.codes], LEAST_LOG, MOST_LOG)
+            shifted(effect.codes, move, self.eta, slope, bend, LEAST_LOG, MOST_LOG)
+            longest = float(np.abs(move).max(initial=0.0))
+            furthest = max(furthest, math.sqrt(float(np.mean(move**2))))
             renewed = float(np.mean(effect.value**2 + effect.uncertainty))
             effect.variance = min(max(renewed, effect.least), _MOST_VARIANCE)
+        return furthest
 
     def _weigh(self) -> None:
         """Renew how uncertain each level is, from what is shown alone: what is missing bounds it on one side only."""
@@ -263,9 +269,8 @@ class _Fitter:
             if score > best:
                 best, found = score, float(own)
         self.dispersion = found
-        self.missing = Missing.of(self.mechanism, found)
+        self.missing = self.tables[int(np.searchsorted(_DISPERSIONS, found))]
 
     def _missing_scores(self, apart: Floats, /) -> Floats:
         """How likely each cell is to be missing at its log-intensity, for each dispersion that is tried."""
-        tables = [Missing.of(self.mechanism, float(own)) for own in _DISPERSIONS]
-        return np.stack([table.at(apart, table.logs)[0] for table in tables])
+        return np.stack([table.at(apart, table.logs)[0] for table in self.tables])
