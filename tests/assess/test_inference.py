@@ -191,3 +191,33 @@ def test_truth_that_does_not_fit_is_refused_without_its_content(published, tmp_p
     with pytest.raises(DataError, match="cannot be read") as caught:
         assess(paths, noise="laplace:1.4", attacker="minimal", truth=junk)
     assert "4711" not in str(caught.value)
+
+
+def test_totals_with_cells_that_no_table_shows_are_not_called_independent(tables, invent, tmp_path):
+    """A card that says "reconcile" explains totals above their parts; it does not explain totals below."""
+    rng = np.random.default_rng(6)
+    raw = rng.integers(40, 90, size=(9, 12)).astype(float)
+    total = raw.sum(axis=1)
+    total[3] += 2  # a suppressed value nobody knows about
+    dimensions = {"date": invent.days(9), "location": [f"S{k}" for k in range(12)]}
+    paths = tables(base=(dimensions, raw), total=({"date": dimensions["date"]}, total))
+    said = {"dimensions": [], "noise": None, "threshold": None}
+    loss = {"event": None, "person": None, "person_example": {"events": 1, "epsilon": None}}
+    card = {
+        "mechanism": {"zeros": "perturb", "margins": "reconcile"},
+        "privacy_loss": loss,
+        "privacy_unit": "event",
+        "tables": {"base": said, "total": said},
+    }
+    (tmp_path / "card.json").write_text(json.dumps(card))
+
+    def kinds(files):
+        return {one.id for one in assess(files, attacker=None).findings}
+
+    assert "independent-margins" not in kinds(paths)
+    (tmp_path / "card.json").unlink()
+    assert "independent-margins" in kinds(paths)
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    total[5] -= 3
+    paths = tables(base=(dimensions, raw), total=({"date": dimensions["date"]}, total))
+    assert "independent-margins" in kinds(paths)

@@ -56,7 +56,8 @@ def find_facts(structure: Structure, request: Request, card: Card | None, report
     linked = Linked.of(request.outside, structure, report)
     report("looking for coupled series")
     found = linked.joined(search(base))
-    rows = tuple(MarginRows.of(link, pieces) for link in structure.links)
+    add_up = card is not None and card.margins in ("derive", "reconcile")
+    rows = tuple(MarginRows.of(link, pieces, stated=add_up) for link in structure.links)
     sets = [*said, *_pair_sets(stated, found, base, pieces), *_margin_sets(rows)]
     noise = recover(
         sets,

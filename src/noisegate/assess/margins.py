@@ -41,6 +41,9 @@ class MarginRows:
         How many of the base cells are suppressed.
     pieces
         What the cells of the base are sums of, if they are.
+    stated
+        Whether a card says that the tables were made to add up. A total above its published parts then holds
+        cells of the public domain that no table shows.
     """
 
     link: Link
@@ -48,9 +51,10 @@ class MarginRows:
     residual: Floats
     missing: Ints
     pieces: Pieces | None = None
+    stated: bool = False
 
     @classmethod
-    def of(cls, link: Link, pieces: Pieces | None = None, /) -> MarginRows:
+    def of(cls, link: Link, pieces: Pieces | None = None, /, *, stated: bool = False) -> MarginRows:
         """The comparable rows of a link."""
         rows = np.flatnonzero(link.published & link.comparable)
         values = link.margin.counts[np.searchsorted(link.margin.flat, rows)]
@@ -60,6 +64,7 @@ class MarginRows:
             residual=values - link.parts[rows],
             missing=(link.members - link.shown)[rows],
             pieces=pieces,
+            stated=stated,
         )
 
     @property
@@ -73,7 +78,8 @@ class MarginRows:
 
         Of cells that are sums of pieces, some pieces may be missing, and only the first is proof.
         """
-        off = np.zeros(self.rows.size, dtype=bool) if self.pieces else self.complete & (self.residual != 0)
+        vague = self.pieces is not None or self.stated
+        off = np.zeros(self.rows.size, dtype=bool) if vague else self.complete & (self.residual != 0)
         return np.asarray((self.residual < 0) | off)
 
     def examples(self, which: Bools, limit: int = 3, /) -> list[str]:

@@ -36,6 +36,11 @@ def about_margins(rows: MarginRows, /) -> list[Result]:
         if derived
         else f"{margin} adds up to {base} in all {int(rows.complete.sum()):,} rows that can be checked"
     )
+    if numbers["complete_off"]:
+        how = (
+            f"{margin} was made to add up to {base}, as the card says; {numbers['complete_off']:,} of its rows hold cells that "
+            "no table shows"
+        )
     title = f"{how}; differences between the two reveal no noise"
     return [Check(id="margins", outcome="fine", title=title, numbers={**numbers, "derived": derived})]
 
