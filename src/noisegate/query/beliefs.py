@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,9 +25,19 @@ from numpy.typing import NDArray
 
 from noisegate.core.domain import Domain, Ints
 from noisegate.core.laws import LatticeLaw, RoundedGaussian
-from noisegate.core.linked import Problem, Sums, infer
+from noisegate.core.linked import NegativeBinomial, Problem, Sums, infer
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import Cells, Remainders, Selection, SharedError, fit_profile
+from noisegate.core.workload import (
+    CellLaws,
+    Cells,
+    NoisySums,
+    Remainders,
+    Selection,
+    SharedError,
+    cell_laws,
+    fit_profile,
+    suits,
+)
 from noisegate.errors import DataError
 from noisegate.query.roles import Roles
 from noisegate.query.statement import StatedTable
@@ -40,6 +51,10 @@ Report = Callable[[str, int, int], None]
 MOST_TOGETHER = 8_000_000
 #: Sums of more noises than this are taken as normal.
 _FEW_NOISES = 12
+#: Parts that are worked out at the same time: most of the work runs without the interpreter's lock.
+_THREADS = 4
+#: Linked parts of at most this many cells are left to `core.linked`.
+_FEW_CELLS = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,10 +78,45 @@ class Shown:
 class PartBelief:
     """The posterior laws of the cells of one part; `shared` is about the same cells, in this order."""
 
+    laws: CellLaws | KeptLaws
+    shared: SharedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeptLaws:
+    """Posterior laws that `core.linked` worked out, kept number by number."""
+
+    mean: Floats
+    variance: Floats
+    third: Floats
     low: NDArray[np.int32]
     start: Ints
     mass: NDArray[np.float32]
-    shared: SharedError
+
+    @classmethod
+    def of(cls, problem: Problem, prior: NegativeBinomial, /) -> KeptLaws:
+        """The laws of a problem's cells."""
+        posterior = infer(problem, prior=prior, keep=True)
+        assert posterior.pmfs is not None
+        pmfs = posterior.pmfs.trimmed(1e-7)
+        offset = np.arange(len(pmfs.p)) - np.repeat(pmfs.start[:-1], pmfs.sizes)
+        away = offset + np.repeat(pmfs.low - posterior.mean, pmfs.sizes)
+        return cls(
+            mean=posterior.mean,
+            variance=posterior.sd**2,
+            third=np.add.reduceat(pmfs.p * away**3, pmfs.start[:-1]),
+            low=pmfs.low.astype(np.int32),
+            start=pmfs.start,
+            mass=pmfs.p.astype(np.float32),
+        )
+
+    def law(self, cell: int, /) -> tuple[int, Floats]:
+        """The least count of one cell and the probabilities from there on."""
+        return int(self.low[cell]), self.mass[self.start[cell] : self.start[cell + 1]].astype(np.float64)
+
+    def explained(self, cells: Ints, groups: Ints, variance: Floats, /, *, size: int) -> Floats:  # noqa: ARG002 - as `CellLaws`
+        """Nothing: few cells, each with what the sums say of it."""
+        return np.zeros(size)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -104,15 +154,16 @@ class Beliefs:
     def prepare(self, selection: Selection, /, *, report: Report) -> None:
         """Work out every part that the selection touches and that is not there yet."""
         wanted = [(number, cells) for number, cells in self._parts(selection) if number not in self.parts]
-        for done, (number, cells) in enumerate(wanted):
-            report("working out what is missing", done, len(wanted))
-            if len(cells) > MOST_TOGETHER:
-                raise DataError(
-                    f"the question touches {len(cells):,} cells that must be fitted together, at most "
-                    f"{MOST_TOGETHER:,} are allowed; this release is too fine for intervals of sums with missing rows."
-                )
-            self._work_out(number, cells)
-        report("working out what is missing", len(wanted), len(wanted))
+        largest = max((len(cells) for _, cells in wanted), default=0)
+        if largest > MOST_TOGETHER:
+            raise DataError(
+                f"the question touches {largest:,} cells that must be fitted together, at most "
+                f"{MOST_TOGETHER:,} are allowed; this release is too fine for intervals of sums with missing rows."
+            )
+        report("working out what is missing", 0, len(wanted))
+        with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+            for done, _ in enumerate(pool.map(lambda one: self._work_out(*one), wanted), 1):
+                report("working out what is missing", done, len(wanted))
 
     def _parts(self, selection: Selection, /) -> Iterator[tuple[int, Ints]]:
         """The number and the cells of each part that the selection touches."""
@@ -133,7 +184,6 @@ class Beliefs:
             yield group, np.sort(part)
 
     def _work_out(self, number: int, cells: Ints, /) -> None:
-        problem = self._problem(cells)
         effects = self.roles.effects(self.domain, cells)
         fit = fit_profile(
             self.shown.at(cells),
@@ -142,25 +192,57 @@ class Beliefs:
             mains=self.roles.mains(effects),
             remainders=[self._left_over(cells, margin) for margin in self.linked],
         )
-        posterior = infer(problem, prior=fit.prior, keep=True)
-        pmfs = posterior.pmfs
-        assert pmfs is not None
-        pmfs = pmfs.trimmed(1e-7)
-        offset = np.arange(len(pmfs.p)) - np.repeat(pmfs.start[:-1], pmfs.sizes)
-        away = offset + np.repeat(pmfs.low - posterior.mean, pmfs.sizes)
-        variance = posterior.sd**2
-        shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=variance)
-        self.mean[cells] = posterior.mean
+        laws = self._laws(cells, fit.prior)
+        shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=laws.variance)
+        self.mean[cells] = laws.mean
         self.common[cells] = shared.common
-        self.variance[cells] = np.maximum(variance - shared.own, 0.05 * variance)
-        self.third[cells] = np.add.reduceat(pmfs.p * away**3, pmfs.start[:-1])
+        self.variance[cells] = np.maximum(laws.variance - shared.own, 0.05 * laws.variance)
+        self.third[cells] = laws.third
         self.place[cells] = np.arange(len(cells))
         self.part_of[cells] = number
-        self.parts[number] = PartBelief(
-            low=pmfs.low.astype(np.int32),
-            start=pmfs.start,
-            mass=pmfs.p.astype(np.float32),
-            shared=shared,
+        self.parts[number] = PartBelief(laws=laws, shared=shared)
+
+    def _laws(self, cells: Ints, prior: NegativeBinomial, /) -> CellLaws | KeptLaws:
+        """One law for each cell: of few cells with all that links them, of many by what wide sums say."""
+        mechanism = self.shown.mechanism
+        if not suits(mechanism) or (self.linked and len(cells) <= _FEW_CELLS):
+            return KeptLaws.of(self._problem(cells), prior)
+        return cell_laws(self.shown.at(cells), mechanism=mechanism, prior=prior, sums=self._wide_sums(cells))
+
+    def _wide_sums(self, cells: Ints, /) -> list[NoisySums]:
+        """What linked margins say of sums of these cells."""
+        found = []
+        for margin in self.linked:
+            where, law = margin.table.margin, margin.table.law
+            assert where is not None
+            if law is not None:
+                distinct, codes = np.unique(where.of(cells), return_inverse=True)
+                there = margin.shown[distinct]
+                seen = np.where(
+                    there, margin.values[distinct].astype(np.float64), float(margin.table.least or 0)
+                )
+                variance = np.full(len(distinct), law.variance)
+                found.append(NoisySums(codes=codes, seen=seen, variance=variance, upper=~there))
+        if self.consistent and self.linked:
+            found.append(self._left_of(cells, self._sharpest()))
+        return found
+
+    def _left_of(self, cells: Ints, margin: Shown, /) -> NoisySums:
+        """Shown totals less their shown cells: sums over the missing ones, one noise of the base for each."""
+        where = margin.table.margin
+        assert where is not None
+        distinct, codes = np.unique(where.of(cells), return_inverse=True)
+        hidden = ~self.shown.shown[cells]
+        missing = np.bincount(codes, weights=hidden)
+        rest = margin.values[distinct] - np.bincount(
+            codes, weights=np.where(hidden, 0, self.shown.values[cells])
+        )
+        usable = margin.shown[distinct] & (missing > 0) & (rest >= 0)
+        return NoisySums(
+            codes=np.where(hidden & usable[codes], codes, -1),
+            seen=rest,
+            variance=np.maximum(missing, 1) * self.shown.mechanism.law.variance,
+            upper=~usable,
         )
 
     def _problem(self, cells: Ints, /) -> Problem:

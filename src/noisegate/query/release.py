@@ -25,7 +25,7 @@ from noisegate.query.answers import Answers
 from noisegate.query.beliefs import Beliefs, Report, Shown
 from noisegate.query.published import read_values
 from noisegate.query.statement import StatedTable, Statement, read_statement
-from noisegate.query.sums import believed_sums, sharpest
+from noisegate.query.sums import BelievedSums, believed_sums, sharpest
 from noisegate.query.where import Where, conditions_of, select
 
 
@@ -163,13 +163,15 @@ class Release:
 
     def _believed(self, cells_of: dict[str, Cells], selection: Selection, level: float, /) -> Answers:
         """Rows are missing: the posterior law of each sum, by the table that leaves it least uncertain."""
-        answers = []
-        for table in self.statement.tables:
+        answers: list[BelievedSums] = []
+        for table in sorted(self.statement.tables, key=lambda one: one.domain.size):
             derived = self.statement.method == "derive" and table.margin is not None
             if table.name in cells_of and not derived:
                 beliefs = self._belief(table)
                 beliefs.prepare(selection, report=self.report)
                 answers.append(believed_sums(beliefs, cells_of[table.name], level=level))
+                if not answers[-1].answers.suppressed.any():
+                    break  # All of it is shown, in the table of the fewest cells: a finer one has more noise.
         return sharpest(answers)
 
     def _belief(self, table: StatedTable, /) -> Beliefs:

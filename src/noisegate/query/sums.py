@@ -92,10 +92,10 @@ def _convolve(
         g = int(group[first])
         lows, masses = [], []
         for cell in members.tolist():
-            part = beliefs.parts[int(beliefs.part_of[cell])]
-            place = int(beliefs.place[cell])
-            lows.append(int(part.low[place]))
-            masses.append(part.mass[part.start[place] : part.start[place + 1]].astype(np.float64))
+            laws = beliefs.parts[int(beliefs.part_of[cell])].laws
+            least, mass = laws.law(int(beliefs.place[cell]))
+            lows.append(least)
+            masses.append(mass)
         law = sum_law(lows, masses, shared_variance=float(shared[g]))
         low[g], high[g] = law.interval(level)
 

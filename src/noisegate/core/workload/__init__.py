@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noisegate.core.workload.cellwise import CellLaws, NoisySums, cell_laws, suits
 from noisegate.core.workload.combination import lattice_law
 from noisegate.core.workload.errors import Method, SumErrors
 from noisegate.core.workload.parts import ErrorParts, Trio, error_parts, usual_trio
@@ -11,9 +12,11 @@ from noisegate.core.workload.shared import SharedError
 from noisegate.core.workload.sum_law import SumLaw, checked_level, cumulant_intervals, sum_law
 
 __all__ = [
+    "CellLaws",
     "Cells",
     "ErrorParts",
     "Method",
+    "NoisySums",
     "ProfileFit",
     "Remainders",
     "Selection",
@@ -21,11 +24,13 @@ __all__ = [
     "SumErrors",
     "SumLaw",
     "Trio",
+    "cell_laws",
     "checked_level",
     "cumulant_intervals",
     "error_parts",
     "fit_profile",
     "lattice_law",
+    "suits",
     "sum_law",
     "usual_trio",
 ]
