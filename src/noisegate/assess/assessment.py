@@ -15,6 +15,7 @@ from noisegate.assess.outside import Sections
 from noisegate.assess.pieces import Pieces
 from noisegate.assess.recover import Noise
 from noisegate.assess.score import Score
+from noisegate.assess.usefulness import Usefulness
 from noisegate.tables import Structure, TableSummary
 
 
@@ -51,6 +52,8 @@ class Assessment:
         the cells of the base are sums of pieces.
     inference, score
         What is known about every cell of the base, and how well that does against the raw counts.
+    useful
+        The error of totals against the raw counts.
     sections
         What follows from timetables, claims, more weeks and raw trips.
     """
@@ -65,6 +68,7 @@ class Assessment:
     pieces: Pieces | None = None
     inference: Inference | None = None
     score: Score | None = None
+    useful: Usefulness | None = None
     sections: Sections = field(default_factory=Sections)
 
     def __post_init__(self) -> None:
@@ -92,6 +96,7 @@ class Assessment:
                 "checks": [check.to_json() for check in self.checks],
                 "inference": None if self.inference is None else self.inference.to_json(),
                 "score": None if self.score is None else self.score.to_json(),
+                "utility": None if self.useful is None else self.useful.to_json(),
                 **self.sections.to_json(),
             }
         )

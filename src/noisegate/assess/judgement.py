@@ -19,6 +19,7 @@ from noisegate.assess.findings import (
     about_noise,
     about_score,
     about_thresholds,
+    about_usefulness,
     about_zeros,
 )
 from noisegate.assess.inference import Inference, infer_cells
@@ -27,8 +28,9 @@ from noisegate.assess.margins import perturbed_apart
 from noisegate.assess.mechanisms import Makers
 from noisegate.assess.outside import Look, Sections
 from noisegate.assess.request import Request
-from noisegate.assess.score import Score, score
-from noisegate.assess.truth import TruthFile
+from noisegate.assess.score import score
+from noisegate.assess.truth import Truth, TruthFile
+from noisegate.assess.usefulness import usefulness
 from noisegate.assess.zeros import ZeroRule
 from noisegate.errors import DataError
 from noisegate.tables import summarise
@@ -57,8 +59,11 @@ def judge(facts: Facts, request: Request, report: Progress, /) -> Assessment:
     results += about_loss(privacy, card)
     inference, found = _infer(facts, request, zeros, card, report)
     results += found
-    scored = _score(facts, request, inference, report)
+    truth = _truth(facts, request, report)
+    scored = score(inference, truth, report=report) if inference is not None and truth is not None else None
     results += about_score(scored)
+    useful = None if truth is None else usefulness(facts.structure, truth)
+    results += about_usefulness(useful)
     makers = _makers(facts, request, zeros, card)
     sections = _look_outside(facts, request, makers, privacy, inference, report)
     results += sections.results
@@ -76,6 +81,7 @@ def judge(facts: Facts, request: Request, report: Progress, /) -> Assessment:
         pieces=facts.pieces,
         inference=inference,
         score=scored,
+        useful=useful,
         sections=sections,
     )
 
@@ -133,14 +139,13 @@ def _look_outside(
     return look.at(request.outside, facts.linked)
 
 
-def _score(facts: Facts, request: Request, inference: Inference | None, report: Progress, /) -> Score | None:
-    """How well the attack did, if the truth is given."""
+def _truth(facts: Facts, request: Request, report: Progress, /) -> Truth | None:
+    """The raw count of every cell, if it is given."""
     if request.truth is None:
         return None
     report("counting raw events")
     base = facts.structure.base
-    truth = TruthFile.open(request.truth, base, person=request.person).count_cells(base)
-    return None if inference is None else score(inference, truth, report=report)
+    return TruthFile.open(request.truth, base, person=request.person).count_cells(base)
 
 
 def _about_pieces(facts: Facts, /) -> list[Result]:

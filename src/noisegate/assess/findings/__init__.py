@@ -9,6 +9,7 @@ from noisegate.assess.findings.loss import about_loss
 from noisegate.assess.findings.margins import about_margins
 from noisegate.assess.findings.noise import about_noise
 from noisegate.assess.findings.thresholds import about_thresholds
+from noisegate.assess.findings.usefulness import about_usefulness
 from noisegate.assess.findings.zeros import about_zeros
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "about_noise",
     "about_score",
     "about_thresholds",
+    "about_usefulness",
     "about_zeros",
 ]
