@@ -234,9 +234,8 @@ class Beliefs:
         distinct, codes = np.unique(where.of(cells), return_inverse=True)
         hidden = ~self.shown.shown[cells]
         missing = np.bincount(codes, weights=hidden)
-        rest = margin.values[distinct] - np.bincount(
-            codes, weights=np.where(hidden, 0, self.shown.values[cells])
-        )
+        seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))
+        rest = margin.values[distinct].astype(np.float64) - seen
         usable = margin.shown[distinct] & (missing > 0) & (rest >= 0)
         return NoisySums(
             codes=np.where(hidden & usable[codes], codes, -1),

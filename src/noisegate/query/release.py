@@ -164,15 +164,27 @@ class Release:
     def _believed(self, cells_of: dict[str, Cells], selection: Selection, level: float, /) -> Answers:
         """Rows are missing: the posterior law of each sum, by the table that leaves it least uncertain."""
         answers: list[BelievedSums] = []
+        base = self.statement.base
         for table in sorted(self.statement.tables, key=lambda one: one.domain.size):
             derived = self.statement.method == "derive" and table.margin is not None
-            if table.name in cells_of and not derived:
-                beliefs = self._belief(table)
-                beliefs.prepare(selection, report=self.report)
-                answers.append(believed_sums(beliefs, cells_of[table.name], level=level))
-                if not answers[-1].answers.suppressed.any():
-                    break  # All of it is shown, in the table of the fewest cells: a finer one has more noise.
+            if table.name not in cells_of or derived:
+                continue
+            cells = cells_of[table.name]
+            beliefs = self._prepared(table, selection)
+            complete = not cells.sums(~beliefs.shown.shown).any()
+            missing = None
+            if table.margin is not None and not complete:
+                missing = self._prepared(base, selection), cells_of[base.name]
+            answers.append(believed_sums(beliefs, cells, level=level, base=missing))
+            if complete:
+                break  # All of it is shown, in the table of the fewest cells: a finer one has more noise.
         return sharpest(answers)
+
+    def _prepared(self, table: StatedTable, selection: Selection, /) -> Beliefs:
+        """What is known of a table, worked out as far as a question needs it."""
+        beliefs = self._belief(table)
+        beliefs.prepare(selection, report=self.report)
+        return beliefs
 
     def _belief(self, table: StatedTable, /) -> Beliefs:
         if table.name not in self._beliefs:

@@ -1,4 +1,9 @@
-"""Sums of cells with missing rows: posterior laws added up, with what the cells err together."""
+"""Sums of cells with missing rows: posterior laws added up, with what the cells err together.
+
+A margin says best what its shown rows were. What its missing rows were is better told by the base, which shows some of
+their cells and leaves out others one by one. So an answer from a margin takes shown rows from the margin, and the
+cells of missing rows from the base.
+"""
 
 from __future__ import annotations
 
@@ -28,23 +33,63 @@ class BelievedSums:
     variance: Floats
 
 
-def believed_sums(beliefs: Beliefs, cells: Cells, /, *, level: float) -> BelievedSums:
-    """The answer of one table by its posterior laws; every part that `cells` touches has been worked out."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Members:
+    """Cells of one table, each in a group; their laws have been worked out."""
+
+    beliefs: Beliefs
+    numbers: Ints
+    group: Ints
+
+    @classmethod
+    def of(cls, beliefs: Beliefs, cells: Cells, groups: Ints, /) -> Members:
+        """The cells of a question; `groups` are the numbers of the groups that have any."""
+        numbers, group = cells.numbers()
+        rank = np.full(cells.groups, -1, np.int64)
+        rank[groups] = np.arange(len(groups))
+        return cls(beliefs=beliefs, numbers=numbers, group=rank[group])
+
+    def only(self, kept: NDArray[np.bool_], /) -> Members:
+        """Some of the cells."""
+        return Members(beliefs=self.beliefs, numbers=self.numbers[kept], group=self.group[kept])
+
+    def sums(self, of: Floats, size: int, /) -> Floats:
+        """An array over all cells of the table, added up by group."""
+        return np.asarray(np.bincount(self.group, weights=of[self.numbers], minlength=size), dtype=np.float64)
+
+    def shared(self, size: int, /) -> Floats:
+        """The variance of what cells err together, part by part."""
+        found = self.sums(self.beliefs.common, size) ** 2
+        part = self.beliefs.part_of[self.numbers]
+        for number in np.unique(part).tolist():
+            here = part == number
+            cells = self.beliefs.place[self.numbers[here]].astype(np.int64)
+            found += self.beliefs.parts[number].shared.variance(cells, self.group[here], size=size)
+        return found
+
+
+def believed_sums(
+    beliefs: Beliefs, cells: Cells, /, *, level: float, base: tuple[Beliefs, Cells] | None = None
+) -> BelievedSums:
+    """The answer of one table by its posterior laws; every part that `cells` touches has been worked out.
+
+    With a `base`, the missing rows of the table are added up from the base's cells.
+    """
     terms = cells.counts()
     groups = np.flatnonzero(terms)
-    numbers, group = cells.numbers()
-    rank = np.full(cells.groups, -1, np.int64)
-    rank[groups] = np.arange(len(groups))
-    group = rank[group]
-    shared = _shared(beliefs, numbers, group, len(groups)) + cells.sums(beliefs.common)[groups] ** 2
-    mean = cells.sums(beliefs.mean)[groups]
-    variance = cells.sums(beliefs.variance)[groups]
-    third = cells.sums(beliefs.third)[groups]
+    size, shown = len(groups), beliefs.shown
+    whole = Members.of(beliefs, cells, groups)
+    members = [whole]
+    if base is not None:
+        members = [whole.only(shown.shown[whole.numbers]), _missing(beliefs, base, groups)]
+    mean, variance, third, shared = np.zeros((4, size))
+    for one in members:
+        mean += one.sums(one.beliefs.mean, size)
+        variance += one.sums(one.beliefs.variance, size)
+        third += one.sums(one.beliefs.third, size)
+        shared += one.shared(size)
     low, high = cumulant_intervals(mean, variance + shared, third, level=level)
-    few = terms[groups] <= _FEW_CELLS
-    if terms[groups][few].sum() <= _FEW_IN_ALL:
-        _convolve(beliefs, numbers, group, few, shared, level, low, high)
-    shown = beliefs.shown
+    _convolve(members, shared, level, low, high)
     answers = Answers(
         labels=cells.labels(groups),
         estimate=mean,
@@ -59,45 +104,30 @@ def believed_sums(beliefs: Beliefs, cells: Cells, /, *, level: float) -> Believe
     return BelievedSums(answers=answers, variance=variance + shared)
 
 
-def _shared(beliefs: Beliefs, numbers: Ints, group: Ints, size: int, /) -> Floats:
-    """What cells err together, part by part."""
-    found = np.zeros(size)
-    part = beliefs.part_of[numbers]
-    for number in np.unique(part).tolist():
-        here = part == number if number >= 0 else slice(0)
-        cells = beliefs.place[numbers[here]].astype(np.int64)
-        found += beliefs.parts[number].shared.variance(cells, group[here], size=size)
-    return found
+def _missing(margin: Beliefs, base: tuple[Beliefs, Cells], groups: Ints, /) -> Members:
+    """The base's cells that lie in missing rows of a margin."""
+    where = margin.shown.table.margin
+    assert where is not None
+    inside = Members.of(*base, groups)
+    return inside.only(~margin.shown.shown[where.of(inside.numbers)])
 
 
-def _convolve(
-    beliefs: Beliefs,
-    numbers: Ints,
-    group: Ints,
-    few: NDArray[np.bool_],
-    shared: Floats,
-    level: float,
-    low: Ints,
-    high: Ints,
-    /,
-) -> None:
+def _convolve(members: Sequence[Members], shared: Floats, level: float, low: Ints, high: Ints, /) -> None:
     """Replace the intervals of sums of few cells by exact ones."""
-    kept = few[group]
-    if not kept.any():
+    size = len(low)
+    terms = sum((np.bincount(one.group, minlength=size) for one in members), start=np.zeros(size, np.int64))
+    few = terms <= _FEW_CELLS
+    if not 0 < terms[few].sum() <= _FEW_IN_ALL:
         return
-    order = np.argsort(group[kept], kind="stable")
-    numbers, group = numbers[kept][order], group[kept][order]
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    for first, members in zip(starts, np.split(numbers, starts[1:]), strict=True):
-        g = int(group[first])
-        lows, masses = [], []
-        for cell in members.tolist():
-            laws = beliefs.parts[int(beliefs.part_of[cell])].laws
-            least, mass = laws.law(int(beliefs.place[cell]))
-            lows.append(least)
-            masses.append(mass)
-        law = sum_law(lows, masses, shared_variance=float(shared[g]))
-        low[g], high[g] = law.interval(level)
+    laws: dict[int, list[tuple[int, Floats]]] = {}
+    for one in members:
+        kept = one.only(few[one.group])
+        for cell, group in zip(kept.numbers.tolist(), kept.group.tolist(), strict=True):
+            part = kept.beliefs.parts[int(kept.beliefs.part_of[cell])]
+            laws.setdefault(group, []).append(part.laws.law(int(kept.beliefs.place[cell])))
+    for group, found in laws.items():
+        lows, masses = zip(*found, strict=True)
+        low[group], high[group] = sum_law(lows, masses, shared_variance=float(shared[group])).interval(level)
 
 
 def sharpest(found: Sequence[BelievedSums], /) -> Answers:
