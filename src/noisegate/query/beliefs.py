@@ -34,6 +34,7 @@ from noisegate.core.workload import (
     Remainders,
     Selection,
     SharedError,
+    bounded_totals,
     cell_laws,
     fit_profile,
     suits,
@@ -114,10 +115,6 @@ class KeptLaws:
         """The least count of one cell and the probabilities from there on."""
         return int(self.low[cell]), self.mass[self.start[cell] : self.start[cell + 1]].astype(np.float64)
 
-    def explained(self, cells: Ints, groups: Ints, variance: Floats, /, *, size: int) -> Floats:  # noqa: ARG002 - as `CellLaws`
-        """Nothing: few cells, each with what the sums say of it."""
-        return np.zeros(size)
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Beliefs:
@@ -194,8 +191,13 @@ class Beliefs:
         )
         laws = self._laws(cells, fit.prior)
         shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=laws.variance)
+        common = shared.common
+        if isinstance(laws, CellLaws):
+            for margin in self.linked:
+                laws, common = self._bounded(cells, margin, laws, common)
+            shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=laws.variance)
         self.mean[cells] = laws.mean
-        self.common[cells] = shared.common
+        self.common[cells] = np.minimum(common, shared.common)
         self.variance[cells] = np.maximum(laws.variance - shared.own, 0.05 * laws.variance)
         self.third[cells] = laws.third
         self.place[cells] = np.arange(len(cells))
@@ -208,6 +210,31 @@ class Beliefs:
         if not suits(mechanism) or (self.linked and len(cells) <= _FEW_CELLS):
             return KeptLaws.of(self._problem(cells), prior)
         return cell_laws(self.shown.at(cells), mechanism=mechanism, prior=prior, sums=self._wide_sums(cells))
+
+    def _bounded(
+        self, cells: Ints, margin: Shown, laws: CellLaws, common: Floats, /
+    ) -> tuple[CellLaws, Floats]:
+        """Laws and common errors of cells, once missing rows of a margin have bounded their sums."""
+        where = margin.table.margin
+        assert where is not None
+        distinct, codes = np.unique(where.of(cells), return_inverse=True)
+        rows = np.flatnonzero(~margin.shown[distinct])
+        if margin.table.law is None or margin.mechanism.threshold is None or not rows.size:
+            return laws, common
+        mean, own, moved = (
+            np.bincount(codes, weights=of)[rows].astype(np.float64)
+            for of in (laws.mean, laws.variance, common)
+        )
+        found, spread = bounded_totals(mean, own + moved**2, mechanism=margin.mechanism)
+        surer = np.ones(len(distinct))
+        surer[rows] = np.minimum(np.sqrt(spread / (own + moved**2)), 1.0)
+        for _ in range(2):
+            smaller = np.ones(len(distinct))
+            smaller[rows] = np.clip(
+                found / np.maximum(np.bincount(codes, weights=laws.mean)[rows], 1e-9), 0.01, 1.0
+            )
+            laws = laws.scaled(smaller[codes])
+        return laws, common * surer[codes]
 
     def _wide_sums(self, cells: Ints, /) -> list[NoisySums]:
         """What linked margins say of sums of these cells."""

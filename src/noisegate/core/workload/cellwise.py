@@ -6,14 +6,14 @@ the sums solve t = (observed - expected) / noise variance (the saddle point of t
 normal). A tilted negative binomial is one again, so laws, means and moments of single cells cost one short loop each.
 Sums of a few cells only are better left to `core.linked`.
 
-How much a sum also shrinks the variance of what is added up is given by `CellLaws.explained`.
+That sums also tie cells to each other is left out: intervals of what they add up to are wider for it, not narrower.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,6 @@ class CellLaws:
     shape: Floats
     odds: Floats
     weights: _Weights
-    sums: tuple[NoisySums, ...]
     mean: Floats
     variance: Floats
     third: Floats
@@ -72,23 +71,12 @@ class CellLaws:
         mass = np.exp(logs - logs.max())
         return first, mass / mass.sum()
 
-    def explained(self, cells: Ints, groups: Ints, variance: Floats, /, *, size: int) -> Floats:
-        """By how much knowing the sums lowers the variance of each of `size` sums of cells.
-
-        Normal laws, and the one kind of sums that says most: taking several together would lower it more.
-        """
-        best = np.zeros(size)
-        for one in self.sums:
-            known = (one.codes >= 0) & ~one.upper[one.codes]
-            whole = np.bincount(one.codes[known], weights=self.variance[known], minlength=len(one.seen))
-            asked = known[cells]
-            keys = groups[asked] * len(one.seen) + one.codes[cells][asked]
-            distinct, place = np.unique(keys, return_inverse=True)
-            part = np.bincount(place, weights=variance[cells][asked], minlength=len(distinct))
-            code = distinct % len(one.seen)
-            told = part**2 / (whole + one.variance)[code]
-            best = np.maximum(best, np.bincount(distinct // len(one.seen), weights=told, minlength=size))
-        return best
+    def scaled(self, by: Floats, /) -> CellLaws:
+        """The laws with every intensity multiplied by `by`."""
+        spread = np.maximum(1 - self.odds, 1e-6)
+        odds, w = by * self.odds / (spread + by * self.odds), self.weights
+        mean, variance, third = _moments(self.shown, odds, self.shape, w.hidden, w.noise, w.reach, w.least)
+        return replace(self, odds=odds, mean=mean, variance=variance, third=third)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -172,7 +160,6 @@ def cell_laws(
         shape=prior.shape,
         odds=plain * np.exp(np.clip(tilt, -_MOST_TILT, _MOST_TILT)),
         weights=weights,
-        sums=tuple(sums),
         mean=mean,
         variance=variance,
         third=third,

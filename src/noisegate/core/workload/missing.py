@@ -1,6 +1,8 @@
-"""What a missing row says of its cell, by the cell's intensity.
+"""What a missing row, or one just above the threshold, says of its cell, by the cell's intensity.
 
 The count is negative binomial around the intensity; its row is missing because the noisy count was below the threshold.
+A value just above it is often noise on next to nothing, and says so only if the law of the noise is taken as it is:
+a normal one would find it too far out, and make something of it.
 All of it depends on the log-intensity and the dispersion alone, so it is tabulated once and interpolated.
 """
 
@@ -23,11 +25,15 @@ Ints = NDArray[np.int64]
 #: Log-intensities are kept between these.
 LEAST_LOG, MOST_LOG = math.log(1e-4), math.log(1e6)
 _STEP = 0.1
+_MOST_NEAR = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Missing:
-    """What is known of a missing cell, by its log-intensity: log-likelihood, expected count, variance."""
+    """What is known of a missing cell, by its log-intensity: log-likelihood, expected count, variance.
+
+    `near` holds slope and bend of the log-likelihood of each of the values from `least` on, by log-intensity.
+    """
 
     grid: Floats
     logs: Floats
@@ -36,15 +42,19 @@ class Missing:
     mean: Floats
     variance: Floats
     gain: Floats
+    least: int
+    near: Floats
 
     @classmethod
     def of(cls, mechanism: Mechanism, dispersion: float, /) -> Missing:
         """The tables for one mechanism and one dispersion of single cells."""
         grid = np.arange(LEAST_LOG, MOST_LOG + _STEP, _STEP)
         least = mechanism.least or 0
-        counts = np.arange(least + math.ceil(14 * math.sqrt(mechanism.published_law.variance)) + 8)
+        deviation = math.sqrt(mechanism.published_law.variance)
+        counts = np.arange(least + math.ceil(14 * deviation) + 8)
         seen = log_likelihood(mechanism, values=np.full(len(counts), np.nan), counts=counts)
-        joint = log_mass(counts, np.exp(grid)[:, None], 1 / dispersion) + np.maximum(seen, -700.0)
+        prior = log_mass(counts, np.exp(grid)[:, None], 1 / dispersion)
+        joint = prior + np.maximum(seen, -700.0)
         logs = np.asarray(special.logsumexp(joint, axis=1))
         share = np.exp(joint - logs[:, None])
         mean = share @ counts
@@ -57,6 +67,8 @@ class Missing:
             mean=mean,
             variance=share @ counts.astype(float) ** 2 - mean**2,
             gain=np.maximum(np.gradient(mean, _STEP), 1e-12),
+            least=least,
+            near=_near(mechanism, prior, np.arange(least, least + min(math.ceil(6 * deviation), _MOST_NEAR))),
         )
 
     @property
@@ -75,6 +87,17 @@ class Missing:
         left = where.astype(np.int64)
         rest = where - left
         return [table[left] * (1 - rest) + table[left + 1] * rest for table in tables]
+
+
+def _near(mechanism: Mechanism, prior: Floats, values: Ints, /) -> Floats:
+    """Slope and bend of the log-likelihood of values: an array of log-intensities x values x 2."""
+    counts = np.arange(prior.shape[1])
+    logs = log_likelihood(mechanism, values=values[None, :].astype(float), counts=counts[:, None])
+    top = prior.max(axis=1, keepdims=True)
+    likely = np.exp(prior - top) @ np.exp(np.maximum(logs, -700.0))
+    slope = np.gradient(np.log(np.maximum(likely, 1e-300)) + top, _STEP, axis=0)
+    bend = np.maximum(-np.gradient(slope, _STEP, axis=0), 0.0)
+    return np.ascontiguousarray(np.stack([slope, bend], axis=-1))
 
 
 @functools.lru_cache(maxsize=8)

@@ -27,7 +27,15 @@ from numpy.typing import NDArray
 from noisegate.core.linked import NegativeBinomial
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.workload.missing import LEAST_LOG, MOST_LOG, Missing, log_mass, missing_tables
-from noisegate.core.workload.slopes import by_level, interpolate, pulled, seen_slopes, shifted, totals
+from noisegate.core.workload.slopes import (
+    by_level,
+    interpolate,
+    near_slopes,
+    pulled,
+    seen_slopes,
+    shifted,
+    totals,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -182,6 +190,8 @@ class _Fitter:
         slope, bend = np.zeros(len(self.eta)), np.zeros(len(self.eta))
         seen_slopes(self.eta, self.shown, self.seen, self.dispersion, self.noise, slope, bend)
         if self.hidden.size:
+            of = self.missing
+            near_slopes(self.eta, self.shown, self.seen, of.least, *of.scale, of.near, slope, bend)
             found = interpolate(self.eta, self.hidden, *self.missing.scale, self.missing.table)
             for sums in self.remainders:
                 total, width, reach = totals(sums.codes, found, len(sums.rest))

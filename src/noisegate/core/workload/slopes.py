@@ -15,13 +15,38 @@ Ints = NDArray[np.int64]
 def seen_slopes(
     eta: Floats, shown: Ints, seen: Floats, dispersion: float, noise: float, slope: Floats, bend: Floats
 ) -> None:
-    """Write both derivatives of the log-likelihood of cells with a value."""
+    """Write both derivatives of the log-likelihood of cells with a value, as if all were normal."""
     for k in range(len(shown)):
         i = shown[k]
         mean = np.exp(eta[i])
         width = mean + dispersion * mean * mean + noise
         slope[i] = mean * (seen[k] - mean) / width
         bend[i] = mean * mean / width
+
+
+@compiled
+def near_slopes(
+    eta: Floats,
+    shown: Ints,
+    seen: Floats,
+    least: int,
+    first: float,
+    step: float,
+    near: Floats,
+    slope: Floats,
+    bend: Floats,
+) -> None:
+    """The same from a table, for values that are in it: those just above a threshold, if the cell expects less."""
+    rows, values, _ = near.shape
+    for k in range(len(shown)):
+        i = shown[k]
+        value = int(seen[k]) - least
+        if 0 <= value < values and np.exp(eta[i]) < seen[k]:
+            where = min(max((eta[i] - first) / step, 0.0), rows - 1.001)
+            left = int(where)
+            rest = where - left
+            slope[i] = near[left, value, 0] * (1 - rest) + near[left + 1, value, 0] * rest
+            bend[i] = near[left, value, 1] * (1 - rest) + near[left + 1, value, 1] * rest
 
 
 @compiled
