@@ -1,0 +1,109 @@
+"""Laws of many cells at once: against brute force, against the engine for linked tables, against draws."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from noisegate.core.laws import DiscreteLaplace
+from noisegate.core.linked import NegativeBinomial, Problem, Sums, infer
+from noisegate.core.linked.likelihood import log_likelihood
+from noisegate.core.mechanism import Mechanism
+from noisegate.core.workload import NoisySums, bounded_totals, cell_laws, fit_profile, suits
+
+NOISE = DiscreteLaplace(2.0)
+
+
+def cut(zeros="perturb", least=10):
+    return Mechanism(law=NOISE, threshold=least, rule="ge", zeros=zeros)
+
+
+def brute_force(value, mechanism, mean, shape):
+    counts = np.arange(600)
+    prior = stats.nbinom.pmf(counts, shape, shape / (shape + mean))
+    law = prior * np.exp(log_likelihood(mechanism, values=value, counts=counts))
+    return counts, law / law.sum()
+
+
+@pytest.mark.parametrize("zeros", ["perturb", "keep"])
+def test_a_law_is_prior_times_likelihood(zeros):
+    mechanism = cut(zeros)
+    values = np.array([np.nan, np.nan, np.nan, 10, 14, 60, 300])
+    prior = NegativeBinomial(
+        mean=np.array([0.01, 2, 300, 0.5, 20, 80, 20]),
+        shape=np.array([0.5, 3, 8, 1, 200, 4, 2.0]),
+        zero_share=np.zeros(1),
+    )
+    found = cell_laws(values, mechanism=mechanism, prior=prior)
+    for i, value in enumerate(values):
+        counts, law = brute_force(value, mechanism, prior.mean[i], prior.shape[i])
+        mean = law @ counts
+        assert found.mean[i] == pytest.approx(mean, abs=2e-3, rel=2e-4)
+        assert found.variance[i] == pytest.approx(law @ (counts - mean) ** 2, abs=0.01, rel=2e-3)
+        assert found.third[i] == pytest.approx(law @ (counts - mean) ** 3, abs=0.2, rel=0.02)
+        first, mass = found.law(i)
+        assert mass == pytest.approx(law[first : first + len(mass)], abs=1e-5)
+
+
+def test_wide_sums_move_cells_as_the_engine_for_linked_tables_says():
+    rng = np.random.default_rng(4)
+    rows, columns = 60, 50
+    mean = np.exp(rng.normal(0.5, 1.0, rows * columns))
+    raw = rng.negative_binomial(4, 4 / (4 + mean))
+    code = np.repeat(np.arange(rows), columns)
+    noisy = raw + rng.geometric(1 - np.exp(-0.5), raw.size) - rng.geometric(1 - np.exp(-0.5), raw.size)
+    values = np.where(noisy >= 10, noisy, np.nan)
+    totals = np.bincount(code, weights=raw) + rng.integers(-4, 5, rows)
+    prior = NegativeBinomial(mean=mean, shape=np.full(raw.size, 4.0), zero_share=np.zeros(1))
+    margin = Mechanism(law=DiscreteLaplace(3.0), zeros="perturb")
+    sums = NoisySums(
+        codes=code, seen=totals, variance=np.full(rows, margin.law.variance), upper=np.zeros(rows, bool)
+    )
+    alone = cell_laws(values, mechanism=cut(), prior=prior)
+    found = cell_laws(values, mechanism=cut(), prior=prior, sums=[sums])
+    exact = infer(
+        Problem(
+            cells=raw.size,
+            tables=(Sums.of_cells(values, mechanism=cut()), Sums.by(code, totals, mechanism=margin)),
+        ),
+        prior=prior,
+    )
+    off = np.abs(np.bincount(code, weights=found.mean - exact.mean))
+    moved = np.abs(np.bincount(code, weights=alone.mean - exact.mean))
+    assert off.max() < 2.0
+    assert off.mean() < 0.1 * moved.mean()
+    assert np.abs(found.mean - exact.mean).max() < 0.6
+
+
+def test_a_bounded_total_is_that_of_draws():
+    rng = np.random.default_rng(5)
+    mechanism = cut(least=30)
+    draws = np.rint(rng.gamma(1.5, 30 / 1.5, 400_000))
+    noise = rng.geometric(1 - np.exp(-0.5), draws.size) - rng.geometric(1 - np.exp(-0.5), draws.size)
+    kept = draws[draws + noise < 30]
+    mean, variance = bounded_totals(np.array([30.0]), np.array([600.0]), mechanism=mechanism)
+    assert mean[0] == pytest.approx(kept.mean(), abs=0.15)
+    assert variance[0] == pytest.approx(kept.var(), rel=0.02)
+
+
+def test_what_says_nothing_of_a_total_leaves_it():
+    mean, variance = bounded_totals(np.array([1e6, 2.0]), np.array([10.0, 1.0]), mechanism=cut(least=30))
+    assert mean[0] == 1e6
+    assert variance[0] == 10.0
+    assert mean[1] == pytest.approx(2.0, abs=0.05)
+
+
+def test_noise_just_above_the_threshold_is_not_taken_for_travel():
+    """Nothing was there: one value in a hundred is shown, and intensities stay near nothing all the same."""
+    rng = np.random.default_rng(6)
+    mechanism = cut(least=8)
+    noise = rng.geometric(1 - np.exp(-0.5), 20_000) - rng.geometric(1 - np.exp(-0.5), 20_000)
+    values = np.where(noise >= 8, noise, np.nan)
+    assert 100 < np.isfinite(values).sum() < 400
+    rows, columns = np.divmod(np.arange(20_000), 100)
+    fit = fit_profile(values, [rows, columns], mechanism=mechanism, mains=2)
+    assert fit.prior.mean.mean() < 0.8
+
+
+def test_laws_that_depend_on_fractions_are_left_to_others():
+    assert suits(cut())
+    assert not suits(Mechanism(law=NOISE, zeros="perturb"))
