@@ -167,6 +167,6 @@ def test_narrower_intervals_are_caught(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", list(METHODS))
 def test_intervals_of_a_thousand_questions(tmp_path, method):
-    """As often as they say. A derived release with most rows missing says little, and its intervals may hold more."""
+    """As often as they say: 93 to 97 in 100. A derived release with most rows missing says little, and holds 98."""
     found = answers_of(tmp_path, method, releases=25, questions=40)
-    assert 0.93 <= covered(found).mean() <= (1.0 if method == "derive" else 0.97)
+    assert 0.93 <= covered(found).mean() <= (0.985 if method == "derive" else 0.97)

@@ -15,7 +15,6 @@ total less its shown cells is the sum of e over the missing ones, with one noise
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -24,24 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.core.domain import Domain, Ints
-from noisegate.core.laws import LatticeLaw, RoundedGaussian
-from noisegate.core.linked import NegativeBinomial, Problem, Sums, infer
-from noisegate.core.mechanism import Mechanism
+from noisegate.core.linked import NegativeBinomial, Problem, infer
 from noisegate.core.workload import (
     CellLaws,
     Cells,
-    NoisySums,
-    Remainders,
     Selection,
     SharedError,
-    bounded_totals,
     cell_laws,
     fit_profile,
     suits,
 )
 from noisegate.errors import DataError
+from noisegate.query.evidence import Evidence, Shown
 from noisegate.query.roles import Roles
-from noisegate.query.statement import StatedTable
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -50,29 +44,10 @@ Report = Callable[[str, int, int], None]
 
 #: The most cells that are fitted together.
 MOST_TOGETHER = 8_000_000
-#: Sums of more noises than this are taken as normal.
-_FEW_NOISES = 12
 #: Parts that are worked out at the same time: most of the work runs without the interpreter's lock.
 _THREADS = 4
 #: Linked parts of at most this many cells are left to `core.linked`.
 _FEW_CELLS = 4_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shown:
-    """A published table: its values by cell, and which cells have one."""
-
-    table: StatedTable
-    mechanism: Mechanism
-    values: Ints
-    shown: Bools
-
-    def at(self, cells: Ints, /) -> Floats:
-        """Published values of some cells, NaN where there is none."""
-        seen = self.values[cells].astype(np.float64)
-        # A zero that is kept is not listed, and neither is a noisy value of zero: both were shown as nothing.
-        missing = 0.0 if self.mechanism.threshold is None else np.nan
-        return np.where(self.shown[cells], seen, missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,6 +119,11 @@ class Beliefs:
         self.linked = tuple(m for m in self.linked if self.roles.serves(m.table.domain.names))
 
     @property
+    def evidence(self) -> Evidence:
+        """What is known of sums of the cells."""
+        return Evidence(shown=self.shown, linked=self.linked, consistent=self.consistent)
+
+    @property
     def domain(self) -> Domain:
         """The cells."""
         return self.shown.table.domain
@@ -187,14 +167,14 @@ class Beliefs:
             effects,
             mechanism=self.shown.mechanism,
             mains=self.roles.mains(effects),
-            remainders=[self._left_over(cells, margin) for margin in self.linked],
+            remainders=[self.evidence.left_over(cells, margin) for margin in self.linked],
         )
         laws = self._laws(cells, fit.prior)
         shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=laws.variance)
         common = shared.common
         if isinstance(laws, CellLaws):
             for margin in self.linked:
-                laws, common = self._bounded(cells, margin, laws, common)
+                laws, common = self.evidence.bounded(cells, margin, laws, common)
             shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=laws.variance)
         self.mean[cells] = laws.mean
         self.common[cells] = np.minimum(common, shared.common)
@@ -208,141 +188,7 @@ class Beliefs:
         """One law for each cell: of few cells with all that links them, of many by what wide sums say."""
         mechanism = self.shown.mechanism
         if not suits(mechanism) or (self.linked and len(cells) <= _FEW_CELLS):
-            return KeptLaws.of(self._problem(cells), prior)
-        return cell_laws(self.shown.at(cells), mechanism=mechanism, prior=prior, sums=self._wide_sums(cells))
-
-    def _bounded(
-        self, cells: Ints, margin: Shown, laws: CellLaws, common: Floats, /
-    ) -> tuple[CellLaws, Floats]:
-        """Laws and common errors of cells, once missing rows of a margin have bounded their sums."""
-        where = margin.table.margin
-        assert where is not None
-        distinct, codes = np.unique(where.of(cells), return_inverse=True)
-        rows = np.flatnonzero(~margin.shown[distinct])
-        if margin.table.law is None or margin.mechanism.threshold is None or not rows.size:
-            return laws, common
-        mean, own, moved = (
-            np.bincount(codes, weights=of)[rows].astype(np.float64)
-            for of in (laws.mean, laws.variance, common)
+            return KeptLaws.of(self.evidence.problem(cells), prior)
+        return cell_laws(
+            self.shown.at(cells), mechanism=mechanism, prior=prior, sums=self.evidence.wide_sums(cells)
         )
-        found, spread = bounded_totals(mean, own + moved**2, mechanism=margin.mechanism)
-        surer = np.ones(len(distinct))
-        surer[rows] = np.minimum(np.sqrt(spread / (own + moved**2)), 1.0)
-        for _ in range(2):
-            smaller = np.ones(len(distinct))
-            smaller[rows] = np.clip(
-                found / np.maximum(np.bincount(codes, weights=laws.mean)[rows], 1e-9), 0.01, 1.0
-            )
-            laws = laws.scaled(smaller[codes])
-        return laws, common * surer[codes]
-
-    def _wide_sums(self, cells: Ints, /) -> list[NoisySums]:
-        """What linked margins say of sums of these cells."""
-        found = []
-        for margin in self.linked:
-            where, law = margin.table.margin, margin.table.law
-            assert where is not None
-            if law is not None:
-                distinct, codes = np.unique(where.of(cells), return_inverse=True)
-                there = margin.shown[distinct]
-                seen = np.where(
-                    there, margin.values[distinct].astype(np.float64), float(margin.table.least or 0)
-                )
-                variance = np.full(len(distinct), law.variance)
-                found.append(NoisySums(codes=codes, seen=seen, variance=variance, upper=~there))
-        if self.consistent and self.linked:
-            found.append(self._left_of(cells, self._sharpest()))
-        return found
-
-    def _left_of(self, cells: Ints, margin: Shown, /) -> NoisySums:
-        """Shown totals less their shown cells: sums over the missing ones, one noise of the base for each."""
-        where = margin.table.margin
-        assert where is not None
-        distinct, codes = np.unique(where.of(cells), return_inverse=True)
-        hidden = ~self.shown.shown[cells]
-        missing = np.bincount(codes, weights=hidden)
-        seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))
-        rest = margin.values[distinct].astype(np.float64) - seen
-        usable = margin.shown[distinct] & (missing > 0) & (rest >= 0)
-        return NoisySums(
-            codes=np.where(hidden & usable[codes], codes, -1),
-            seen=rest,
-            variance=np.maximum(missing, 1) * self.shown.mechanism.law.variance,
-            upper=~usable,
-        )
-
-    def _problem(self, cells: Ints, /) -> Problem:
-        own = self.shown.at(cells)
-        tables = [Sums.of_cells(own, mechanism=self.shown.mechanism)]
-        for margin in self.linked:
-            where = margin.table.margin
-            assert where is not None
-            distinct, codes = np.unique(where.of(cells), return_inverse=True)
-            if margin.table.law is not None:
-                tables.append(Sums.by(codes, margin.at(distinct), mechanism=margin.mechanism))
-        if self.consistent and self.linked:
-            tables += self._remainders(cells, self._sharpest())
-        return Problem(cells=len(cells), tables=tuple(tables))
-
-    def _left_over(self, cells: Ints, margin: Shown, /) -> Remainders:
-        """What a margin leaves for the missing cells, and with how much noise."""
-        where = margin.table.margin
-        base = self.shown.mechanism.law.variance
-        assert where is not None
-        distinct, codes = np.unique(where.of(cells), return_inverse=True)
-        hidden = ~self.shown.shown[cells]
-        missing = np.bincount(codes, weights=hidden)
-        seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))
-        there = margin.shown[distinct]
-        least = float(margin.table.least or 0)
-        rest = np.where(there, margin.values[distinct], least) - seen
-        own = math.inf if margin.table.law is None else margin.table.law.variance
-        noise = own + (np.bincount(codes) - missing) * base
-        if self.consistent:
-            noise = 1 / (1 / noise + 1 / np.maximum(missing * base, 1e-9))
-        usable = np.isfinite(noise) & (missing > 0)
-        return Remainders(
-            codes=np.where(hidden & usable[codes], codes, -1),
-            rest=np.maximum(rest, 0.0),
-            variance=np.where(usable, noise, 1.0),
-            upper=~there,
-        )
-
-    def _sharpest(self) -> Shown:
-        """The margin whose remainders are used: one without noise of its own, else the one of the fewest cells."""
-
-        def rank(margin: Shown) -> tuple[bool, float]:
-            return margin.table.law is not None, self.domain.size / margin.table.domain.size
-
-        return min(self.linked, key=rank)
-
-    def _remainders(self, cells: Ints, margin: Shown, /) -> Iterator[Sums]:
-        """Shown totals less their shown cells: noisy sums over the missing ones, by how many these are."""
-        where, law = margin.table.margin, self.shown.table.law
-        assert where is not None
-        assert law is not None
-        distinct, codes = np.unique(where.of(cells), return_inverse=True)
-        hidden = ~self.shown.shown[cells]
-        missing = np.bincount(codes, weights=hidden).astype(np.int64)
-        seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))
-        rest = margin.values[distinct] - seen
-        usable = margin.shown[distinct] & (missing > 0) & (rest >= 0)
-        steps = np.where(missing <= _FEW_NOISES, missing, _steps(missing))
-        for step in np.unique(steps[usable]).tolist():
-            rows = usable & (steps == step)
-            number = np.where(rows, np.cumsum(rows) - 1, -1)
-            asked = np.where(hidden, number[codes], -1)
-            mechanism = Mechanism(law=_many(law, int(step)), zeros="perturb")
-            yield Sums.by(asked, rest[rows], mechanism=mechanism, name="remainders")
-
-
-def _steps(counts: Ints, /) -> Ints:
-    """Counts rounded to about five in a hundred, so that alike sums share a law."""
-    steps = np.rint(np.log(np.maximum(counts, 1).astype(np.float64)) * 20)
-    return np.asarray(np.rint(np.exp(steps / 20)), dtype=np.int64)
-
-
-def _many(law: LatticeLaw, count: int, /) -> LatticeLaw:
-    if count <= _FEW_NOISES:
-        return law.sum_of(count)
-    return RoundedGaussian(float(np.sqrt(count * law.variance)))

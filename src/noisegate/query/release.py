@@ -22,7 +22,8 @@ from noisegate.core.workload import (
 )
 from noisegate.errors import SpecError
 from noisegate.query.answers import Answers
-from noisegate.query.beliefs import Beliefs, Report, Shown
+from noisegate.query.beliefs import Beliefs, Report
+from noisegate.query.evidence import Shown
 from noisegate.query.published import read_values
 from noisegate.query.statement import StatedTable, Statement, read_statement
 from noisegate.query.sums import BelievedSums, believed_sums, sharpest
