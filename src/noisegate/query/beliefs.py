@@ -45,7 +45,7 @@ Report = Callable[[str, int, int], None]
 #: The most cells that are fitted together.
 MOST_TOGETHER = 8_000_000
 #: Parts that are worked out at the same time: most of the work runs without the interpreter's lock.
-_THREADS = 4
+_THREADS = 2
 #: Linked parts of at most this many cells are left to `core.linked`.
 _FEW_CELLS = 4_000
 

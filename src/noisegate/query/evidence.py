@@ -14,6 +14,7 @@ from noisegate.core.laws import LatticeLaw, RoundedGaussian
 from noisegate.core.linked import Problem, Sums
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.workload import CellLaws, NoisySums, Remainders, bounded_totals
+from noisegate.query.roles import numbered
 from noisegate.query.statement import StatedTable
 
 Floats = NDArray[np.float64]
@@ -57,7 +58,7 @@ class Evidence:
         """Laws and common errors of cells, once missing rows of a margin have bounded their sums."""
         where = margin.table.margin
         assert where is not None
-        distinct, codes = np.unique(where.of(cells), return_inverse=True)
+        distinct, codes = numbered(where.of(cells))
         rows = np.flatnonzero(~margin.shown[distinct])
         if margin.table.law is None or margin.mechanism.threshold is None or not rows.size:
             return laws, common
@@ -83,7 +84,7 @@ class Evidence:
             where, law = margin.table.margin, margin.table.law
             assert where is not None
             if law is not None:
-                distinct, codes = np.unique(where.of(cells), return_inverse=True)
+                distinct, codes = numbered(where.of(cells))
                 there = margin.shown[distinct]
                 seen = np.where(
                     there, margin.values[distinct].astype(np.float64), float(margin.table.least or 0)
@@ -98,7 +99,7 @@ class Evidence:
         """Shown totals less their shown cells: sums over the missing ones, one noise of the base for each."""
         where = margin.table.margin
         assert where is not None
-        distinct, codes = np.unique(where.of(cells), return_inverse=True)
+        distinct, codes = numbered(where.of(cells))
         hidden = ~self.shown.shown[cells]
         missing = np.bincount(codes, weights=hidden)
         seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))
@@ -118,7 +119,7 @@ class Evidence:
         for margin in self.linked:
             where = margin.table.margin
             assert where is not None
-            distinct, codes = np.unique(where.of(cells), return_inverse=True)
+            distinct, codes = numbered(where.of(cells))
             if margin.table.law is not None:
                 tables.append(Sums.by(codes, margin.at(distinct), mechanism=margin.mechanism))
         if self.consistent and self.linked:
@@ -130,7 +131,7 @@ class Evidence:
         where = margin.table.margin
         base = self.shown.mechanism.law.variance
         assert where is not None
-        distinct, codes = np.unique(where.of(cells), return_inverse=True)
+        distinct, codes = numbered(where.of(cells))
         hidden = ~self.shown.shown[cells]
         missing = np.bincount(codes, weights=hidden)
         seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))
@@ -162,7 +163,7 @@ class Evidence:
         where, law = margin.table.margin, self.shown.table.law
         assert where is not None
         assert law is not None
-        distinct, codes = np.unique(where.of(cells), return_inverse=True)
+        distinct, codes = numbered(where.of(cells))
         hidden = ~self.shown.shown[cells]
         missing = np.bincount(codes, weights=hidden).astype(np.int64)
         seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))

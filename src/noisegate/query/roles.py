@@ -55,6 +55,12 @@ class Roles:
         return set(self.apart) <= set(names)
 
 
+def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
+    """The distinct codes in their order, and the place of each code among them; codes are small numbers."""
+    there = np.bincount(codes) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+
+
 def _numbered(codes: Ints, /) -> Ints:
     """Codes from 0 without gaps."""
-    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return numbered(codes)[1] if codes.size else codes

@@ -73,9 +73,13 @@ class CellLaws:
 
     def scaled(self, by: Floats, /) -> CellLaws:
         """The laws with every intensity multiplied by `by`."""
-        spread = np.maximum(1 - self.odds, 1e-6)
-        odds, w = by * self.odds / (spread + by * self.odds), self.weights
-        mean, variance, third = _moments(self.shown, odds, self.shape, w.hidden, w.noise, w.reach, w.least)
+        some, w = np.flatnonzero(by != 1), self.weights
+        more = by[some] * self.odds[some]
+        odds, mean, variance, third = (a.copy() for a in (self.odds, self.mean, self.variance, self.third))
+        odds[some] = more / (np.maximum(1 - self.odds[some], 1e-6) + more)
+        mean[some], variance[some], third[some] = _moments(
+            self.shown[some], odds[some], self.shape[some], w.hidden, w.noise, w.reach, w.least
+        )
         return replace(self, odds=odds, mean=mean, variance=variance, third=third)
 
 
