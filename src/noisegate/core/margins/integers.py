@@ -1,7 +1,8 @@
 """Consistent non-negative whole numbers close to a reconciled estimate.
 
 The estimate is real and signed. The published counts are whole and not negative, and every margin is the
-sum of its base cells. Tables are fixed from the coarsest to the finest (`plan.py`); each is first moved to the nearest
+sum of its base cells. Tables are fixed from the coarsest to the finest (`plan.py`), with some coarse ones that nobody asked for
+at the beginning (`coarse.py`); each is first moved to the nearest
 non-negative table with the sums already fixed (`_nonnegative.py`), then rounded so that these sums stay exact
 (`_controlled.py`).
 
@@ -15,7 +16,7 @@ and small positive cells downwards, by less than the noise. `docs/explanation/ma
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -24,6 +25,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.core.margins.coarse import coarse_tables
 from noisegate.core.margins.plan import Apportion, Join, Step, plan_rounding
 from noisegate.core.margins.reconcile import Reconciled
 from noisegate.core.margins.shape import Table, TableShape
@@ -82,17 +84,19 @@ def round_consistent(
     """
     shape = estimate.design.shape
     wanted = estimate.margins if margins is None else tuple(shape.table(axes) for axes in margins)
-    rounder = _Rounder(estimate)
-    for step in plan_rounding(shape, wanted):
+    tables = {table: estimate.table(table) for table in wanted}
+    rounder = _Rounder(estimate, tables)
+    for step in plan_rounding(shape, (*tables, *coarse_tables(estimate, tables))):
         rounder.take(step)
     return rounder.result()
 
 
 class _Rounder:
-    """Carries out a plan; `fixed` holds the whole tables found so far."""
+    """Carries out a plan; `known` holds estimated tables, `fixed` the whole ones found so far."""
 
-    def __init__(self, estimate: Reconciled, /) -> None:
+    def __init__(self, estimate: Reconciled, tables: Mapping[Table, Floats], /) -> None:
         self.estimate = estimate
+        self.known = {estimate.design.shape.axes: estimate.base, **tables}
         self.shape = estimate.design.shape
         self.fixed: dict[Table, Ints] = {}
         total = float(np.abs(estimate.base).sum()) + self.shape.cells
@@ -106,7 +110,7 @@ class _Rounder:
 
     def take(self, step: Step) -> None:
         """Fix one more table."""
-        values = self.estimate.base if step.table == self.shape.axes else self.estimate.table(step.table)
+        values = self._estimated(step.table)
         if isinstance(step, Apportion):
             found = self._apportion(step, values)
         elif isinstance(step, Join):
@@ -154,6 +158,12 @@ class _Rounder:
         if not worked:
             raise InternalError("controlled rounding found no augmenting path.")
         return self._restored(out, parts, step.table)
+
+    def _estimated(self, table: Table) -> Floats:
+        """The estimate of `table`, from the smallest known one that contains it."""
+        wider = min((t for t in self.known if set(table) <= set(t)), key=lambda t: self.known[t].size)
+        gone = tuple(place for place, axis in enumerate(wider) if axis not in table)
+        return np.asarray(self.known[wider].sum(axis=gone)) if gone else self.known[wider]
 
     def _known(self, table: Table) -> Ints:
         """The whole numbers of `table`, from any fixed table that contains it."""

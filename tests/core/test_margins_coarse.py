@@ -1,0 +1,105 @@
+"""Coarse tables that are made whole first: which they are, and what they are good for."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from noisegate.core.laws import DiscreteLaplace
+from noisegate.core.margins import Measurement, reconcile, round_consistent
+from noisegate.core.margins.coarse import coarse_tables
+
+integers = importlib.import_module("noisegate.core.margins.integers")
+
+AXES = ("mode", "day", "time", "stop")
+TIME, STOP = AXES[:3], ("mode", "day", "stop")
+SCALES = {AXES: 3.0, TIME: 9.0, STOP: 6.0}
+
+
+def town(rng):
+    """Three modes with stops of their own and unequal use, ten days alike, one pattern by time with quiet nights."""
+    hour = np.arange(24)
+    profile = np.exp(-((hour - 8) ** 2) / 4) + np.exp(-((hour - 17) ** 2) / 6) + 0.003
+    served = np.arange(30) % 3 == np.arange(3)[:, None]
+    use = np.array([8.0, 2.0, 0.5])[:, None] * served * rng.gamma(2.0, 1.0, 30)
+    return rng.poisson(use[:, None, None, :] * profile[:, None] * np.ones((1, 10, 1, 1)))
+
+
+def estimated(rng, truth):
+    parts = []
+    for table, scale in SCALES.items():
+        gone = tuple(place for place, axis in enumerate(AXES) if axis not in table)
+        exact, law = truth.sum(axis=gone), DiscreteLaplace(scale)
+        values = exact + law.sample(exact.size, rng=rng).reshape(exact.shape)
+        parts.append(Measurement(axes=table, values=values, variance=law.variance))
+    return reconcile(parts[0], parts[1:])
+
+
+def tables_of(estimate, margins=(TIME, STOP)):
+    return coarse_tables(estimate, {table: estimate.table(table) for table in margins})
+
+
+def test_days_are_summed_and_modes_with_stops_of_their_own_are_not():
+    rng = np.random.default_rng(1)
+    found = tables_of(estimated(rng, town(rng)))
+    # Modes share one pattern by time and differ in size, so they come back before the days do.
+    assert found == (("mode", "day"), ("time",), ("mode", "time"), ("mode", "stop"))
+
+
+def test_without_a_pattern_there_is_nothing_to_sum():
+    rng = np.random.default_rng(2)
+    assert tables_of(estimated(rng, np.zeros((3, 10, 24, 30), np.int64))) == (("mode", "day"),)
+
+
+def test_a_margin_alone_keeps_its_totals():
+    rng = np.random.default_rng(3)
+    estimate = estimated(rng, town(rng))
+    # Time is longest; days repeat the pattern.
+    assert tables_of(estimate, [TIME])[0] == ("mode", "day")
+    assert tables_of(estimate, [("day", "time")]) == (("day",), ("time",))
+
+
+@pytest.mark.parametrize(
+    "margins", [[()], [("day",)], [("mode", "day"), ("day",)], [TIME, STOP, ("time", "stop")]]
+)
+def test_odd_sets_of_margins_get_no_coarse_tables_that_cannot_be_rounded(margins):
+    rng = np.random.default_rng(4)
+    estimate = estimated(rng, town(rng))
+    found = tables_of(estimate, margins)
+    assert not set(found) & set(margins)
+    if len(margins) < 3:  # the last one is a circle, which is refused with or without coarse tables
+        round_consistent(estimate, margins=margins)
+
+
+def night_errors(draws):
+    """Mean absolute errors of sums over nights and days (by mode), of stops over days, of margins and of cells."""
+    rng = np.random.default_rng(5)
+    truth = town(rng)
+    sums = {
+        "nights": lambda x: x[:, :, :5].sum(axis=(1, 2, 3)),
+        "stops": lambda x: x.sum(axis=(1, 2)),
+        "time": lambda x: x.sum(axis=3),
+        "stop": lambda x: x.sum(axis=2),
+        "cells": lambda x: x,
+    }
+    errors = {name: [] for name in sums}
+    promised = []
+    for _ in range(draws):
+        estimate = estimated(rng, truth)
+        found = round_consistent(estimate).base
+        promised.append(np.abs(sums["nights"](estimate.base) - sums["nights"](truth)).mean())
+        for name, of in sums.items():
+            errors[name].append(np.abs(of(found) - of(truth)).mean())
+    return {name: np.mean(values) for name, values in errors.items()}, np.mean(promised)
+
+
+def test_sums_of_small_cells_have_no_more_error_than_least_squares_promises(monkeypatch):
+    with_them, promised = night_errors(20)
+    assert with_them["nights"] < promised
+    monkeypatch.setattr(integers, "coarse_tables", lambda _estimate, _margins: ())
+    without, same = night_errors(20)
+    assert same == promised
+    assert without["nights"] > 1.5 * promised  # what they are good for
+    for name, error in with_them.items():
+        assert error <= 1.01 * without[name], name
+    assert with_them["stops"] < 0.8 * without["stops"]
