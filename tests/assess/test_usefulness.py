@@ -38,13 +38,21 @@ def test_errors_are_split_without_a_rest(released):
     lost = np.where(np.isnan(shown), raw, 0).sum(axis=0)
     by_stop = by_name["totals of base by location"]
     asked = (raw.sum(axis=0) > 0) | (~np.isnan(shown)).any(axis=0)
-    assert by_stop.answers == asked.sum()
-    assert by_stop.noise == pytest.approx(np.abs(noise[asked]).mean())
-    assert by_stop.suppression == pytest.approx(lost[asked].mean())
-    assert by_stop.together == pytest.approx(np.abs(noise - lost)[asked].mean())
+    assert by_stop.groups == asked.sum()
+    causes = by_stop.causes(by_stop.parts.absolute)
+    assert causes == pytest.approx(
+        {
+            "aggregation": 0.0,
+            "noise and bounding": np.abs(noise[asked]).mean(),
+            "suppression": lost[asked].mean(),
+        }
+    )
+    assert by_stop.parts.total_absolute == pytest.approx(np.abs(noise - lost)[asked].mean())
     margin = by_name["rows of total"]
-    assert margin.together == pytest.approx(np.abs(total - raw.sum(axis=1)).mean())
-    assert margin.suppression == 0
+    assert margin.parts.total_absolute == pytest.approx(np.abs(total - raw.sum(axis=1)).mean())
+    assert margin.parts.absolute["suppression"] == 0
+    assert useful.source == "default"
+    assert "together" in useful.how[-1]
 
 
 def test_the_usual_three(released):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
+from noisegate.assess.answered import Answered
 from noisegate.assess.couplings import Coupling
 from noisegate.assess.finding import Check, Finding, by_severity
 from noisegate.assess.inference import Inference
@@ -52,8 +53,8 @@ class Assessment:
         the cells of the base are sums of pieces.
     inference, score
         What is known about every cell of the base, and how well that does against the raw counts.
-    useful
-        The error of totals against the raw counts.
+    useful, answered
+        The questions of the workload: their errors against the raw data or, without these, answers with intervals.
     sections
         What follows from timetables, claims, more weeks and raw trips.
     """
@@ -69,6 +70,7 @@ class Assessment:
     inference: Inference | None = None
     score: Score | None = None
     useful: Usefulness | None = None
+    answered: Answered | None = None
     sections: Sections = field(default_factory=Sections)
 
     def __post_init__(self) -> None:
@@ -96,7 +98,7 @@ class Assessment:
                 "checks": [check.to_json() for check in self.checks],
                 "inference": None if self.inference is None else self.inference.to_json(),
                 "score": None if self.score is None else self.score.to_json(),
-                "utility": None if self.useful is None else self.useful.to_json(),
+                "utility": None if (asked := self.useful or self.answered) is None else asked.to_json(),
                 **self.sections.to_json(),
             }
         )

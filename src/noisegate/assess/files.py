@@ -1,4 +1,4 @@
-"""The files of an assessment: written to a staging directory, renamed into place at once."""
+"""The files of an assessment: tables that are read, and results that are renamed into place at once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,23 @@ from typing import Any
 
 from noisegate.assess.recover import Noise
 from noisegate.assess.weeks import Weeks
-from noisegate.errors import OutputError
+from noisegate.errors import DataError, OutputError
 
 #: Characters of a table's name that have no place in a file's.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 #: The whole assessment, for programs.
 ASSESSMENT = "assessment.json"
+
+
+def table_files(path: Path, /) -> list[Path]:
+    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files."""
+    if not path.is_dir():
+        return [path]
+    for ending in (".csv", ".parquet"):
+        found = sorted(file for file in path.iterdir() if file.suffix.casefold() == ending and file.is_file())
+        if found:
+            return found
+    raise DataError(f"The directory {path} holds no CSV or Parquet file; name the published tables.")
 
 
 def check_output(folder: Path, /) -> None:

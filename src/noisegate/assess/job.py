@@ -15,6 +15,7 @@ from noisegate.assess.facts import Progress, find_facts
 from noisegate.assess.files import (
     check_output,
     staged,
+    table_files,
     write_assessment,
     write_pictures,
     write_weeks_picture,
@@ -28,6 +29,7 @@ from noisegate.assess.selection import Statement, parse_lag
 from noisegate.assess.services import LATE_MIN
 from noisegate.assess.vehicles_file import write_vehicle_cells
 from noisegate.report import write_report
+from noisegate.spec import load_spec
 from noisegate.tables import Overrides, Structure, find_structure, read_table
 
 AnyPath = str | os.PathLike[str]
@@ -47,6 +49,7 @@ def assess(
     attacker: Attacker | None = "informed",
     truth: AnyPath | None = None,
     person: str | None = None,
+    workload: AnyPath | None = None,
     gtfs: AnyPath | None = None,
     late: int = LATE_MIN,
     stops: AnyPath | None = None,
@@ -62,7 +65,7 @@ def assess(
     Parameters
     ----------
     paths
-        CSV or Parquet files, one or more tables of the same events.
+        CSV or Parquet files, one or more tables of the same events; or the directory of a release.
     overrides
         What is decided about the files already, see `noisegate.tables.load_overrides`.
     pairs, lag
@@ -82,6 +85,9 @@ def assess(
     truth, person
         Raw events or counts, which only the custodian has, to score the attack against; and their column
         that says whose event it is.
+    workload
+        A release spec whose questions the tables are measured by, in place of those on the card. It also says which of
+        the raw events count.
     gtfs, late, stops
         A timetable (GTFS, zip or folder), by how many minutes at most cards are read off it, and a map of
         published locations to its stops (CSV with the columns location and stop).
@@ -114,6 +120,7 @@ def assess(
         noise=None if noise is None else StatedNoise.parse(noise),
         truth=None if truth is None else Path(truth),
         person=person,
+        workload=None if workload is None else load_spec(workload),
         outside=Outside(
             gtfs=None if gtfs is None else Path(gtfs),
             late=late,
@@ -124,7 +131,7 @@ def assess(
         ),
     )
     report = progress or (lambda _: None)
-    files = [Path(path) for path in paths]
+    files = [file for path in paths for file in table_files(Path(path))]
     structure = _read(files, overrides, report)
     stated = read_card(None if card is None else Path(card), files)
     result = judge(find_facts(structure, request, stated, report), request, report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from noisegate.assess.answered import Answered, answer_questions
 from noisegate.assess.assessment import AssessedTable, Assessment
 from noisegate.assess.card import Card
 from noisegate.assess.evidence import Evidence, consistent_tables
@@ -30,10 +31,11 @@ from noisegate.assess.outside import Look, Sections
 from noisegate.assess.request import Request
 from noisegate.assess.score import score
 from noisegate.assess.truth import Truth, TruthFile
-from noisegate.assess.usefulness import usefulness
+from noisegate.assess.usefulness import Usefulness, usefulness
+from noisegate.assess.workload_source import find_workload
 from noisegate.assess.zeros import ZeroRule
 from noisegate.errors import DataError
-from noisegate.tables import summarise
+from noisegate.tables import Cells, summarise
 
 
 def judge(facts: Facts, request: Request, report: Progress, /) -> Assessment:
@@ -62,7 +64,7 @@ def judge(facts: Facts, request: Request, report: Progress, /) -> Assessment:
     truth = _truth(facts, request, report)
     scored = score(inference, truth, report=report) if inference is not None and truth is not None else None
     results += about_score(scored)
-    useful = None if truth is None else usefulness(facts.structure, truth)
+    useful, answered = _ask(facts, request, truth, card, report)
     results += about_usefulness(useful)
     makers = _makers(facts, request, zeros, card)
     sections = _look_outside(facts, request, makers, privacy, inference, report)
@@ -82,6 +84,7 @@ def judge(facts: Facts, request: Request, report: Progress, /) -> Assessment:
         inference=inference,
         score=scored,
         useful=useful,
+        answered=answered,
         sections=sections,
     )
 
@@ -133,19 +136,38 @@ def _look_outside(
         card=makers.card,
         level=request.level,
         totals={} if inference is None else inference.totals,
-        truth=None if request.truth is None else TruthFile.open(request.truth, base, person=request.person),
+        truth=_raw_file(request, base),
         report=report,
     )
     return look.at(request.outside, facts.linked)
 
 
-def _truth(facts: Facts, request: Request, report: Progress, /) -> Truth | None:
-    """The raw count of every cell, if it is given."""
+def _raw_file(request: Request, base: Cells, /) -> TruthFile | None:
+    """The raw data, if they are given."""
     if request.truth is None:
         return None
-    report("counting raw events")
+    return TruthFile.open(request.truth, base, person=request.person, spec=request.workload)
+
+
+def _truth(facts: Facts, request: Request, report: Progress, /) -> Truth | None:
+    """The raw count of every cell, if it is given."""
     base = facts.structure.base
-    return TruthFile.open(request.truth, base, person=request.person).count_cells(base)
+    file = _raw_file(request, base)
+    if file is None:
+        return None
+    report("counting raw events")
+    return file.count_cells(base)
+
+
+def _ask(
+    facts: Facts, request: Request, truth: Truth | None, card: Card | None, report: Progress, /
+) -> tuple[Usefulness | None, Answered | None]:
+    """The questions of the workload: against the raw data if they are given, else from the release alone."""
+    asked = find_workload(card, request.workload)
+    if truth is not None:
+        report("measuring the workload")
+        return usefulness(facts.structure, truth, asked=asked), None
+    return None, None if asked is None else answer_questions(asked, level=request.level, report=report)
 
 
 def _about_pieces(facts: Facts, /) -> list[Result]:

@@ -11,6 +11,7 @@ from noisegate.assess.mechanisms import StatedNoise
 from noisegate.assess.outside import Outside
 from noisegate.assess.selection import Statement
 from noisegate.errors import SpecError
+from noisegate.spec import ReleaseSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class Request:
     noise: StatedNoise | None = None
     truth: Path | None = None
     person: str | None = None
+    workload: ReleaseSpec | None = None
     outside: Outside = field(default_factory=Outside)
 
     def __post_init__(self) -> None:

@@ -17,8 +17,10 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.assess.selected_events import is_moment, quoted, selected
 from noisegate.assess.selection import folded
 from noisegate.errors import DataError, SpecError
+from noisegate.spec import ReleaseSpec
 from noisegate.tables import Cells, Dimension, Kind
 
 Ints = NDArray[np.int64]
@@ -54,8 +56,13 @@ class TruthFile:
     count: str | None
 
     @classmethod
-    def open(cls, path: Path, base: Cells, /, *, person: str | None = None) -> Self:
+    def open(
+        cls, path: Path, base: Cells, /, *, person: str | None = None, spec: ReleaseSpec | None = None
+    ) -> Self:
         """The file at `path`, with its columns matched to the dimensions of `base`.
+
+        A spec says which column holds which dimension and whose events they are, and which events count at all: those
+        that have a value of every dimension that no table shows.
 
         Raises
         ------
@@ -67,6 +74,11 @@ class TruthFile:
             kinds = _columns(connection, source, path)
             if person is not None and person not in kinds:
                 raise SpecError.for_choice("--person", found=person, allowed=kinds)
+            stated = (
+                {} if spec is None else {n: d.column for n, d in spec.dimensions.items() if d.column in kinds}
+            )
+            if person is None and spec is not None and spec.events.person in kinds:
+                person = spec.events.person
             who = person or next((name for name in kinds if _words(name) & _PERSON), None)
             count = next(
                 (
@@ -78,16 +90,19 @@ class TruthFile:
             )
             free = [name for name in kinds if name not in (who, count)]
             columns = {
-                dimension.name: _column_of(dimension, free, kinds, connection, source, path)
+                dimension.name: stated.get(dimension.name)
+                or _column_of(dimension, free, kinds, connection, source, path)
                 for dimension in base.dimensions
             }
+        if spec is not None:
+            source = selected(source, spec, shown=columns, kinds=kinds, path=path)
         return cls(path=path, source=source, columns=columns, kinds=kinds, person=who, count=count)
 
     def value(self, dimension: Dimension, /) -> str:
         """SQL for the value of a dimension in each row, as text in the spelling of its keys or labels."""
         name = self.columns[dimension.name]
-        column, kind = _quoted(name), self.kinds[name]
-        if dimension.kind is Kind.DATE and _is_moment(kind):
+        column, kind = quoted(name), self.kinds[name]
+        if dimension.kind is Kind.DATE and is_moment(kind):
             return f"strftime({column}, '%Y-%m-%d')"
         if dimension.kind is Kind.TIME and (kind.startswith("TIME")):
             step = dimension.step or 1440
@@ -98,7 +113,7 @@ class TruthFile:
     def count_cells(self, base: Cells, /) -> Truth:
         """The raw count of every cell of the base."""
         values = ", ".join(f"{self.value(d)} AS d{j}" for j, d in enumerate(base.dimensions))
-        amount = "count(*)" if self.count is None else f"sum({_quoted(self.count)})"
+        amount = "count(*)" if self.count is None else f"sum({quoted(self.count)})"
         query = f"SELECT {values}, {amount}::BIGINT AS n FROM {self.source} GROUP BY ALL"  # noqa: S608 - quoted parts
         with duckdb.connect() as connection:
             try:
@@ -170,7 +185,7 @@ def _column_of(
     if named:
         return named[0]
     if dimension.kind is Kind.DATE:
-        found = [name for name in free if _is_moment(kinds[name])]
+        found = [name for name in free if is_moment(kinds[name])]
     elif dimension.kind is Kind.TIME:
         found = [name for name in free if kinds[name].startswith("TIME")]
     else:
@@ -189,7 +204,7 @@ def _column_of(
 
 def _share(name: str, dimension: Dimension, connection: duckdb.DuckDBPyConnection, source: str, /) -> float:
     """The share of the values of a dimension that a column holds."""
-    query = f"SELECT DISTINCT {_quoted(name)}::VARCHAR FROM {source} LIMIT {_DISTINCT}"  # noqa: S608 - quoted parts
+    query = f"SELECT DISTINCT {quoted(name)}::VARCHAR FROM {source} LIMIT {_DISTINCT}"  # noqa: S608 - quoted parts
     held = {folded(value) for (value,) in connection.execute(query).fetchall() if value is not None}
     known = [k for k in range(dimension.size) if not dimension.unknown[k]]
     hits = sum(folded(dimension.labels[k]) in held or folded(dimension.keys[k]) in held for k in known)
@@ -216,10 +231,6 @@ def _words(name: str, /) -> set[str]:
     return {*words, "".join(words)}
 
 
-def _is_moment(kind: str, /) -> bool:
-    return kind == "DATE" or kind.startswith("TIMESTAMP")
-
-
 def _is_number(kind: str, /) -> bool:
     return kind.rstrip("0123456789(), ").removeprefix("U") in (
         "TINYINT",
@@ -231,7 +242,3 @@ def _is_number(kind: str, /) -> bool:
         "FLOAT",
         "DECIMAL",
     )
-
-
-def _quoted(name: str, /) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -1,55 +1,49 @@
-"""What analysts lose, for the custodian: the error of totals by question, and what it is due to.
+"""What analysts lose, for the custodian: the error of each question against the raw data, and what it is due to.
 
-For each question the published rows that answer it are added up. Against the raw counts the error splits
-without a rest: *noise* (and bounding) in rows that are published, *suppression* of rows that are not.
+The questions are those of the workload, on the release's card or in a spec. Without either they are cells, totals by each
+dimension and the rows of every margin; these are answered by adding up published rows, and their error splits into
+noise (with bounding) in rows that are published and suppression of rows that are not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.assess.frame import Frame
+from noisegate.assess.raw_cells import RawEvents
 from noisegate.assess.truth import Truth
+from noisegate.assess.workload import MeasuredQuestion, Workload, overlap
+from noisegate.assess.workload_source import WorkloadSource
 from noisegate.core.linked.problem import tally
+from noisegate.core.workload import error_parts, usual_trio
+from noisegate.errors import DataError, SpecError
 from noisegate.tables import Cells, Link, Structure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+Origin = Literal["card", "spec", "default"]
+_Asked = tuple[Origin, Sequence[MeasuredQuestion], Sequence[str]]
 
 #: Rankings are of the dimension with the most values; so many places.
 _TOP = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One question: the mean error of its answers, in events, in all and by cause."""
-
-    name: str
-    answers: int
-    noise: float
-    suppression: float
-    together: float
-    relative: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """As it stands in `assessment.json`."""
-        return {
-            "name": self.name,
-            "answers": self.answers,
-            "absolute": {"noise": self.noise, "suppression": self.suppression},
-            "total": {"absolute": self.together, "median_relative": self.relative},
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Usefulness:
-    """The questions, and the usual three figures about cells of the base.
+    """The questions, and the usual three figures about cells of the base. Raw: never for publishing.
 
     Attributes
     ----------
+    source
+        Where the questions come from: `card`, `spec`, or `default` where nobody stated any.
+    how
+        What the split of errors rests on, in sentences.
     drop_rate
         The share of non-empty cells that are not published.
     spurious_rate
@@ -62,7 +56,9 @@ class Usefulness:
         The share of events in cells that no table shows; they are in no figure here.
     """
 
-    questions: tuple[Question, ...]
+    source: Origin
+    questions: tuple[MeasuredQuestion, ...]
+    how: tuple[str, ...]
     drop_rate: float
     spurious_rate: float
     median_relative: float | None
@@ -72,7 +68,10 @@ class Usefulness:
     def to_json(self) -> dict[str, Any]:
         """As it stands in `assessment.json`."""
         return {
+            "source": self.source,
+            "measured": True,
             "questions": [question.to_json() for question in self.questions],
+            "how": list(self.how),
             "drop_rate": self.drop_rate,
             "spurious_rate": self.spurious_rate,
             "median_relative": self.median_relative,
@@ -81,23 +80,24 @@ class Usefulness:
         }
 
 
-def usefulness(structure: Structure, truth: Truth, /) -> Usefulness:
-    """The error of each cell, of totals by each dimension, and of every margin as it was published."""
+def usefulness(structure: Structure, truth: Truth, /, *, asked: WorkloadSource | None = None) -> Usefulness:
+    """The error of each question of the workload, else of questions that any table can be asked.
+
+    Raises
+    ------
+    SpecError, DataError
+        If a spec states the workload and the tables or the raw data do not fit it.
+    """
     base = structure.base
     shown, raw = base.dense(), truth.counts.astype(np.float64)
-    published = ~np.isnan(shown)
+    published, filled = ~np.isnan(shown), raw > 0
     codes = base.codes(np.arange(base.size))
-    questions = [_question(f"cells of {base.name}", np.arange(base.size), shown, raw)]
-    questions += [
-        _question(f"totals of {base.name} by {dimension.name}", codes[j].astype(np.int64), shown, raw)
-        for j, dimension in enumerate(base.dimensions)
-        if dimension.size > 1
-    ]
-    questions += [_margin(link, raw) for link in structure.links]
-    filled = raw > 0
     both = published & filled
+    source, questions, how = _ask(structure, truth, asked)
     return Usefulness(
+        source=source,
         questions=tuple(questions),
+        how=tuple(how),
         drop_rate=float((filled & ~published).sum() / max(int(filled.sum()), 1)),
         spurious_rate=float((published & ~filled).sum() / max(int(published.sum()), 1)),
         median_relative=float(np.median(np.abs(shown[both] / raw[both] - 1))) if both.any() else None,
@@ -106,42 +106,109 @@ def usefulness(structure: Structure, truth: Truth, /) -> Usefulness:
     )
 
 
-def _margin(link: Link, raw: Floats, /) -> Question:
+def _ask(structure: Structure, truth: Truth, asked: WorkloadSource | None, /) -> _Asked:
+    """The questions; those of a card give way to the default ones where they cannot be put to what was read."""
+    raw = truth.counts.astype(np.float64)
+    if asked is None:
+        return "default", *_default(structure, raw)
+    try:
+        return asked.kind, *_of_workload(structure, truth, asked)
+    except (DataError, SpecError) as problem:
+        if asked.kind == "spec":
+            raise
+        questions, how = _default(structure, raw)
+        return "default", questions, [f"The workload on the card was not used: {problem}", *how]
+
+
+def _of_workload(
+    structure: Structure, truth: Truth, asked: WorkloadSource, /
+) -> tuple[Sequence[MeasuredQuestion], Sequence[str]]:
+    frame = asked.frame(structure)
+    raw = RawEvents(file=truth.file, frame=frame).count(asked.wanted)
+    workload = Workload(frame=frame, raw=raw)
+    return [workload.measure(one) for one in asked.wanted], _how(frame, workload)
+
+
+def _how(frame: Frame, workload: Workload, /) -> list[str]:
+    """What the split rests on."""
+    said = []
+    if workload.joint:
+        said.append(f"Noise and bounding are shown together: {workload.raw.why_not}.")
+    elif frame.bound is not None:
+        said.append(
+            "Bounding is told from noise on average: which cells a unit with too many kept was decided by lots that "
+            "nobody wrote down, and their luck counts as noise."
+        )
+    if frame.release is None:
+        said.append("Rows that are missing are taken to have had no noise, because no card states its law.")
+    elif any(not table.shown.all() for table in frame.tables):
+        said.append(
+            "The noise of missing rows is gone; it is counted by its mean, given that it left the row below the cut"
+            + (" (about right where tables were made to agree)." if frame.method == "reconcile" else ".")
+        )
+    if not workload.fits:
+        said.append(
+            "The raw data do not fit the published tables, so these errors mean little: the release was made from "
+            "other events, or from some of them only. A spec given with --workload says which events count."
+        )
+    return said
+
+
+def _default(structure: Structure, raw: Floats, /) -> tuple[Sequence[MeasuredQuestion], Sequence[str]]:
+    """Cells, totals by each dimension, and margins as they were published."""
+    base = structure.base
+    shown, codes = base.dense(), base.codes(np.arange(base.size))
+    questions = [_question(f"cells of {base.name}", base.name, np.arange(base.size), shown, raw)]
+    questions += [
+        _question(
+            f"totals of {base.name} by {dimension.name}", base.name, codes[j].astype(np.int64), shown, raw
+        )
+        for j, dimension in enumerate(base.dimensions)
+        if dimension.size > 1
+    ]
+    questions += [_margin(link, raw) for link in structure.links]
+    how = [
+        (
+            "Nobody stated what will be asked, so these are cells, totals and margins. A workload on the card, or in a "
+            "spec given with --workload, tells aggregation and bounding apart too."
+        ),
+        "Noise and bounding are shown together, in rows that are published; missing rows are taken to have had none.",
+    ]
+    return questions, how
+
+
+def _margin(link: Link, raw: Floats, /) -> MeasuredQuestion:
     """The rows of a margin against the sums of raw counts that they stand for."""
     groups = link.groups()
     inside = groups >= 0
     sums = tally(groups[inside], raw[inside], size=link.margin.size)
     covered = np.flatnonzero(link.comparable)
+    name = link.margin.name
     return _question(
-        f"rows of {link.margin.name}",
-        np.arange(covered.size),
-        link.margin.dense()[covered],
-        sums[covered],
+        f"rows of {name}", name, np.arange(covered.size), link.margin.dense()[covered], sums[covered]
     )
 
 
-def _question(name: str, groups: Ints, shown: Floats, raw: Floats, /) -> Question:
+def _question(name: str, table: str, groups: Ints, shown: Floats, raw: Floats, /) -> MeasuredQuestion:
     """The error of sums over groups; answers that are empty and shown as nothing are left out."""
     hidden = np.isnan(shown)
     size = int(groups.max(initial=-1)) + 1
-    noise = tally(groups, np.where(hidden, 0.0, shown - raw), size=size)
-    lost = tally(groups, np.where(hidden, raw, 0.0), size=size)
-    total = tally(groups, raw, size=size)
-    asked = (total > 0) | (tally(groups, ~hidden, size=size) > 0)
-    wrong = noise - lost
-    filled = total > 0
-    return Question(
+    truth = tally(groups, raw, size=size)
+    noised = tally(groups, np.where(hidden, raw, shown), size=size)
+    published = tally(groups, np.where(hidden, 0.0, shown), size=size)
+    there = tally(groups, ~hidden, size=size) > 0
+    asked = (truth > 0) | there
+    stages = np.stack([truth, truth, truth, noised, published])[:, asked]
+    if not asked.any():
+        return MeasuredQuestion(name=name, reason="nothing is published, and nothing was there")
+    return MeasuredQuestion(
         name=name,
-        answers=int(asked.sum()),
-        noise=_mean(np.abs(noise)[asked]),
-        suppression=_mean(lost[asked]),
-        together=_mean(np.abs(wrong)[asked]),
-        relative=float(np.median(np.abs(wrong[filled]) / total[filled])) if filled.any() else None,
+        table=table,
+        groups=int(asked.sum()),
+        parts=error_parts(stages[None]),
+        trio=usual_trio(stages[0], stages[-1], there[asked]),
+        joint=True,
     )
-
-
-def _mean(values: Floats, /) -> float:
-    return float(values.mean()) if values.size else 0.0
 
 
 def _top(base: Cells, codes: NDArray[np.int32], shown: Floats, raw: Floats, /) -> int | None:
@@ -150,6 +217,5 @@ def _top(base: Cells, codes: NDArray[np.int32], shown: Floats, raw: Floats, /) -
     if not sizes or max(sizes) <= _TOP:
         return None
     longest = codes[int(np.argmax(sizes))]
-    totals = [tally(longest, np.nan_to_num(values), size=max(sizes)) for values in (raw, shown)]
-    best = [set(np.argsort(-total, kind="stable")[:_TOP].tolist()) for total in totals]
-    return len(best[0] & best[1])
+    real, seen = (tally(longest, np.nan_to_num(values), size=max(sizes)) for values in (raw, shown))
+    return round(_TOP * overlap(real, seen, _TOP))

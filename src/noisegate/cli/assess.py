@@ -12,6 +12,7 @@ from rich.table import Table
 from typer.core import TyperCommand
 
 from noisegate.cli.output import JsonOption, QuietOption, console, number, write_json
+from noisegate.cli.questions import show_questions
 
 if TYPE_CHECKING:
     from noisegate.assess import AssessedTable, Assessment, Check, Finding
@@ -63,7 +64,11 @@ def joined_pairs(arguments: list[str], /) -> list[str]:
 def assess(
     *,
     tables: Annotated[
-        list[Path], typer.Argument(metavar="TABLE...", help="Published tables: CSV or Parquet, in any order.")
+        list[Path],
+        typer.Argument(
+            metavar="TABLE...",
+            help="Published tables: CSV or Parquet, in any order; or the directory of a release.",
+        ),
     ],
     spec: Annotated[
         Path | None,
@@ -105,11 +110,19 @@ def assess(
     truth: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Raw events or counts, for the custodian: how well the attack really did."
+            metavar="FILE",
+            help="Raw events or counts, for the custodian: how well the attack really did, and what analysts lose.",
         ),
     ] = None,
     person: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the raw events that says whose they are.")
+    ] = None,
+    workload: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Release spec with the questions to measure by, in place of those on the card; also selects raw events.",
+        ),
     ] = None,
     gtfs: Annotated[
         Path | None, typer.Option(metavar="FEED", help="Timetable of the services: GTFS, a zip or a folder.")
@@ -152,7 +165,7 @@ def assess(
 
     A closed ferry: noisegate assess time-loc.csv --pair "tap=on,loc=Manly Wharf" "tap=off,loc=Circular Quay" --lag 30min
 
-    A custodian checks the attack: noisegate assess release/*.csv --truth taps.parquet --out assessed
+    A custodian checks attack and usefulness: noisegate assess release --truth taps.parquet --out assessed
 
     With a timetable, looking ahead: noisegate assess time-loc.csv time.csv --gtfs feed.zip --late 10 --weeks 52
 
@@ -186,6 +199,7 @@ def assess(
             attacker=None if attacker == "none" else cast("Attacker", attacker),
             truth=truth,
             person=person,
+            workload=workload,
             gtfs=gtfs,
             late=late,
             stops=stops,
@@ -226,6 +240,7 @@ def show(result: Assessment, /) -> None:
     for check in result.checks:
         if check.id not in ("threshold", "noise-recovered"):
             _show_check(check)
+    show_questions(result)
 
 
 def _show_table(table: TableSummary, /) -> None:

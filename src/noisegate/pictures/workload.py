@@ -11,14 +11,24 @@ from noisegate.pictures.canvas import BLUE, GREEN, GREY, INK, ORANGE, Picture, r
 from noisegate.pictures.inline import WIDTH, coloured
 
 #: Parts in the order in which they are named; the whole comes last and is drawn over them.
-PARTS = ("noise", "suppression", "aggregation", "bounding", "together")
-_COLOURS = (BLUE, ORANGE, GREEN, GREY, INK)
+PARTS = (
+    "noise",
+    "noise and bounding",
+    "suppression",
+    "aggregation",
+    "bounding",
+    "half of the interval",
+    "together",
+)
+_COLOURS = (BLUE, BLUE, ORANGE, GREEN, GREY, BLUE, INK)
 
 
-def workload_picture(queries: Mapping[str, Mapping[str, float]], /) -> Picture:
+def workload_picture(
+    queries: Mapping[str, Mapping[str, float]], /, *, title: str = "mean error of an answer, in events"
+) -> Picture:
     """One row for each query: a dot for each part of its error on a scale of factors, a bar for the whole.
 
-    Parts that are zero are not drawn: they have no place on such a scale.
+    Parts that are zero are not drawn: they have no place on such a scale. Of the parts that share a colour a query has one.
     """
     points = [
         (query, part, errors[part])
@@ -36,7 +46,7 @@ def workload_picture(queries: Mapping[str, Mapping[str, float]], /) -> Picture:
     low, high = min(e for *_, e in points), max(e for *_, e in points)
     x = alt.X(
         "error:Q",
-        title="mean error of an answer, in events",
+        title=title,
         scale=alt.Scale(type="log", domain=[low / 1.6, high * 1.6], nice=False),
         axis=alt.Axis(format="~s", values=_powers(low, high)),
     )

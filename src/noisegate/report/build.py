@@ -21,6 +21,7 @@ from noisegate.report.parts import anchors_of, check_parts, finding_parts, with_
 from noisegate.report.sections import SECTIONS, section_of
 from noisegate.report.source import Source
 from noisegate.report.tiles import tiles_of
+from noisegate.report.utility import is_measured
 from noisegate.report.verdict import steps_of, verdict_of
 from noisegate.report.words import plural
 
@@ -71,9 +72,10 @@ def page_of(source: Source, /) -> Page:
 
 def _knows_the_truth(source: Source, /) -> bool:
     """Whether anything in the assessment was measured against raw data."""
-    measured = ("score", "microdata", "utility")
-    return any(source.content.get(name) for name in measured) or bool(
-        (source.section("weeks") or {}).get("persons")
+    return (
+        any(source.content.get(name) for name in ("score", "microdata"))
+        or is_measured(source)
+        or bool((source.section("weeks") or {}).get("persons"))
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from noisegate.report.grids import grids_of
 from noisegate.report.page import Figure, Listing, Section
 from noisegate.report.source import Source
+from noisegate.report.utility import how_measured
 from noisegate.report.words import number
 
 #: In the order of the page: name, title, the figures that stand there, and what is said first.
@@ -38,7 +39,11 @@ SECTIONS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         (),
         "How many persons a few known places and times single out in the raw events, which are not published.",
     ),
-    "utility": ("What analysts lose", ("workload",), "The error of each query, and what it is due to."),
+    "utility": (
+        "Utility by query",
+        ("workload",),
+        "What analysts lose: how far off the answer to each query is or may be, and which queries have none.",
+    ),
 }
 
 
@@ -49,7 +54,7 @@ def section_of(name: str, source: Source, figures: Iterable[Figure], /) -> Secti
     return Section(
         anchor=name,
         title=title,
-        paragraphs=(lead,),
+        paragraphs=(lead, *(how_measured(source) if name == "utility" else ())),
         grids=grids_of(name, source),
         figures=mine,
         listings=tuple(_merges(source)) if name == "services" else (),

@@ -8,11 +8,25 @@ from noisegate.pictures.inline import inline_svg
 from noisegate.pictures.workload import PARTS, workload_picture
 from noisegate.report.page import Figure, Grid
 from noisegate.report.source import Json, Source
-from noisegate.report.utility import errors_of, questions_of
+from noisegate.report.utility import errors_of, is_measured, questions_of
 from noisegate.report.words import short
 
 #: More rows are no picture.
 _MOST = 16
+#: Caption, title of the axis, and what is largest: where raw data were at hand, and where they were not.
+_MEASURED = (
+    (
+        "How far off the answer to each query is on average, and what that is due to. Dots: each cause alone. Bar: all "
+        "together, where causes can add up or cancel."
+    ),
+    "mean error of an answer, in events",
+    "error",
+)
+_ALONE = (
+    "How sure a reader of the release can be: half of the interval that the answer to each query has, on average.",
+    "half of the interval of an answer, in events",
+    "half interval",
+)
 
 
 def utility_figures(source: Source, /) -> Iterator[Figure]:
@@ -24,21 +38,20 @@ def utility_figures(source: Source, /) -> Iterator[Figure]:
     if not drawn:
         return
     worst = max(drawn, key=lambda name: _whole(drawn[name]))
+    caption, title, about = _MEASURED if is_measured(source) else _ALONE
+    used = [part for part in PARTS if any(part in parts for parts in errors.values())]
     yield Figure(
         key="workload",
-        caption=(
-            "How far off the answer to each query is on average, and what that is due to. Dots: each cause alone. Bar: all "
-            "together, where causes can add up or cancel."
-        ),
+        caption=caption,
         alt=(
-            f"Dot plot of {len(drawn)} queries on a scale of factors. The largest error is {short(_whole(drawn[worst]))} "
-            f"events, for {worst}."
+            f"Dot plot of {len(drawn)} queries on a scale of factors. The largest {about} is "
+            f"{short(_whole(drawn[worst]))} events, for {worst}."
         ),
-        svg=inline_svg(workload_picture(drawn), key="workload"),
+        svg=inline_svg(workload_picture(drawn, title=title), key="workload"),
         data=Grid.of(
-            "Mean error by query and cause, in events",
-            ("query", *PARTS),
-            ((name, *(_rounded(parts, part) for part in PARTS)) for name, parts in errors.items()),
+            f"{title[0].upper()}{title[1:]}, by query",
+            ("query", *used),
+            ((name, *(_rounded(parts, part) for part in used)) for name, parts in errors.items() if parts),
         ),
         about=("utility",),
     )

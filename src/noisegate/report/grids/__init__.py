@@ -8,7 +8,12 @@ from noisegate.report.grids.cells import attack_score, suppressed_totals
 from noisegate.report.grids.dropped import dropped_rows, judged_claims
 from noisegate.report.grids.services import cells_alone, linked_cells, missing_taps
 from noisegate.report.grids.tables import lines_aside, made_tables, read_tables
-from noisegate.report.grids.utility import answered_queries, unanswered_queries
+from noisegate.report.grids.utility import (
+    answered_queries,
+    ranked_queries,
+    sure_queries,
+    unanswered_queries,
+)
 from noisegate.report.grids.weeks import losses_by_week, recurring_groups, unique_persons
 from noisegate.report.page import Grid
 from noisegate.report.source import Source
@@ -20,7 +25,7 @@ _GRIDS: Mapping[str, tuple[Callable[[Source], Grid | None], ...]] = {
     "dropped": (dropped_rows, judged_claims),
     "weeks": (recurring_groups, losses_by_week),
     "microdata": (unique_persons,),
-    "utility": (answered_queries, unanswered_queries),
+    "utility": (answered_queries, ranked_queries, sure_queries, unanswered_queries),
 }
 
 

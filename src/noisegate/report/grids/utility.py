@@ -35,6 +35,34 @@ def answered_queries(source: Source, /) -> Grid:
     return Grid.of("Answers beside the truth", columns, rows)
 
 
+def sure_queries(source: Source, /) -> Grid:
+    """What a reader of the release can be sure of, where no raw data were at hand."""
+    rows = [
+        (
+            str(one.get("name")),
+            str(one.get("table")),
+            one.get("answers"),
+            short(float(one["half_width"])),
+            _percent(one.get("relative")),
+            _percent(one.get("missing")),
+        )
+        for one in questions_of(source)
+        if isinstance(one.get("half_width"), int | float)
+    ]
+    columns = ("query", "table", "answers", "half interval", "of the answer", "cells missing")
+    return Grid.of("Answers from the release alone", columns, rows)
+
+
+def ranked_queries(source: Source, /) -> Grid:
+    """How many of the truly largest a ranking has right."""
+    rows = [
+        (str(one.get("name")), _percent(one.get("ranking_kept")))
+        for one in questions_of(source)
+        if isinstance(one.get("ranking_kept"), int | float)
+    ]
+    return Grid.of("Rankings beside the truth", ("query", "of the largest, rightly listed"), rows)
+
+
 def unanswered_queries(source: Source, /) -> Grid:
     """Queries that cannot be answered, and why."""
     rows = [
