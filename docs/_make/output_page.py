@@ -15,7 +15,7 @@ from noisegate.assess import assess
 from noisegate.core.randomness import SeededNoise
 from noisegate.release import release
 from noisegate.simulate import simulate
-from noisegate.spec import load_spec
+from noisegate.spec import Question, load_spec
 
 #: Blocks whose keys are told one by one; the keys of others are names of tables, groups or findings.
 _OPENED = (
@@ -28,12 +28,19 @@ _OPENED = (
     "privacy",
     "inference",
     "score",
+    "utility",
+    "utility.questions[]",
     "services",
     "dropped",
     "weeks",
     "microdata",
 )
 _TABLES = ("time-loc", "time", "loc")
+#: One question that is answered, and one that no table answers.
+_WORKLOAD = {
+    "by-mode": Question(by="mode", top=2),
+    "unasked": Question(where={"mode": "ferry", "time": "06:07..06:08"}),
+}
 _NAMES = "First the dimensions, as text under their own names; one that is called like a column below gets a line after its name."
 _CELLS = f"One row for each cell of the base that the published tables allow for, published or not. {_NAMES}"
 _VEHICLES = f"With `--gtfs`: one row for each possible cell that one vehicle alone can have filled. {_NAMES}"
@@ -71,19 +78,21 @@ def _check(keys: dict[str, list[str]], /) -> None:
 
 
 def _examples() -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-    """Two assessments of a release as in 2016, with all sections, and with the card; and the columns of its files."""
+    """Assessments of a release as in 2016, with all sections, and with the card; and the columns of its files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         world = simulate(folder / "city", persons=30_000, days=2, seed=1)
         made, out = folder / "release", folder / "assessed"
-        release(load_spec(world.spec_2016), out=made, ledger=folder / "ledger.db", noise=SeededNoise(seed=1))
+        spec = load_spec(world.spec_2016).model_copy(update={"workload": _WORKLOAD})
+        release(spec, out=made, ledger=folder / "ledger.db", noise=SeededNoise(seed=1))
         tables = [made / f"{one}.csv" for one in _TABLES]
-        with_card = assess(tables, attacker=None).to_json()
+        raw = folder / "city" / "taps.parquet"
+        with_card = [assess(tables, attacker=None, truth=truth).to_json() for truth in (raw, None)]
         (made / "card.json").unlink()
         whole = assess(
             tables,
             gtfs=world.gtfs,
-            truth=folder / "city" / "taps.parquet",
+            truth=raw,
             person="card_id",
             attacker="minimal",
             weeks=2,
@@ -94,7 +103,7 @@ def _examples() -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         columns = {
             name: {field.name: _kind(field.type) for field in schema} for name, schema in schemas.items()
         }
-        return [whole, with_card], columns
+        return [whole, *with_card], columns
 
 
 def _keys(contents: list[dict[str, Any]], steps: list[str], /) -> list[str]:

@@ -144,7 +144,7 @@ def _how(frame: Frame, workload: Workload, /) -> list[str]:
     elif any(not table.shown.all() for table in frame.tables):
         said.append(
             "The noise of missing rows is gone; it is counted by its mean, given that it left the row below the cut"
-            + (" (about right where tables were made to agree)." if frame.method == "reconcile" else ".")
+            + (" (approximately, because tables were made to agree)." if frame.method == "reconcile" else ".")
         )
     if not workload.fits:
         said.append(

@@ -21,6 +21,8 @@ PARTS = (
     "together",
 )
 _COLOURS = (BLUE, BLUE, ORANGE, GREEN, GREY, BLUE, INK)
+#: Numbers below one thousand as they are: 0.3, not 300 thousandths.
+_PLAIN = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"
 
 
 def workload_picture(
@@ -48,7 +50,7 @@ def workload_picture(
         "error:Q",
         title=title,
         scale=alt.Scale(type="log", domain=[low / 1.6, high * 1.6], nice=False),
-        axis=alt.Axis(format="~s", values=_powers(low, high)),
+        axis=alt.Axis(labelExpr=_PLAIN, values=_powers(low, high)),
     )
     y = alt.Y(
         "query:N", title=None, sort=list(queries), axis=alt.Axis(labelLimit=150, grid=True, ticks=False)

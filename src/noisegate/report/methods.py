@@ -73,8 +73,8 @@ METHODS: Mapping[str, str] = {
         "times. This is why linked trips are not fit for release."
     ),
     "utility": (
-        "Each query is answered from the raw events, after bounding, after coarsening, after noise and after suppression. "
-        "The error of each step is the change it makes."
+        "Each query is put to the raw events as it is asked, to the cells that are published, to these after bounding, with "
+        "noise, and as published. The error of each step is the change it makes; the changes add up."
     ),
 }
 

@@ -10,6 +10,7 @@ from noisegate.report.grids.services import cells_alone, linked_cells, missing_t
 from noisegate.report.grids.tables import lines_aside, made_tables, read_tables
 from noisegate.report.grids.utility import (
     answered_queries,
+    causes_of_errors,
     ranked_queries,
     sure_queries,
     unanswered_queries,
@@ -25,7 +26,7 @@ _GRIDS: Mapping[str, tuple[Callable[[Source], Grid | None], ...]] = {
     "dropped": (dropped_rows, judged_claims),
     "weeks": (recurring_groups, losses_by_week),
     "microdata": (unique_persons,),
-    "utility": (answered_queries, ranked_queries, sure_queries, unanswered_queries),
+    "utility": (causes_of_errors, answered_queries, ranked_queries, sure_queries, unanswered_queries),
 }
 
 

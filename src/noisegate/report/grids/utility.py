@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from noisegate.pictures.workload import PARTS
 from noisegate.report.page import Grid
 from noisegate.report.source import Source
 from noisegate.report.utility import errors_of, questions_of
 from noisegate.report.words import short
+
+
+def causes_of_errors(source: Source, /) -> Grid:
+    """The mean error of each query by cause, where it was measured."""
+    errors = {
+        str(one.get("name")): errors_of(one)
+        for one in questions_of(source)
+        if isinstance(one.get("absolute"), dict)
+    }
+    causes = [part for part in PARTS if any(part in parts for parts in errors.values())]
+    rows = [
+        (name, *(short(parts[cause]) if cause in parts else "–" for cause in causes))
+        for name, parts in errors.items()
+    ]
+    return Grid.of("Mean error of an answer by cause, in events", ("query", *causes), rows)
 
 
 def answered_queries(source: Source, /) -> Grid:
@@ -40,7 +56,6 @@ def sure_queries(source: Source, /) -> Grid:
     rows = [
         (
             str(one.get("name")),
-            str(one.get("table")),
             one.get("answers"),
             short(float(one["half_width"])),
             _percent(one.get("relative")),
@@ -49,7 +64,7 @@ def sure_queries(source: Source, /) -> Grid:
         for one in questions_of(source)
         if isinstance(one.get("half_width"), int | float)
     ]
-    columns = ("query", "table", "answers", "half interval", "of the answer", "cells missing")
+    columns = ("query", "answers", "half interval", "of the answer", "cells missing")
     return Grid.of("Answers from the release alone", columns, rows)
 
 
