@@ -85,6 +85,23 @@ def test_other_families_are_named_for_what_they_are():
         assert fit.interval[0] <= scale <= fit.interval[1]
 
 
+def test_a_law_that_is_likely_but_not_clear_is_a_rival_and_not_named():
+    """Draws of Gaussian noise in which it leads: it is named from nine in ten on, and a rival below."""
+    rng, unclear = np.random.default_rng(6), 0
+    for _ in range(30):
+        noise = np.rint(rng.normal(scale=2.0, size=(2, 100)))
+        fit = fit_noise(pair_identities(*(100 + noise)))
+        share = {name: one.probability for name, one in fit.evidence.items()}
+        gaussian = share["rounded-gaussian"] + share["discrete-gaussian"]
+        assert ("gaussian" in fit.law) == (gaussian >= 0.9)
+        if 0.5 < gaussian < 0.9:
+            unclear += 1
+            assert fit.law == "laplace"
+            assert fit.rivals["gaussian"] == pytest.approx(gaussian)
+            assert fit.certainty == pytest.approx(share["rounded-laplace"] + share["discrete-laplace"])
+    assert unclear >= 3
+
+
 @pytest.mark.parametrize("base", [3, 10])
 def test_random_rounding_is_named_with_its_base(base):
     rng = np.random.default_rng(6)

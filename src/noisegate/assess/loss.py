@@ -157,7 +157,7 @@ def _noise_used(
         return {}, []
     assumed = [name for name, fit in fits.items() if fit is None]
     assumes = [f"{' and '.join(assumed)}: noise as in {known.table}"] if assumed else []
-    if known.law != "none" and law_share(known) < CLEAR_LAW:
+    if known.law != "none" and known.certainty < CLEAR_LAW:
         assumes.append(f"the law is {known.law}, which is not clear from so few identities")
     return {name: fit if fit is not None else known for name, fit in fits.items()}, assumes
 
@@ -171,12 +171,6 @@ def _cuts_used(tables: Sequence[Cells], /) -> tuple[dict[str, float | None], lis
     if first is None or not unseen:
         return cuts, []
     return {**cuts, **dict.fromkeys(unseen, first)}, [f"{' and '.join(unseen)}: cut as in {tables[0].name}"]
-
-
-def law_share(fit: NoiseFit, /) -> float:
-    """The probability that the noise is of the family of laws that was named."""
-    family = next((word for word in ("laplace", "gaussian") if word in fit.law), fit.law)
-    return sum(law.probability for name, law in fit.evidence.items() if family in name)
 
 
 def mechanism_of(fit: NoiseFit, /, *, least: float | None, zeros: Zeros) -> Mechanism:

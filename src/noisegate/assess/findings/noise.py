@@ -6,9 +6,9 @@ from typing import Any
 
 from noisegate.assess.card import CardTable
 from noisegate.assess.finding import Check, Finding, Result
-from noisegate.assess.loss import CLEAR_LAW, law_share
+from noisegate.assess.loss import CLEAR_LAW
 from noisegate.assess.recover import Noise
-from noisegate.core.recovery import NoiseFit
+from noisegate.core.recovery import CANDIDATES, NoiseFit
 
 #: Fewer identities than this are called few.
 FEW = 30
@@ -93,14 +93,19 @@ def in_words(fit: NoiseFit, /) -> str:
 
 def law_in_words(fit: NoiseFit, /) -> str:
     """The law in words, with its rivals where they cannot be told apart."""
-    sure = law_share(fit)
-    likely = "" if sure >= CLEAR_LAW else f", most likely ({sure:.0%})"
+    likely = "" if fit.certainty >= CLEAR_LAW else f" ({_how_likely(fit)})"
     word = next((name.capitalize() for name in ("laplace", "gaussian") if name in fit.law), "")
     if not word:
-        return f"{fit.law.replace('-', ' ')}{likely.removeprefix(',')}"
+        return f"{fit.law.replace('-', ' ')}{likely}"
     if fit.rounding == "nearest":
         return f"{word}, {'rounded' if fit.told_apart else 'rounded or discrete'}{likely}"
     return f"{'discrete ' if fit.law.startswith('discrete') else ''}{word}{likely}"
+
+
+def _how_likely(fit: NoiseFit, /) -> str:
+    """The probability of the named family, and of those it cannot be told from."""
+    others = [f"{family.replace('-', ' ').capitalize()} {p:.0%}" for family, p in fit.rivals.items()]
+    return ", ".join([f"{fit.certainty:.0%} likely", *others])
 
 
 def _without_noise(noise: Noise, fit: NoiseFit, /) -> Finding:
@@ -133,4 +138,14 @@ def _evidence(noise: Noise, /) -> list[str]:
     said = [one.title for one in noise.sets]
     if fit is not None:
         said.append(fit.goodness.statement)
+        said += [_if_it_is(fit, family) for family in fit.rivals]
     return said + [f"Assumed: {one}." for one in noise.assumes]
+
+
+def _if_it_is(fit: NoiseFit, family: str, /) -> str:
+    """What the scale would be under a law of a family that was not named."""
+    members = {name: one for name, one in fit.evidence.items() if CANDIDATES[name].family == family}
+    best = max(members.values(), key=lambda one: one.probability)
+    low, high = best.interval
+    word = family.replace("-", " ").capitalize()
+    return f"{word} noise is possible too ({fit.rivals[family]:.0%}): scale {best.scale:.3g} ({low:.3g} to {high:.3g})."

@@ -153,6 +153,8 @@ CANDIDATES: dict[str, Candidate] = {
     )
 }
 
+#: The family that is named as long as no other is clear.
+PRESUMED = "laplace"
 #: Prior weight of each family. Released counts mostly carry Laplace noise; the weight decides only
 #: where the residuals do not.
 FAMILY_WEIGHT: dict[str, float] = {"laplace": 4.0, "gaussian": 1.0, "uniform": 1.0, "random-rounding": 1.0}

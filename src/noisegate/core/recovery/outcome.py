@@ -12,6 +12,9 @@ from noisegate.core.recovery.goodness import Goodness
 from noisegate.core.recovery.likelihood import Observed
 from noisegate.core.recovery.residual_law import Points
 
+#: Less likely families are no rivals.
+_POSSIBLE = 0.05
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LawEvidence:
@@ -51,7 +54,8 @@ class NoiseFit:
     table
         Whose noise this is.
     law, rounding
-        The law by name; "none" when the values carry no noise at all.
+        The law by name; "none" when the values carry no noise at all. A Laplace law is named as long
+        as no other is clear: see `certainty` and `rivals`.
     scale, interval, level
         Its scale, and an interval that holds the true one with chance `level`, if the law is right.
     n
@@ -101,3 +105,22 @@ class NoiseFit:
         if self.rounding == "nearest":
             return f"rounded-{self.law}"
         return self.law
+
+    @property
+    def certainty(self) -> float:
+        """The probability of the family that is named; 1 when there is no noise."""
+        return 1.0 if self.law == "none" else self._families()[CANDIDATES[self.name].family]
+
+    @property
+    def rivals(self) -> dict[str, float]:
+        """The other families that remain possible, and the probability of each, the likeliest first."""
+        own = "" if self.law == "none" else CANDIDATES[self.name].family
+        others = {f: p for f, p in self._families().items() if f != own and p >= _POSSIBLE}
+        return dict(sorted(others.items(), key=lambda item: -item[1]))
+
+    def _families(self) -> dict[str, float]:
+        total: dict[str, float] = {}
+        for name, one in self.evidence.items():
+            family = CANDIDATES[name].family
+            total[family] = total.get(family, 0.0) + one.probability
+        return total
