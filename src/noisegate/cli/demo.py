@@ -80,9 +80,9 @@ def _rows(story: Story, /) -> list[tuple[str, list[str]]]:
     """The comparison: what is promised, what an outsider gets, what it costs."""
     chapters = story.chapters
     errors = {
-        "mean error of a cell": "time-loc",
-        "mean error of a total by time": "time",
-        "mean error of a total by place": "loc",
+        "error of a cell": "time-loc",
+        "error of a total by time": "time",
+        "error of a total by place": "loc",
     }
     return [
         ("[bold]Promise[/bold]", [""] * len(chapters)),
@@ -90,10 +90,10 @@ def _rows(story: Story, /) -> list[tuple[str, list[str]]]:
         ("epsilon", [number(chapter.promise[0]) for chapter in chapters]),
         ("delta, whatever epsilon", [_delta(chapter) for chapter in chapters]),
         ("[bold]An outsider finds[/bold]", [""] * len(chapters)),
-        ("scale of the noise, recovered", [_scale(chapter) for chapter in chapters]),
+        ("noise scale recovered", [_scale(chapter) for chapter in chapters]),
         ("series published twice", [_count(chapter.couplings, "pair", "pairs") for chapter in chapters]),
-        ("suppressed counts worked out", [number(chapter.worked_out) for chapter in chapters]),
-        ("published cells of one vehicle", [number(chapter.one_vehicle) for chapter in chapters]),
+        ("hidden counts worked out", [number(chapter.worked_out) for chapter in chapters]),
+        ("cells of one vehicle", [number(chapter.one_vehicle) for chapter in chapters]),
         ("findings", [_findings(chapter) for chapter in chapters]),
         ("[bold]Price[/bold]", [""] * len(chapters)),
         *((title, [f"{chapter.errors[name]:.1f}" for chapter in chapters]) for title, name in errors.items()),
