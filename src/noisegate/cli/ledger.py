@@ -293,9 +293,9 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun if count == 1 else plural}"
 
 
-def refuse_bad_file(path: Path | None) -> None:
-    """`OutputError` before anything is done if the JSON file has no place to go to."""
+def refuse_bad_file(path: Path | None, *, option: str = "--json") -> None:
+    """`OutputError` before anything is done if the file that `option` names has no place to go to."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
         raise OutputError(
-            f"The file {path} for --json is a directory or in none that exists. Name another one."
+            f"The file {path} for {option} is a directory or in none that exists. Name another one."
         )

@@ -38,6 +38,13 @@ def release(
             help="With --plan: the expected error to find an epsilon for, where a question states none."
         ),
     ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --plan: an earlier release, or a simulated one, whose published counts stand in for the truth.",
+        ),
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --plan: draw it (.svg, .png or .html).")
     ] = None,
@@ -72,11 +79,12 @@ def release(
     refuse_bad_file(json)
     loaded = load_spec(spec)
     if plan:
-        show_plan(loaded, error=error, picture=picture, json=json)
+        refuse_bad_file(picture, option="--picture")
+        show_plan(loaded, error=error, like=like, picture=picture, json=json, quiet=quiet)
         return
-    folder = _folder(out, error=error, picture=picture)
+    folder = _folder(out, options={"--error": error, "--like": like, "--picture": picture})
     _refuse_inside(utility, folder)
-    refuse_bad_file(utility)
+    refuse_bad_file(utility, option="--utility")
     measured: list[Measured] = []
     with Steps(silent=quiet) as steps:
         result = make_release(
@@ -95,9 +103,9 @@ def release(
     write_json(utility if measured else None, measured_json(loaded.name, measured))
 
 
-def _folder(out: Path | None, /, *, error: float | None, picture: Path | None) -> Path:
-    """The directory to make, once it is known to be asked for; refuses options of a plan without one."""
-    for name, value in (("--error", error), ("--picture", picture)):
+def _folder(out: Path | None, /, *, options: dict[str, Any]) -> Path:
+    """The directory to make, once it is known to be asked for; refuses `options` of a plan without one."""
+    for name, value in options.items():
         if value is not None:
             raise SpecError(f"{name} belongs to a plan; add --plan, or leave it out.")
     if out is None:

@@ -10,12 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from noisegate.cli.output import console, number, write_json
+from noisegate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from noisegate.engine import Counts
     from noisegate.release import Plan
     from noisegate.spec import ReleaseSpec
-    from noisegate.utility import Measured, Outlook
+    from noisegate.utility import Measured, Outlook, QuestionOutlook
 
 #: Domains with more cells are not measured by drawing noise again and again.
 _MOST_CELLS = 20_000_000
@@ -24,21 +25,27 @@ _SHOWN_FACTORS = frozenset({1, 2, 3, 4, 5})
 _WARNING = "measured against the raw events; not private, not for publishing"
 
 
-def show_plan(spec: ReleaseSpec, /, *, error: float | None, picture: Path | None, json: Path | None) -> None:
+def show_plan(
+    spec: ReleaseSpec,
+    /,
+    *,
+    error: float | None,
+    like: Path | None,
+    picture: Path | None,
+    json: Path | None,
+    quiet: bool,
+) -> None:
     """Print, draw and write the outlook of a spec."""
     from noisegate.utility import outlook  # noqa: PLC0415 - a command loads what it uses
 
-    found = outlook(spec, wanted=error)
+    with Bar("planning", silent=quiet) as bar:
+        found = outlook(spec, wanted=error, like=like, report=bar.show)
     _print_plan(found)
     if picture is not None:
         from noisegate.pictures import save  # noqa: PLC0415
         from noisegate.pictures.outlook import outlook_picture  # noqa: PLC0415
 
-        curves = {
-            one.name: [(e, p.expected_absolute) for e, p in one.by_epsilon]
-            for one in found.questions
-            if one.by_epsilon
-        }
+        curves = {one.name: one.curve for one in found.questions if one.by_epsilon}
         save(
             outlook_picture(curves, epsilon=found.epsilon, title=f"What a budget buys: {found.spec_name}"),
             picture,
@@ -48,33 +55,66 @@ def show_plan(spec: ReleaseSpec, /, *, error: float | None, picture: Path | None
 
 
 def _print_plan(found: Outlook, /) -> None:
-    from noisegate.utility.outlook import FACTORS  # noqa: PLC0415
-
     answered = [one for one in found.questions if one.reason is None]
+    if answered:
+        console.print(_plan_table(found, answered))
+        console.print(
+            "Bold: the epsilon of the spec. What suppression, bounding and coarse bins add depends on the events."
+            if found.like is None
+            else "Bold: the epsilon of the spec. all: with missing rows, each counted as nothing, at that epsilon. "
+            "What bounding and coarse bins add depends on the events."
+        )
+        _print_assumption(found)
+    _print_unanswered([(one.name, one.reason) for one in found.questions])
+    what = "Nothing was read" if found.like is None else "No event was read"
+    console.print(f"{what} and nothing was spent.")
+
+
+def _plan_table(found: Outlook, answered: Sequence[QuestionOutlook], /) -> Table:
     table = Table(
         title=f"{escape(found.spec_name)}: expected error by noise, for epsilon of one {found.unit}",
         title_justify="left",
     )
     table.add_column("question", no_wrap=True)
-    shown = [place for place in range(len(FACTORS)) if place in _SHOWN_FACTORS]
-    for place in shown if answered else ():
+    shown = [place for place in range(len(answered[0].by_epsilon)) if place in _SHOWN_FACTORS]
+    for place in shown:
         epsilon = answered[0].by_epsilon[place][0]
         style = "bold" if epsilon == found.epsilon else ""
         table.add_column(number(epsilon), justify="right", no_wrap=True, style=style)
+    if found.like is not None:
+        table.add_column("all", justify="right", no_wrap=True)
     if any(one.wanted is not None for one in answered):
         table.add_column("wanted", justify="right", no_wrap=True)
         table.add_column("needs", justify="right", no_wrap=True)
     for one in answered:
+        everything = [
+            short(r.published)
+            for (e, _), r in zip(one.by_epsilon, one.rehearsed, strict=False)
+            if e == found.epsilon
+        ]
         aim = [] if one.wanted is None else [short(one.wanted), number(one.epsilon_needed)]
-        errors = (one.by_epsilon[place][1].expected_absolute for place in shown)
-        table.add_row(escape(one.name), *map(short, errors), *aim)
-    if answered:
-        console.print(table)
+        errors = (one.curve[place][1] for place in shown)
+        table.add_row(escape(one.name), *map(short, errors), *everything, *aim)
+    return table
+
+
+def _print_assumption(found: Outlook, /) -> None:
+    """Say what the plan takes counts to be, and for which questions it matters."""
+    if found.like is not None:
+        console.print(f"Assumes {escape(str(found.assumes))}.")
+        if found.like.left_out > 0:
+            console.print(
+                f"[yellow]{found.like.left_out:.0%}[/yellow] of its cells have no row; they were filled in from its margins, "
+                "so these errors are rough."
+            )
+        for name, labels in found.like.unknown.items():
+            console.print(f"It does not know {labels:,} of the values of {escape(name)}; taken to be empty.")
+    elif found.assumes is not None:
+        names = ", ".join(one.name for one in found.questions if one.depends_on_counts)
         console.print(
-            "Bold: the epsilon of the spec. What suppression, bounding and coarse bins add depends on the events."
+            f"[yellow]Assumes {escape(found.assumes)}.[/yellow] Where they are small, other errors are likely, mostly smaller "
+            f"ones, in: {escape(names)}. To plan with counts, add --like DIR: an earlier release, or a simulated one."
         )
-    _print_unanswered([(one.name, one.reason) for one in found.questions])
-    console.print("Nothing was read and nothing was spent.")
 
 
 def short(value: float, /) -> str:

@@ -2,6 +2,9 @@
 
 It follows from the mechanism alone and is the same whatever the events are, so a card may state it. What suppression, bounding
 and coarse bins add depends on the events: that is measured for the custodian's eyes (`noisegate.utility`).
+
+Reconciled tables are made whole and non-negative after the noise. Where counts are small that changes the error, mostly to a
+smaller one; what is predicted here is the error of counts well above zero. `depends_on_counts` says which questions are meant.
 """
 
 from __future__ import annotations
@@ -97,6 +100,19 @@ def predict(asked: Asked, errors: SumErrors, /) -> Prediction:
         level=LEVEL,
         gap=None if asked.question.top is None else _twice(widest).half_width(LEVEL),
     )
+
+
+def depends_on_counts(asked: Asked, plan: Plan, /) -> bool:
+    """Whether the error of noise in a question is another one where counts are small.
+
+    Noise that is published as it is does not know the counts. Reconciled tables are kept from being negative, from coarse to fine:
+    only sums over all that the margins have of their own are hardly touched by it. With `zeros: keep` empty cells have no noise.
+    """
+    privacy = plan.spec.privacy
+    if privacy.margins != "reconcile":
+        return privacy.zeros == "keep"
+    kept = [frozenset(table.dimensions) for table in plan.margins]
+    return not kept or not asked.dimensions <= frozenset.intersection(*kept)
 
 
 def predictions(plan: Plan, /) -> dict[str, Prediction | str]:

@@ -5,16 +5,16 @@ The noise is drawn for measuring and thrown away; nothing of it is published.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.margins import NoisyTable, reconcile_tables
+from noisegate.core.margins import NoisyTable, estimate_tables, reconcile_tables
 from noisegate.core.randomness import NoiseSource
 from noisegate.core.workload import Cells
-from noisegate.engine import Counts
 from noisegate.release.plan import Plan, TablePlan
 from noisegate.release.questions import Asked
 
@@ -29,23 +29,51 @@ class Published:
     shown: NDArray[np.bool_]
 
 
+class BaseCounts(Protocol):
+    """Counts of the base without its zeros: raw ones, or others in their place."""
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Numbers of cells in ascending order."""
+        ...
+
+    @property
+    def raw_counts(self) -> NDArray[np.int64]:
+        """The count of each."""
+        ...
+
+
 def draw_tables(
-    plan: Plan, counts: Counts, noise: NoiseSource, /
+    plan: Plan, counts: BaseCounts, noise: NoiseSource, /
 ) -> tuple[dict[str, Floats], dict[str, Published]]:
     """All tables with fresh noise: before anything is left out, and as they would be published."""
-    measured = {
+    return made_tables(plan, counts, noisy_tables(plan, counts, noise))
+
+
+def noisy_tables(plan: Plan, counts: BaseCounts, noise: NoiseSource, /) -> dict[str, NoisyTable]:
+    """Every measured table with fresh noise, and nothing done to it."""
+    return {
         table.name: _noisy(plan, table, counts, noise) for table in plan.tables if table.noise is not None
     }
+
+
+def unrestricted_tables(plan: Plan, noisy: Mapping[str, NoisyTable], /) -> dict[str, Floats]:
+    """What the plan's predictions are about: reconciled, but neither whole nor kept from being negative."""
+    if plan.spec.privacy.margins != "reconcile":
+        return {name: table.values.astype(np.float64) for name, table in noisy.items()}
+    found = estimate_tables(plan.spec.domain, plan.spec.margins, **_by_role(plan, noisy))
+    return {plan.base.name: found.base, **found.margins}
+
+
+def made_tables(
+    plan: Plan, counts: BaseCounts, noisy: Mapping[str, NoisyTable], /
+) -> tuple[dict[str, Floats], dict[str, Published]]:
+    """All tables made of noisy ones: before anything is left out, and as they would be published."""
     if plan.spec.privacy.margins == "reconcile":
-        whole = reconcile_tables(
-            plan.spec.domain,
-            plan.spec.margins,
-            base=measured[plan.base.name],
-            measured={name: t for name, t in measured.items() if name != plan.base.name},
-        )
+        whole = reconcile_tables(plan.spec.domain, plan.spec.margins, **_by_role(plan, noisy))
         full = {plan.base.name: whole.base, **whole.margins}
     else:
-        full = {name: table.values for name, table in measured.items()}
+        full = {name: table.values for name, table in noisy.items()}
         if plan.spec.privacy.zeros == "keep":
             full = {name: np.where(raw_table(plan, name, counts) > 0, v, 0) for name, v in full.items()}
     noised, published = {}, {}
@@ -59,13 +87,19 @@ def draw_tables(
     return noised, published
 
 
-def _noisy(plan: Plan, table: TablePlan, counts: Counts, noise: NoiseSource, /) -> NoisyTable:
+def _by_role(plan: Plan, noisy: Mapping[str, NoisyTable], /) -> dict[str, Any]:
+    """The base, and the measured margins."""
+    margins = {name: table for name, table in noisy.items() if name != plan.base.name}
+    return {"base": noisy[plan.base.name], "measured": margins}
+
+
+def _noisy(plan: Plan, table: TablePlan, counts: BaseCounts, noise: NoiseSource, /) -> NoisyTable:
     assert table.noise is not None
     values = table.noise.draw(table.cells, noise=noise) + raw_table(plan, table.name, counts)
     return NoisyTable(values=values, variance=table.noise.law.variance)
 
 
-def raw_table(plan: Plan, name: str, counts: Counts, /) -> NDArray[np.int64]:
+def raw_table(plan: Plan, name: str, counts: BaseCounts, /) -> NDArray[np.int64]:
     """The raw counts of a table, zeros included."""
     if name == plan.base.name:
         values = np.zeros(plan.base.cells, np.int64)

@@ -21,7 +21,15 @@ from noisegate.core.margins.error import (
     error_figures,
 )
 from noisegate.core.margins.integers import ConsistentTables, derive, round_consistent
-from noisegate.core.margins.pieces import NoisyTable, Piece, WholeTables, pieces, reconcile_tables
+from noisegate.core.margins.pieces import (
+    EstimatedTables,
+    NoisyTable,
+    Piece,
+    WholeTables,
+    estimate_tables,
+    pieces,
+    reconcile_tables,
+)
 from noisegate.core.margins.plan import Apportion, Join, Nearest, Step, plan_rounding
 from noisegate.core.margins.reconcile import Measurement, Reconciled, reconcile
 from noisegate.core.margins.shape import MOST_CELLS, Table, TableShape
@@ -36,6 +44,7 @@ __all__ = [
     "ErrorFigures",
     "ErrorLaw",
     "ErrorTerm",
+    "EstimatedTables",
     "Influence",
     "Join",
     "MeasuredTable",
@@ -52,6 +61,7 @@ __all__ = [
     "derive",
     "error_figures",
     "error_ratios",
+    "estimate_tables",
     "pieces",
     "plan_rounding",
     "reconcile",

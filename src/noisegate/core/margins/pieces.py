@@ -12,8 +12,9 @@ All of this depends on the public domain and the names of the tables, so it can 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,13 @@ from numpy.typing import NDArray
 from noisegate.core.domain import Block, Domain, Ints
 from noisegate.core.margins.integers import round_consistent
 from noisegate.core.margins.plan import plan_rounding
-from noisegate.core.margins.reconcile import Measurement, reconcile
+from noisegate.core.margins.reconcile import Measurement, Reconciled, reconcile
 from noisegate.core.margins.shape import TableShape
 from noisegate.core.tables import Margin
 from noisegate.errors import DataError, SpecError
+
+Floats = NDArray[np.float64]
+Number = TypeVar("Number", np.float64, np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,6 +45,14 @@ class WholeTables:
 
     base: Ints
     margins: dict[str, Ints]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EstimatedTables:
+    """Least-squares estimates by cell number: real, signed, unbiased; every margin the sum of its base cells."""
+
+    base: Floats
+    margins: dict[str, Floats]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +77,7 @@ class Piece:
             dense[np.ix_(*places)] = flat[where].reshape([place.size for place in places])
         return dense
 
-    def put(self, dense: Ints, flat: Ints, /) -> None:
+    def put(self, dense: NDArray[Number], flat: NDArray[Number], /) -> None:
         """Write a dense array of the piece into an array over the domain."""
         if len(self.blocks) == 1:
             flat[self.blocks[0][0]] = dense.reshape(-1)
@@ -105,13 +117,45 @@ def reconcile_tables(
 
     A margin that was not measured is summed from the estimate of the base, and kept close to it all the same.
     """
-    _check_length(base, domain.size)
-    for name, table in measured.items():
-        _check_length(table, margins[name].domain.size)
     out = WholeTables(
         base=np.empty(domain.size, np.int64),
         margins={name: np.empty(margin.domain.size, np.int64) for name, margin in margins.items()},
     )
+    for piece, estimate in _estimates(domain, margins, base, measured):
+        tables = round_consistent(estimate, margins=piece.margin_axes.values())
+        piece.put(tables.base, out.base)
+        for name, axes in piece.margin_axes.items():
+            out.margins[name][piece.margin_cells[name]] = tables.table(axes)
+    return out
+
+
+def estimate_tables(
+    domain: Domain,
+    margins: Mapping[str, Margin],
+    /,
+    *,
+    base: NoisyTable,
+    measured: Mapping[str, NoisyTable],
+) -> EstimatedTables:
+    """What `reconcile_tables` rounds: the estimates before they are made whole and non-negative."""
+    out = EstimatedTables(
+        base=np.empty(domain.size),
+        margins={name: np.empty(margin.domain.size) for name, margin in margins.items()},
+    )
+    for piece, estimate in _estimates(domain, margins, base, measured):
+        piece.put(estimate.base, out.base)
+        for name, axes in piece.margin_axes.items():
+            out.margins[name][piece.margin_cells[name]] = estimate.table(axes)
+    return out
+
+
+def _estimates(
+    domain: Domain, margins: Mapping[str, Margin], base: NoisyTable, measured: Mapping[str, NoisyTable], /
+) -> Iterator[tuple[Piece, Reconciled]]:
+    """Every piece of the domain with its estimate."""
+    _check_length(base, domain.size)
+    for name, table in measured.items():
+        _check_length(table, margins[name].domain.size)
     for piece in pieces(domain, margins):
         whole = Measurement(axes=piece.shape.axes, values=piece.take(base.values), variance=base.variance)
         parts = [
@@ -122,11 +166,7 @@ def reconcile_tables(
             )
             for name, table in measured.items()
         ]
-        tables = round_consistent(reconcile(whole, parts), margins=piece.margin_axes.values())
-        piece.put(tables.base, out.base)
-        for name, axes in piece.margin_axes.items():
-            out.margins[name][piece.margin_cells[name]] = tables.table(axes)
-    return out
+        yield piece, reconcile(whole, parts)
 
 
 def _together(domain: Domain, margins: Mapping[str, Margin], /) -> list[list[int]]:
