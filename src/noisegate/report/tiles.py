@@ -23,9 +23,10 @@ def tiles_of(source: Source, /) -> tuple[Tile, ...]:
 def _person(source: Source, /) -> Tile | None:
     privacy = source.privacy
     if privacy.get("unbounded"):
-        return Tile(
-            value="no bound", label="privacy loss of one person", note="the noise has a largest value"
-        )
+        laws = privacy.get("laws")
+        bare = isinstance(laws, dict) and "none" in laws.values()
+        why = "there is no noise" if bare else "the noise has a largest value"
+        return Tile(value="no bound", label="privacy loss of one person", note=why)
     epsilon = privacy.get("person_epsilon")
     if not isinstance(epsilon, int | float):
         return None
