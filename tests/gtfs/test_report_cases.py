@@ -2,6 +2,7 @@
 
 from datetime import date
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,20 +33,11 @@ MANLY, QUAY, CREMORNE, MOSMAN = (
 
 #: Table 3 of the report. The boats left on Thursday 11 August and arrived on Friday.
 FERRIES = {
-    "routes": "route_id,route_short_name,route_type\nF1,F1,4\nF6,F6,4\n",
-    "stops": (
-        'stop_id,stop_name\nmw,"Manly Wharf"\nq3,"Circular Quay, Wharf 3"\nq4,"Circular Quay, Wharf 4"\n'
-        "cp,Cremorne Point Wharf\nsm,South Mosman Wharf\n"
-    ),
-    "trips": "route_id,service_id,trip_id\nF1,W,in\nF1,W,out\nF6,W,f6\n",
-    "stop_times": (
-        "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
-        "in,23:40:00,23:40:00,mw,1\nin,24:10:00,24:10:00,q3,2\n"
-        "out,23:45:00,23:45:00,q3,1\nout,24:15:00,24:15:00,mw,2\n"
-        "f6,24:00:00,24:00:00,q4,1\nf6,24:10:00,24:10:00,cp,2\nf6,24:15:00,24:15:00,sm,3\n"
-    ),
     "calendar": None,
-    "calendar_dates": "service_id,date,exception_type\nW,20160811,1\n",
+    **{
+        file.stem: file.read_text()
+        for file in sorted((Path(__file__).parents[1] / "feeds" / "night-ferries").iterdir())
+    },
 }
 
 

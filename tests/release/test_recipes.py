@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -9,33 +10,6 @@ from noisegate.errors import SpecError
 from noisegate.ledger import open_ledger
 from noisegate.release import make_plan
 from noisegate.spec import load_spec, parse_spec
-
-#: Word for word the spec that must work as it stands.
-AS_IT_STANDS = """\
-name: week
-events:
-  source: taps.parquet            # path, glob, or a table of the engine
-  person: card_id
-dimensions:
-  mode:     {column: mode, values: [train, bus, ferry, lightrail]}
-  tap:      {column: tap, values: ["on", "off"]}
-  date:     {column: tapped_at, from: 2016-07-25, to: 2016-07-31}
-  time:     {column: tapped_at, every: 15min}
-  location: {column: stop, values: stops.csv}      # one value per row, first column; or an inline list
-tables:
-  time-loc: [mode, date, tap, time, location]
-  time:     [mode, date, tap, time]
-  loc:      [mode, date, tap, location]
-privacy:
-  unit: person-day                # event | person-day | person
-  max_cells: 4                    # base cells per unit; kept at random beyond that
-  epsilon: 2.0                    # for all tables together; or  scale: 1.4  for an event-level mechanism as in 2016
-  law: discrete-laplace
-  zeros: perturb                  # keep = the 2016 flaw; allowed only with  unsafe: true, and said so on the card
-  suppress: {spurious: 0.001}     # or {below: 18}
-  margins: reconcile              # derive | reconcile | independent (independent needs  unsafe: true)
-  unsafe: false
-"""
 
 AS_IN_2016 = {
     "unit": "event",
@@ -102,7 +76,7 @@ def check_ledger(made, ledger, noisegate):
 
 def test_the_spec_as_it_stands(world, make, ledger, noisegate):
     path = world.folder / "as-it-stands.yaml"
-    path.write_text(AS_IT_STANDS)
+    path.write_text((Path(__file__).parents[1] / "specs" / "design.yaml").read_text())
     spec = load_spec(path)
     made = make(spec)
     check_files(made, spec)
