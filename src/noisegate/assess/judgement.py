@@ -27,12 +27,13 @@ from noisegate.assess.inference import Inference, infer_cells
 from noisegate.assess.loss import Privacy, privacy_of
 from noisegate.assess.margins import perturbed_apart
 from noisegate.assess.mechanisms import Makers
+from noisegate.assess.merged_truth import merged_truth
 from noisegate.assess.outside import Look, Sections
 from noisegate.assess.request import Request
 from noisegate.assess.score import score
 from noisegate.assess.truth import Truth, TruthFile
 from noisegate.assess.usefulness import Usefulness, usefulness
-from noisegate.assess.workload_source import find_workload
+from noisegate.assess.workload_source import WorkloadSource, find_workload
 from noisegate.assess.zeros import ZeroRule
 from noisegate.errors import DataError
 from noisegate.tables import Cells, summarise
@@ -61,10 +62,11 @@ def judge(facts: Facts, request: Request, report: Progress, /) -> Assessment:
     results += about_loss(privacy, card)
     inference, found = _infer(facts, request, zeros, card, report)
     results += found
-    truth = _truth(facts, request, report)
+    asked = find_workload(card, request.workload)
+    truth = _truth(facts, request, asked, report)
     scored = score(inference, truth, report=report) if inference is not None and truth is not None else None
     results += about_score(scored)
-    useful, answered = _ask(facts, request, truth, card, report)
+    useful, answered = _ask(facts, request, truth, asked, report)
     results += about_usefulness(useful)
     makers = _makers(facts, request, zeros, card)
     sections = _look_outside(facts, request, makers, privacy, inference, report)
@@ -149,21 +151,26 @@ def _raw_file(request: Request, base: Cells, /) -> TruthFile | None:
     return TruthFile.open(request.truth, base, person=request.person, spec=request.workload)
 
 
-def _truth(facts: Facts, request: Request, report: Progress, /) -> Truth | None:
+def _truth(facts: Facts, request: Request, asked: WorkloadSource | None, report: Progress, /) -> Truth | None:
     """The raw count of every cell, if it is given."""
     base = facts.structure.base
     file = _raw_file(request, base)
     if file is None:
         return None
     report("counting raw events")
-    return file.count_cells(base)
+    merged = None if asked is None else merged_truth(asked, facts.structure, file)
+    return file.count_cells(base) if merged is None else merged
 
 
 def _ask(
-    facts: Facts, request: Request, truth: Truth | None, card: Card | None, report: Progress, /
+    facts: Facts,
+    request: Request,
+    truth: Truth | None,
+    asked: WorkloadSource | None,
+    report: Progress,
+    /,
 ) -> tuple[Usefulness | None, Answered | None]:
     """The questions of the workload: against the raw data if they are given, else from the release alone."""
-    asked = find_workload(card, request.workload)
     if truth is not None:
         report("measuring the workload")
         return usefulness(facts.structure, truth, asked=asked), None

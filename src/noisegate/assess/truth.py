@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from noisegate.assess.selected_events import is_moment, quoted, selected
 from noisegate.assess.selection import folded
 from noisegate.errors import DataError, SpecError
+from noisegate.query.where import kind_of
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Cells, Dimension, Kind
 
@@ -110,6 +111,13 @@ class TruthFile:
             return f"printf('%02d:%02d', {minutes} // 60, {minutes} % 60)"
         return f"{column}::VARCHAR"
 
+    def events(self) -> int:
+        """How many events there are."""
+        amount = "count(*)" if self.count is None else f"sum({quoted(self.count)})"
+        with duckdb.connect() as connection:
+            found = connection.execute(f"SELECT {amount} FROM {self.source}").fetchone()  # noqa: S608 - quoted parts
+        return int(found[0] or 0) if found else 0
+
     def count_cells(self, base: Cells, /) -> Truth:
         """The raw count of every cell of the base."""
         values = ", ".join(f"{self.value(d)} AS d{j}" for j, d in enumerate(base.dimensions))
@@ -186,7 +194,7 @@ def _column_of(
         return named[0]
     if dimension.kind is Kind.DATE:
         found = [name for name in free if is_moment(kinds[name])]
-    elif dimension.kind is Kind.TIME:
+    elif dimension.kind is Kind.TIME or kind_of(dimension.labels) == "time":
         found = [name for name in free if kinds[name].startswith("TIME")]
     else:
         found = []

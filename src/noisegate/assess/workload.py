@@ -29,8 +29,9 @@ Floats = NDArray[np.float64]
 
 #: The name of what noise and bounding do together, where they cannot be told apart.
 JOINT = "noise and bounding"
-#: Raw data fit if so many large cells are off by no more than this: the mean, and the mean square, in standard deviations.
-_LEAST_CELLS, _MOST_SDS, _MOST_SQUARE = 20, 8.0, 4.0
+#: Fewer large cells say nothing about whether raw data fit; with more, the mean error, or the mean square, in standard
+#: deviations may be so many of its own above what it should be. A squared Laplace has a variance of five.
+_LEAST_CELLS, _MOST_SDS, _SQUARE, _VARIANCE_OF_SQUARE = 10, 6.0, 2.0, 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +123,13 @@ class Workload:
         if release is None or law is None:
             return True
         count, spread = self._noised.bounded(base), self._noised.spread(base) + law.variance
-        large = base.shown & (count >= (release.statement.base.least or 0) + 3 * np.sqrt(spread))
+        large = base.shown & (count >= (release.statement.base.least or 0) + 2 * np.sqrt(spread))
         off = (base.values - count)[large] / np.sqrt(spread[large])
         if off.size < _LEAST_CELLS:
             return True
         if self.joint:
             return bool(off.mean() <= _MOST_SDS / math.sqrt(off.size))
-        return bool((off**2).mean() <= _MOST_SQUARE)
+        return bool((off**2).mean() <= _SQUARE + _MOST_SDS * math.sqrt(_VARIANCE_OF_SQUARE / off.size))
 
     def measure(self, wanted: Wanted, /) -> MeasuredQuestion:
         """The error of one question, or why it has no answer."""
