@@ -13,7 +13,7 @@ from noisegate.assess.claims import Claim, judge_claim
 from noisegate.assess.dropped import Dropped
 from noisegate.assess.margins import MarginRows
 from noisegate.assess.mechanisms import Makers, StatedNoise
-from noisegate.assess.recover import Noise
+from noisegate.assess.noise import Noise
 from noisegate.cli.main import main
 from noisegate.errors import SpecError
 from noisegate.tables import find_structure, read_table

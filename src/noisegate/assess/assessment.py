@@ -12,9 +12,9 @@ from noisegate.assess.couplings import Coupling
 from noisegate.assess.finding import Check, Finding, by_severity
 from noisegate.assess.inference import Inference
 from noisegate.assess.loss import Privacy
+from noisegate.assess.noise import Noise
 from noisegate.assess.outside import Sections
 from noisegate.assess.pieces import Pieces
-from noisegate.assess.recover import Noise
 from noisegate.assess.score import Score
 from noisegate.assess.usefulness import Usefulness
 from noisegate.tables import Structure, TableSummary

@@ -10,9 +10,10 @@ from noisegate.assess.couplings import Coupling, couple
 from noisegate.assess.identities import IdentitySet, margin_set, pair_set, stated_sets
 from noisegate.assess.margins import MarginRows, perturbed_apart
 from noisegate.assess.moments import Moments
+from noisegate.assess.noise import Noise
 from noisegate.assess.outside import Linked
 from noisegate.assess.pieces import Pieces, find_pieces
-from noisegate.assess.recover import Noise, recover
+from noisegate.assess.recover import recover
 from noisegate.assess.request import Request
 from noisegate.assess.search import Search, search
 from noisegate.assess.selection import Selection

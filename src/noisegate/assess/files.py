@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from noisegate.assess.recover import Noise
+from noisegate.assess.noise import Noise
 from noisegate.assess.weeks import Weeks
 from noisegate.errors import DataError, OutputError
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from noisegate.assess.card import Card
-from noisegate.assess.recover import Noise
+from noisegate.assess.noise import Noise
 from noisegate.core.composition import Contribution, composed_delta, composed_epsilon
 from noisegate.core.laws import make_law
 from noisegate.core.mechanism import Mechanism

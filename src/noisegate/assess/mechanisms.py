@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from noisegate.assess.card import Card
 from noisegate.assess.loss import Zeros
-from noisegate.assess.recover import Noise
+from noisegate.assess.noise import Noise
 from noisegate.core.laws import LAWS, Law, PointMass, make_law
 from noisegate.core.mechanism import Cut, Mechanism, Rounding, Rule
 from noisegate.errors import SpecError

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from noisegate.assess.card import Card, CardTable
 from noisegate.assess.finding import Check, Finding, Result
-from noisegate.assess.recover import Noise
+from noisegate.assess.noise import Noise
 from noisegate.assess.zeros import ZeroRule
 from noisegate.core.recovery import NoiseFit
 from noisegate.tables import Cells

@@ -9,8 +9,8 @@ import numpy as np
 
 from noisegate.assess.couplings import Coupling
 from noisegate.assess.finding import Check, Finding, Result
+from noisegate.assess.noise import Noise
 from noisegate.assess.pieces import Pieces
-from noisegate.assess.recover import Noise
 from noisegate.assess.search import Search, describe, pair_numbers
 from noisegate.core.recovery import NoiseFit, sharpen
 

@@ -7,7 +7,7 @@ from typing import Any
 from noisegate.assess.card import CardTable
 from noisegate.assess.finding import Check, Finding, Result
 from noisegate.assess.loss import CLEAR_LAW
-from noisegate.assess.recover import Noise
+from noisegate.assess.noise import Noise
 from noisegate.core.recovery import CANDIDATES, NoiseFit
 
 #: Fewer identities than this are called few.
