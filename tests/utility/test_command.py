@@ -74,6 +74,80 @@ def test_the_release_alone_answers_its_workload(noisegate, spec, tmp_path):
     assert "leave out --where, --by and --top" in err
 
 
+def test_a_plan_says_what_it_assumes_and_for_which_questions(noisegate, spec, tmp_path):
+    file = tmp_path / "plan.json"
+    _, out, _ = noisegate("release", spec, "--plan", "--json", file)
+    text = " ".join(out.split())
+    assert "Assumes counts well above zero." in text
+    assert "in: by-mode. To plan with counts, add --like DIR" in text
+    found = json.loads(file.read_text())
+    assert found["assumes"] == "counts well above zero"
+    assert found["like"] is None
+    # The margin keeps time, so sums over all modes are hardly touched by making cells non-negative.
+    assert {one["name"]: one["depends_on_counts"] for one in found["questions"]} == {
+        "by-mode": True,
+        "odd": False,
+    }
+
+
+@pytest.mark.parametrize("method", ["derive", "independent"])
+def test_noise_that_is_published_as_it_is_assumes_nothing(noisegate, tmp_path, method):
+    file, plan = tmp_path / "spec.yaml", tmp_path / "plan.json"
+    privacy = {**SPEC["privacy"], "margins": method, "unsafe": method == "independent"}
+    file.write_text(yaml.safe_dump({**SPEC, "privacy": privacy}))
+    _, out, _ = noisegate("release", file, "--plan", "--json", plan)
+    assert "Assumes" not in out
+    assert json.loads(plan.read_text())["assumes"] is None
+
+
+def test_a_plan_with_the_counts_of_a_release_reads_no_event(noisegate, spec, tmp_path):
+    earlier, file, picture = tmp_path / "out", tmp_path / "plan.json", tmp_path / "plan.svg"
+    noisegate("release", spec, "--out", earlier, "--ledger", tmp_path / "l.sqlite")
+    (tmp_path / "spec.yaml").write_text(spec.read_text())  # where no events are
+    code, out, err = noisegate(
+        *("release", tmp_path / "spec.yaml", "--plan", "--like", earlier),
+        *("--json", file, "--picture", picture, "--error", "60"),
+    )
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert "Assumes counts like those of the release 'town'." in text
+    assert "of its cells have no row; they were filled in from its margins" in text
+    assert "No event was read and nothing was spent." in text
+    found = json.loads(file.read_text())
+    assert found["like"]["name"] == "town"
+    assert 0 < found["like"]["left_out"] < 1
+    by_mode = found["questions"][0]
+    assert by_mode["name"] == "by-mode"
+    points = {point["epsilon"]: point for point in by_mode["by_epsilon"]}
+    assert set(points[1.0]["like"]) == {"noise", "published", "bias", "standard_error"}
+    errors = [points[epsilon]["like"]["noise"] for epsilon in sorted(points)]
+    assert errors == sorted(errors, reverse=True)
+    assert by_mode["wanted"] == 60
+    around = [e for e in sorted(points) if points[e]["like"]["published"] > 60]
+    assert around[-1] <= by_mode["epsilon_needed"] <= 2 * around[-1]
+    again = json.loads(file.read_text())
+    noisegate("release", tmp_path / "spec.yaml", "--plan", "--like", earlier, "--json", file, "--error", "60")
+    assert json.loads(file.read_text()) == again
+
+
+def test_an_error_that_no_epsilon_reaches_is_null(noisegate, spec, tmp_path):
+    earlier, file = tmp_path / "out", tmp_path / "plan.json"
+    noisegate("release", spec, "--out", earlier, "--ledger", tmp_path / "l.sqlite")
+    code, out, _ = noisegate("release", spec, "--plan", "--like", earlier, "--error", "1e-9", "--json", file)
+    assert code == 0
+    assert "infinite" in out
+    assert json.loads(file.read_text())["questions"][0]["epsilon_needed"] is None
+
+
+def test_a_plan_that_takes_its_time_shows_how_far_it_is(noisegate, spec, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "noisegate.cli.progress.Bar.show", lambda _self, done, total: seen.append((done, total))
+    )
+    noisegate("release", spec, "--plan")
+    assert seen == [(0, 2), (1, 2), (2, 2)]
+
+
 def test_what_is_published_of_a_workload_does_not_depend_on_the_events(noisegate, spec, tmp_path, town):
     cards = []
     for n, lines in enumerate([1000, 50]):
@@ -93,7 +167,11 @@ def test_what_is_published_of_a_workload_does_not_depend_on_the_events(noisegate
         ([], "--out is missing"),
         (["--out", "out", "--error", "3"], "--error belongs to a plan"),
         (["--out", "out", "--picture", "p.svg"], "--picture belongs to a plan"),
+        (["--out", "out", "--like", "earlier"], "--like belongs to a plan"),
         (["--out", "out", "--utility", "out/measured.json"], "measured errors are not private"),
+        (["--out", "out", "--utility", "nowhere/x.json"], "The file nowhere/x.json for --utility is"),
+        (["--plan", "--like", "earlier"], "There is no directory 'earlier'"),
+        (["--plan", "--picture", "nowhere/p.svg"], "The file nowhere/p.svg for --picture is"),
         (["--plan", "--error", "0"], "error must be a number above 0"),
         (["--plan", "--picture", "plan.gif"], "a picture is written as .svg, .png, .html"),
     ],
