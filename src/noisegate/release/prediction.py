@@ -126,11 +126,12 @@ def predictions(plan: Plan, /) -> dict[str, Prediction | str]:
 
 def workload_statement(plan: Plan, /) -> list[dict[str, Any]]:
     """The workload as a card states it: every question, and what noise does to its answer."""
+    known = predictions(plan)
     found = []
-    for name, prediction in predictions(plan).items():
-        question = plan.spec.workload[name]
+    for asked in asked_questions(plan.spec):
+        question, prediction = asked.question, known[asked.name]
         entry: dict[str, Any] = {
-            "name": name,
+            "name": asked.name,
             "where": {dimension: list(parts) for dimension, parts in question.where.items()},
             "by": list(question.by),
             "top": question.top,
@@ -138,7 +139,10 @@ def workload_statement(plan: Plan, /) -> list[dict[str, Any]]:
         if isinstance(prediction, str):
             found.append({**entry, "answered": False, "reason": prediction})
         else:
-            found.append({**entry, "answered": True, "noise": prediction.as_json()})
+            differs = depends_on_counts(asked, plan)
+            found.append(
+                {**entry, "answered": True, "noise": prediction.as_json(), "depends_on_counts": differs}
+            )
     return found
 
 
