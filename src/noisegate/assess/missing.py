@@ -7,6 +7,7 @@ means that they would have if the noise had been written down.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,13 +59,14 @@ class MissingRows:
     zeros
         `keep` if empty cells get no noise.
     floor
-        Whether values below zero were raised to it before the cut.
+        None if values may be negative. Else all were lowered by this much, and then raised to zero where they would be
+        below it: what is gained there is taken from the others, so that sums stay what they are.
     """
 
     law: LatticeLaw
     least: int
     zeros: str
-    floor: bool
+    floor: float | None
 
     def means(self, kept: Kept, /) -> Floats:
         """The mean of each of these missing rows.
@@ -94,11 +96,13 @@ class MissingRows:
         noise = np.arange(-2 * reach - self.least - 1, self.least)
         mass = np.exp(self.law.logpmf(noise))
         chance, moment = np.cumsum(mass), np.cumsum(noise * mass)
-        top, bottom = self.least - 1 - count - noise[0], -1 - count - noise[0]
+        top = self.least - 1 - count - noise[0]
         chances = chance[top]
         moments = moment[top] + count * chance[top]
-        if self.floor:
-            moments -= moment[bottom] + count * chance[bottom]
+        if self.floor is not None:
+            bottom = math.ceil(self.floor) - 1 - count - noise[0]
+            below = np.minimum(bottom, top)
+            moments -= moment[below] + count * chance[below] + self.floor * (chance[top] - chance[below])
         if self.zeros == "keep":
             chances[0], moments[0] = 1.0, 0.0
         return chances, moments

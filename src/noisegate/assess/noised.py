@@ -6,7 +6,8 @@ its missing base cells add up to, and their means are moved to agree with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,16 @@ from numpy.typing import NDArray
 from noisegate.assess.frame import Frame, FrameTable
 from noisegate.assess.missing import Kept, MissingRows
 from noisegate.assess.raw_cells import RawCells
-from noisegate.core.laws import LatticeLaw
+from noisegate.core.margins import ErrorLaw
 from noisegate.core.workload import Cells, Selection, lattice_law
 from noisegate.query.release import Release
 
 Floats = NDArray[np.float64]
 
+#: A sum of missing rows is off if it is so many standard deviations of the total's noise above what is left for it.
+_CLEAR_SDS = 1.0
+#: The most that cells are lowered by, in standard deviations of their noise, and how finely that is found.
+_MOST_SHIFT, _HALVINGS = 8.0, 12
 #: Rounds over all margins in which means of missing cells are moved towards shown sums.
 _ROUNDS = 10
 
@@ -61,7 +66,7 @@ class Noised:
             return np.where(table.shown, table.values, self.bounded(table))
         if self.frame.method != "reconcile":
             return np.where(table.shown, table.values, self._means(table, _own_rows(release, table)))
-        means = self._means(table, _reconciled_rows(release, table))
+        means = self._reconciled(table, release)
         if table.margin is not None:
             return np.where(table.shown, table.values, means)
         return self._agreeing(table, means)
@@ -89,6 +94,32 @@ class Noised:
         found[used] = rows.means(whole.take(used))
         return found
 
+    def _reconciled(self, table: FrameTable, release: Release, /) -> Floats:
+        """The mean of every cell, if it is missing, of tables that were made to agree and non-negative.
+
+        Sums of all cells have no bias, so what empty cells gained by being raised to zero was taken from the others. How
+        much that is for one cell follows from what the shown rows leave of the expected total, where that is clear
+        of the total's noise.
+        """
+        least = release.values[table.name].table.least
+        if least is None:
+            return np.zeros(table.domain.size)
+        rows = MissingRows(
+            law=lattice_law(_cell_error(release, table)), least=least, zeros="perturb", floor=0.0
+        )
+        missing = ~table.shown
+        left = float(self.bounded(table).sum() - table.values[table.shown].sum())
+        sure = _CLEAR_SDS * _total_error(release, table).standard_deviation
+        means = self._means(table, rows)
+        low, high = 0.0, rows.law.variance**0.5 * _MOST_SHIFT
+        if means[missing].sum() - max(left, 0.0) <= sure:
+            return means
+        for _ in range(_HALVINGS):
+            floor = (low + high) / 2
+            means = self._means(table, replace(rows, floor=floor))
+            low, high = (floor, high) if means[missing].sum() > left else (low, floor)
+        return means
+
     def _agreeing(self, base: FrameTable, means: Floats, /) -> Floats:
         """The base with missing cells moved so that they add up to what shown rows of margins leave for them."""
         missing = np.flatnonzero(~base.shown)
@@ -112,28 +143,27 @@ def _own_rows(release: Release, table: FrameTable, /) -> MissingRows | None:
     stated = release.values[table.name].table
     if stated.law is None or stated.least is None:
         return None
-    return MissingRows(law=stated.law.rounded(), least=stated.least, zeros=stated.zeros, floor=False)
+    return MissingRows(law=stated.law.rounded(), least=stated.least, zeros=stated.zeros, floor=None)
 
 
-def _reconciled_rows(release: Release, table: FrameTable, /) -> MissingRows | None:
-    """Missing rows of a table that was reconciled with all others and made non-negative."""
-    least = release.values[table.name].table.least
-    if least is None:
-        return None
-    return MissingRows(law=_cell_law(release, table), least=least, zeros="perturb", floor=True)
-
-
-def _cell_law(release: Release, table: FrameTable, /) -> LatticeLaw:
+def _cell_error(release: Release, table: FrameTable, /) -> ErrorLaw:
     """The law of the error of one cell of a table, in the largest block of its domain."""
-    domain = table.domain
-    block = max(domain.blocks, key=lambda one: one.size)
-    masks = []
-    for dimension, codes in zip(domain.dimensions, block.axes, strict=True):
-        mask = np.zeros(len(dimension.labels), bool)
-        mask[codes[0]] = True
-        masks.append(mask)
+    block = max(table.domain.blocks, key=lambda one: one.size)
+    masks = {}
+    for dimension, codes in zip(table.domain.dimensions, block.axes, strict=True):
+        masks[dimension.name] = np.zeros(len(dimension.labels), bool)
+        masks[dimension.name][codes[0]] = True
+    return _error(release, table, masks)
+
+
+def _total_error(release: Release, table: FrameTable, /) -> ErrorLaw:
+    """The law of the error of the sum of all cells of a table."""
+    return _error(release, table, {})
+
+
+def _error(release: Release, table: FrameTable, masks: Mapping[str, NDArray[np.bool_]], /) -> ErrorLaw:
+    """The law of the error of the sum of some cells of a table."""
     whole = release.statement.domain
-    every = {d.name: np.ones(len(d.labels), bool) for d in whole.dimensions}
-    named = every | dict(zip(domain.names, masks, strict=True))
-    cells = Cells(domain, Selection(domain=whole, masks=tuple(named[n] for n in whole.names), by=()))
-    return lattice_law(release.errors.laws_of(cells, table.name, np.zeros(1, np.int64))[0])
+    every = {d.name: np.ones(len(d.labels), bool) for d in whole.dimensions} | dict(masks)
+    selection = Selection(domain=whole, masks=tuple(every[name] for name in whole.names), by=())
+    return release.errors.laws_of(Cells(table.domain, selection), table.name, np.zeros(1, np.int64))[0]
