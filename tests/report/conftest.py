@@ -289,6 +289,9 @@ def whole(*, name="time-loc", place="Manly Wharf"):
             ],
         },
         "utility": {
+            "source": "card",
+            "measured": True,
+            "how": [f"Lots of {place} are not written down."],
             "questions": [
                 {
                     "name": f"total at {place}",
@@ -299,10 +302,11 @@ def whole(*, name="time-loc", place="Manly Wharf"):
                     "relative_error": {"median": 0.02, "ninth_decile": 0.3},
                     "drop_rate": 0.1,
                     "spurious_rate": 0.0,
+                    "ranking_kept": 0.9,
                 },
                 {"name": "ten busiest", "answered": True, "noise": {"expected_absolute": 3.0}},
                 {"name": f"trips from {place}", "answered": False, "reason": f"no table links {place}"},
-            ]
+            ],
         },
         "microdata": {
             "coarsenings": [

@@ -3,6 +3,7 @@
 import pytest
 
 from noisegate.pictures.inline import DARK, QUIET
+from noisegate.report import write_report
 from noisegate.report.pdf import print_pdf
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -43,6 +44,34 @@ def test_the_report_opens_quietly_and_every_picture_is_drawn(browser, reported, 
         assert marks >= 3, name
     assert browser.ask("document.documentElement.scrollWidth") <= width
     assert browser.ask("document.title").startswith("Privacy assessment: ")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_utility_by_query_fits_a_desk_and_a_phone(browser, assessed, width):
+    causes = ("aggregation", "noise and bounding", "suppression")
+    questions = [
+        {
+            "name": f"question-{place}",
+            "answered": True,
+            "absolute": dict(zip(causes, (0.4, 30.0 + place, 4.0), strict=True)),
+            "total": {"absolute": 33.0},
+            "relative_error": {"median": 0.02, "ninth_decile": 0.3},
+            "drop_rate": 0.1,
+            "spurious_rate": 0.0,
+        }
+        for place in range(12)
+    ]
+    utility = {"measured": True, "how": ["Noise and bounding are shown together."], "questions": questions}
+    folder = assessed({"tables": [], "utility": utility})
+    write_report(folder)
+    browser.open(folder / "report.html", width=width)
+    ((name, across, _, marks),) = browser.ask(DRAWN)
+    # Dots and bars of the queries, and those of the legend.
+    assert (name, marks) == ("figure-workload", 4 * 12 + 4)
+    assert across > 250
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    words = "[...document.querySelectorAll('#figure-workload text')].map(one => one.textContent)"
+    assert {"noise and bounding", "question-11", "0.3"} <= set(browser.ask(words))
 
 
 def test_a_picture_without_marks_would_be_noticed(browser, reported, tmp_path):

@@ -260,3 +260,52 @@ def test_no_axis_speaks_in_powers(reported):
     labels = re.findall(r"<text[^>]*>([^<]+)</text>", text)
     assert len(labels) > 60
     assert [label for label in labels if re.fullmatch(r".*\de[+−-]?\d.*", label)] == []
+
+
+def test_answers_from_the_release_alone_can_be_published(content):
+    questions = [
+        {
+            "name": "by-mode",
+            "answered": True,
+            "table": "time",
+            "answers": 4,
+            "half_width": 75.5,
+            "relative": 0.04,
+        }
+    ]
+    alone = {
+        "tables": [],
+        "utility": {"source": "card", "measured": False, "level": 0.95, "questions": questions},
+    }
+    made = page(alone)
+    assert made.notice == ""
+    section = next(one for one in made.sections if one.anchor == "utility")
+    assert [grid.caption for grid in section.grids] == ["Answers from the release alone"]
+    assert section.grids[0].rows == (("by-mode", "4", "75.5", "4.0%", "–"),)
+    (figure,) = section.figures
+    assert "half of the interval" in figure.caption
+    assert "75.5 events, for by-mode" in figure.alt
+    measured = next(one for one in page(content()).sections if one.anchor == "utility")
+    assert "Lots of Manly Wharf are not written down." in measured.paragraphs
+    assert [grid.caption for grid in measured.grids] == [
+        "Mean error of an answer by cause, in events",
+        "Answers beside the truth",
+        "Rankings beside the truth",
+        "Queries that cannot be answered",
+    ]
+
+
+def test_causes_that_cannot_be_told_apart_are_shown_as_one():
+    errors = {"aggregation": 0.0, "noise and bounding": 12.0, "suppression": 3.0}
+    questions = [{"name": "total", "answered": True, "absolute": errors, "total": {"absolute": 11.0}}]
+    made = page({"tables": [], "utility": {"measured": True, "questions": questions}})
+    section = next(one for one in made.sections if one.anchor == "utility")
+    assert section.grids[0].columns == (
+        "query",
+        "noise and bounding",
+        "suppression",
+        "aggregation",
+        "together",
+    )
+    assert section.grids[0].rows == (("total", "12", "3", "0", "11"),)
+    assert "noise and bounding" in section.figures[0].svg
