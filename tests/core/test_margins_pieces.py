@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from noisegate.core.domain import Dimension, Domain
-from noisegate.core.margins import NoisyTable, TableShape, best_split, pieces, reconcile_tables
+from noisegate.core.margins import (
+    NoisyTable,
+    TableShape,
+    best_split,
+    estimate_tables,
+    pieces,
+    reconcile_tables,
+)
 from noisegate.core.merging import merge, restrict
 from noisegate.core.tables import Margin
 from noisegate.errors import DataError, SpecError
@@ -140,3 +147,23 @@ def test_the_split_of_several_pieces_lies_between_those_of_each():
     assert sum(both.values()) == 1
     assert alone[0]["base"] < both["base"] <= alone[1]["base"]
     assert best_split([large, large], tables) == alone[1]
+
+
+def test_estimates_are_what_whole_tables_are_close_to(domain):
+    """Signed sums that agree with each other; far above zero they are the published counts up to rounding."""
+    rng = np.random.default_rng(8)
+    margins = margins_of(domain, TABLES)
+    base = NoisyTable(values=rng.integers(200, 400, domain.size), variance=8.0)
+    time = sums(margins["time"], base.values) + rng.integers(-5, 6, margins["time"].domain.size)
+    measured = {"time": NoisyTable(values=time, variance=4.0)}
+    found = estimate_tables(domain, margins, base=base, measured=measured)
+    for name, margin in margins.items():
+        added = np.bincount(
+            margin.of(np.arange(domain.size)), weights=found.base, minlength=margin.domain.size
+        )
+        assert np.allclose(found.margins[name], added)
+    whole = reconcile_tables(domain, margins, base=base, measured=measured)
+    assert np.abs(whole.base - found.base).max() < 2
+    assert not np.allclose(found.base, base.values)
+    low = NoisyTable(values=base.values - 500, variance=8.0)
+    assert estimate_tables(domain, margins, base=low, measured={}).base.max() < 0
