@@ -130,7 +130,7 @@ def test_the_parts_add_up_to_the_error_that_is_measured_by_hand(city, released, 
     assert 0.5 <= found["busiest"]["ranking_kept"] <= 1
 
 
-DRAWS = 40
+DRAWS = 30
 
 
 @pytest.fixture(scope="module", params=["derive", pytest.param("independent", marks=pytest.mark.slow)])
@@ -152,7 +152,7 @@ def repeated(city, released, request):
             if one.name in published
         )
         frames.append(replace(frame, tables=tables))
-        if draw % 8 == 0:
+        if draw % 6 == 0:
             expected.append({one.name: one.parts for one in measure(plan, counts, noise=noise, draws=20)})
     return SimpleNamespace(frames=frames, raw=raw, wanted=wanted, expected=expected)
 
@@ -355,6 +355,45 @@ def test_a_merged_domain_is_read_off_its_card_as_the_spec_has_it(city):
     assert found["total"]["absolute"]["aggregation"] == 0
 
 
+@pytest.mark.parametrize(
+    ("unit", "most", "each"), [("person", 2, 1), pytest.param("person-day", 1, 2, marks=pytest.mark.slow)]
+)
+def test_bounding_is_the_mean_of_what_the_engine_keeps(city, released, unit, most, each):
+    bound = f"unit: {unit}, max_cells: {most}, max_per_cell: {each}"
+    spec = load_spec(city.spec(**{"unit: person-day, max_cells: 1": bound}))
+    file, structure = opened(city, released("derive"), spec=spec)
+    cells, kept = RawEvents(file=file, frame=frame_of_spec(spec, structure)).count(()).bounded
+    draws = np.zeros((25, spec.domain.size))
+    for draw, one in enumerate(draws):
+        found = count(spec, noise=SeededNoise(seed=draw))
+        one[found.cells] = found.raw_counts
+    mean, error = draws[:, cells].mean(axis=0), draws[:, cells].std(axis=0, ddof=1) / math.sqrt(len(draws))
+    random = error > 0
+    assert mean[~random] == pytest.approx(kept.mean[~random], abs=0.35)
+    distance = (mean - kept.mean)[random] / error[random]
+    assert distance.size > 200
+    # Over so many cells the mean square of a Student's t with 24 degrees of freedom is 24 / 22.
+    assert (distance**2).mean() == pytest.approx(24 / 22, abs=6 * math.sqrt(2.5 / distance.size) + 0.1)
+    assert not np.delete(draws, cells, axis=1).any()
+
+
+def test_moments_in_another_zone_are_read_on_the_clock_of_the_spec(city, released, tmp_path):
+    moved = tmp_path / "taps.parquet"
+    duckdb.sql(
+        f"SELECT * REPLACE (timezone('Australia/Sydney', tapped_at) AS tapped_at) FROM '{city.taps}'"
+    ).write_parquet(str(moved))
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        city.spec()
+        .read_text()
+        .replace("person: card_id", "person: card_id, timezone: Australia/Sydney")
+        .replace("places.csv", str(city.folder / "places.csv"))
+    )
+    plain = assess([released("derive")], attacker=None, truth=city.taps, workload=city.spec())
+    zoned = assess([released("derive")], attacker=None, truth=moved, workload=spec)
+    assert questions_of(zoned) == questions_of(plain)
+
+
 def test_values_say_what_a_dimension_is():
     assert type(stated_dimension("day", ("2016-07-25", "2016-07-26"))).__name__ == "DateDimension"
     assert type(stated_dimension("day", ("2016-07-25", "2016-07-28"))).__name__ == "ListedDimension"
@@ -369,6 +408,10 @@ def test_what_cannot_be_used_is_refused(city, released, tmp_path, tmp_path_facto
     )
     with pytest.raises(SpecError, match="has no workload"):
         assess([released("derive")], attacker=None, truth=city.taps, workload=empty)
+    alone = tmp_path / "time.csv"
+    alone.write_bytes((released("derive") / "time.csv").read_bytes())
+    with pytest.raises(SpecError, match="have no card beside them"):
+        assess([alone], attacker=None, workload=city.spec())
     with pytest.raises(DataError, match="in another form"):
         Wanted.of_card({"name": "odd"})
     lacking = tmp_path / "lacking.parquet"

@@ -33,12 +33,19 @@ class Answered:
         }
 
 
-def answer_questions(
-    asked: WorkloadSource, /, *, level: float, report: Callable[[str], None]
-) -> Answered | None:
-    """The answers from the release in `asked.folder`; None if there is no release with a card."""
+def answer_questions(asked: WorkloadSource, /, *, level: float, report: Callable[[str], None]) -> Answered:
+    """The answers from the release in `asked.folder`.
+
+    Raises
+    ------
+    SpecError
+        If there is no card, which alone says how the noise was made.
+    """
     if asked.folder is None:
-        return None
+        raise SpecError(
+            "--workload asks questions of tables that have no card beside them, so there are no intervals; give the "
+            "directory of a release, or the raw events with --truth."
+        )
     report("answering the workload")
     try:
         release = open_release(asked.folder)

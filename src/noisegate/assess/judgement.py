@@ -174,7 +174,9 @@ def _ask(
     if truth is not None:
         report("measuring the workload")
         return usefulness(facts.structure, truth, asked=asked), None
-    return None, None if asked is None else answer_questions(asked, level=request.level, report=report)
+    if asked is None:
+        return None, None
+    return None, answer_questions(asked, level=request.level, report=report)
 
 
 def _about_pieces(facts: Facts, /) -> list[Result]:

@@ -194,16 +194,23 @@ class RawEvents:
         )
         connection.register("placed", placed.filter(pa.array(cells >= 0)))
         same = " AND ".join(f"e.{name} = placed.{name}" for name in names)
-        rows = _arrow(connection, _BOUNDED.format(same=same, most=bound.cells, each=bound.per_cell))
-        columns = {name: rows.column(name).to_numpy() for name in rows.column_names}
-        return columns["cell"], Kept(
-            sure=columns["sure"].astype(np.int64),
-            drawing=columns["drawing"].astype(np.int64),
-            kept=columns["kept"].astype(np.float64),
+        rows = _arrow(connection, _BOUNDED.format(same=same, each=bound.per_cell))
+        cell, k, number = (rows.column(name).to_numpy() for name in ("cell", "k", "n"))
+        found, place = np.unique(cell, return_inverse=True)
+        free = k <= bound.cells
+
+        def sums(weights: NDArray[Any]) -> NDArray[np.float64]:
+            return np.bincount(place, weights=weights, minlength=found.size).astype(np.float64)
+
+        return found, Kept(
+            sure=np.rint(sums(np.where(free, number, 0))).astype(np.int64),
+            drawing=np.rint(sums(np.where(free, 0, number))).astype(np.int64),
+            kept=sums(np.where(free, 0, number * (bound.cells / k))),
         )
 
 
-#: A unit with k cells keeps each with the chance most / k, or surely if k is at most that.
+#: Events in each cell by how many cells their unit has, no more of one unit than counts in one cell. A unit with k cells
+#: keeps each with the chance max_cells / k, or surely if k is at most that.
 _BOUNDED = """
     WITH pairs AS (
         SELECT e.u, placed.day, placed.cell, least(count(*), {each}) AS n
@@ -213,12 +220,7 @@ _BOUNDED = """
     ), sized AS (
         SELECT cell, n, count(*) OVER (PARTITION BY u, day) AS k FROM pairs
     )
-    SELECT
-        cell,
-        coalesce(sum(n) FILTER (k <= {most}), 0)::BIGINT AS sure,
-        coalesce(sum(n) FILTER (k > {most}), 0)::BIGINT AS drawing,
-        coalesce(sum(n * {most} / k) FILTER (k > {most}), 0)::DOUBLE AS kept
-    FROM sized GROUP BY cell ORDER BY cell
+    SELECT cell, k, sum(n)::BIGINT AS n FROM sized GROUP BY cell, k ORDER BY cell, k
 """
 
 

@@ -40,6 +40,20 @@ def selected(
     return f"(SELECT * FROM {source} WHERE {' AND '.join(conditions)})"  # noqa: S608 - quoted parts
 
 
+def on_the_clock_of(
+    timezone: str | None, source: str, kinds: Mapping[str, str], /
+) -> tuple[str, dict[str, str]]:
+    """`source` with moments in time as a clock of `timezone` shows them, and the types that its columns then have."""
+    moments = [name for name, kind in kinds.items() if kind == "TIMESTAMP WITH TIME ZONE"]
+    if timezone is None or not moments:
+        return source, dict(kinds)
+    shown = ", ".join(f"timezone('{timezone}', {quoted(name)}) AS {quoted(name)}" for name in moments)
+    return (
+        f"(SELECT * REPLACE ({shown}) FROM {source})",  # noqa: S608 - quoted parts and a checked zone
+        {**kinds, **dict.fromkeys(moments, "TIMESTAMP")},
+    )
+
+
 def is_moment(kind: str, /) -> bool:
     """Whether a column of this type of DuckDB's holds days."""
     return kind == "DATE" or kind.startswith("TIMESTAMP")

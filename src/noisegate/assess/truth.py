@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.assess.selected_events import is_moment, quoted, selected
+from noisegate.assess.selected_events import is_moment, on_the_clock_of, quoted, selected
 from noisegate.assess.selection import folded
 from noisegate.errors import DataError, SpecError
 from noisegate.query.where import kind_of
@@ -73,6 +73,8 @@ class TruthFile:
         source = _source(path)
         with duckdb.connect() as connection:
             kinds = _columns(connection, source, path)
+            if spec is not None:
+                source, kinds = on_the_clock_of(spec.events.timezone, source, kinds)
             if person is not None and person not in kinds:
                 raise SpecError.for_choice("--person", found=person, allowed=kinds)
             stated = (
