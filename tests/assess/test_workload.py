@@ -418,7 +418,7 @@ def test_what_cannot_be_used_is_refused(city, released, tmp_path, tmp_path_facto
     pq.write_table(pq.read_table(city.taps).drop_columns(["tap"]), lacking)
     with pytest.raises(SpecError, match="by which the spec selects events"):
         assess([released("derive")], attacker=None, truth=lacking, workload=city.spec())
-    with pytest.raises(DataError, match="holds no CSV or Parquet file"):
+    with pytest.raises(DataError, match="a directory without a CSV or Parquet file"):
         assess([tmp_path_factory.mktemp("nothing")], attacker=None)
 
 

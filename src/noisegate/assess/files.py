@@ -30,7 +30,7 @@ def table_files(path: Path, /) -> list[Path]:
         found = sorted(file for file in path.iterdir() if file.suffix.casefold() == ending and file.is_file())
         if found:
             return found
-    raise DataError(f"The directory {path} holds no CSV or Parquet file; name the published tables.")
+    raise DataError(f"{path} is a directory without a CSV or Parquet file; name the published tables.")
 
 
 def check_output(folder: Path, /) -> None:
