@@ -143,7 +143,9 @@ def test_what_is_shared_grows_with_the_number_of_cells():
     cells = 50
     prior = NegativeBinomial(mean=np.full(cells, 4.0), shape=np.full(cells, 1e6), zero_share=np.zeros(1))
     level = np.zeros(cells, np.int64)
-    shared = SharedError.of([level], [np.array([0.01])], prior=prior, variance=np.full(cells, 4.0))
+    shared = SharedError.of(
+        [level], own=[np.array([0.01])], common=[np.zeros(1)], prior=prior, variance=np.full(cells, 4.0)
+    )
     every = np.arange(cells)
     one = shared.variance(every[:1], np.zeros(1, np.int64), size=1)[0]
     assert shared.variance(every, np.zeros(cells, np.int64), size=1)[0] == pytest.approx(
@@ -156,9 +158,16 @@ def test_what_is_shared_grows_with_the_number_of_cells():
 def test_what_was_never_seen_errs_together():
     prior = NegativeBinomial(mean=np.full(6, 4.0), shape=np.full(6, 1e6), zero_share=np.zeros(1))
     codes = np.array([0, 0, 1, 1, 2, 2])
-    shared = SharedError.of([codes], [np.array([0.01, 1.0, 1.0])], prior=prior, variance=np.full(6, 4.0))
+    shared = SharedError.of(
+        [codes],
+        own=[np.array([0.01, 0.0, 0.0])],
+        common=[np.array([0.0, 1.0, 1.0])],
+        prior=prior,
+        variance=np.full(6, 4.0),
+    )
     assert (shared.common > 0).tolist() == [False, False, True, True, True, True]
     assert (shared.moves[0] > 0).tolist() == [True, True, False, False, False, False]
+    assert shared.joint == pytest.approx(16 * np.array([0.01, 0.01, 1.0, 1.0, 1.0, 1.0]), rel=1e-4)
 
 
 def counts_behind(rng, rate, mechanism):

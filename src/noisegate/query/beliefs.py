@@ -27,6 +27,7 @@ from noisegate.core.linked import NegativeBinomial, Problem, infer
 from noisegate.core.workload import (
     CellLaws,
     Cells,
+    ProfileFit,
     Selection,
     SharedError,
     cell_laws,
@@ -170,15 +171,15 @@ class Beliefs:
             remainders=[self.evidence.left_over(cells, margin) for margin in self.linked],
         )
         laws = self._laws(cells, fit.prior)
-        shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=laws.variance)
+        shared = _shared(effects, fit, laws.variance)
         common = shared.common
         if isinstance(laws, CellLaws):
             for margin in self.linked:
                 laws, common = self.evidence.bounded(cells, margin, laws, common)
-            shared = SharedError.of(effects, fit.uncertainty, prior=fit.prior, variance=laws.variance)
+            shared = _shared(effects, fit, laws.variance)
         self.mean[cells] = laws.mean
         self.common[cells] = np.minimum(common, shared.common)
-        self.variance[cells] = np.maximum(laws.variance - shared.own, 0.05 * laws.variance)
+        self.variance[cells] = np.maximum(laws.variance - shared.joint, 0.05 * laws.variance)
         self.third[cells] = laws.third
         self.place[cells] = np.arange(len(cells))
         self.part_of[cells] = number
@@ -192,3 +193,7 @@ class Beliefs:
         return cell_laws(
             self.shown.at(cells), mechanism=mechanism, prior=prior, sums=self.evidence.wide_sums(cells)
         )
+
+
+def _shared(effects: list[Ints], fit: ProfileFit, variance: Floats, /) -> SharedError:
+    return SharedError.of(effects, own=fit.own, common=fit.common, prior=fit.prior, variance=variance)

@@ -6,8 +6,9 @@ from noisegate.core.workload.bounded import bounded_totals
 from noisegate.core.workload.cellwise import CellLaws, NoisySums, cell_laws, suits
 from noisegate.core.workload.combination import lattice_law
 from noisegate.core.workload.errors import Method, SumErrors
+from noisegate.core.workload.observed import Remainders
 from noisegate.core.workload.parts import ErrorParts, Trio, error_parts, usual_trio
-from noisegate.core.workload.profile import ProfileFit, Remainders, fit_profile
+from noisegate.core.workload.profile import ProfileFit, fit_profile
 from noisegate.core.workload.selection import Cells, Selection
 from noisegate.core.workload.shared import SharedError
 from noisegate.core.workload.sum_law import SumLaw, checked_level, cumulant_intervals, sum_law

@@ -32,7 +32,7 @@ _MOST_NEAR = 400
 class Missing:
     """What is known of a missing cell, by its log-intensity: log-likelihood, expected count, variance.
 
-    `near` holds slope and bend of the log-likelihood of each of the values from `least` on, by log-intensity.
+    `near` holds slope, bend and value of the log-likelihood of each of the values from `least` on, by log-intensity.
     """
 
     grid: Floats
@@ -90,14 +90,15 @@ class Missing:
 
 
 def _near(mechanism: Mechanism, prior: Floats, values: Ints, /) -> Floats:
-    """Slope and bend of the log-likelihood of values: an array of log-intensities x values x 2."""
+    """Slope, bend and value of the log-likelihood of values: an array of log-intensities x values x 3."""
     counts = np.arange(prior.shape[1])
     logs = log_likelihood(mechanism, values=values[None, :].astype(float), counts=counts[:, None])
     top = prior.max(axis=1, keepdims=True)
     likely = np.exp(prior - top) @ np.exp(np.maximum(logs, -700.0))
-    slope = np.gradient(np.log(np.maximum(likely, 1e-300)) + top, _STEP, axis=0)
+    logs = np.log(np.maximum(likely, 1e-300)) + top
+    slope = np.gradient(logs, _STEP, axis=0)
     bend = np.maximum(-np.gradient(slope, _STEP, axis=0), 0.0)
-    return np.ascontiguousarray(np.stack([slope, bend], axis=-1))
+    return np.ascontiguousarray(np.stack([slope, bend, logs], axis=-1))
 
 
 @functools.lru_cache(maxsize=8)

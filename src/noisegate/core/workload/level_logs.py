@@ -1,0 +1,163 @@
+"""How likely everything that is shown is, by the multiplier of each level of one effect, all else as it stands.
+
+Cells of different levels are independent of each other, but the rows of margins are not: if one level has less of a row, the
+others have more. Judged one at a time, with the others held, all of many levels would leave a row at once and come back
+the next time. So a row speaks of all its unsure levels moving *together*, and what it says is dealt out to them by their
+shares of it: added up over levels that move alike it is the row's likelihood, once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from noisegate.core.linked._compiled import compiled
+from noisegate.core.workload.effects import Effect
+from noisegate.core.workload.levels import GRID
+from noisegate.core.workload.observed import Observed, Remainders
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: How far the levels of a row are moved together.
+_SHIFTS = np.arange(-12.0, 9.01, 0.5)
+_UNMOVED = 24
+
+
+def level_logs(observed: Observed, effect: Effect, unsure: Bools, /) -> Floats:
+    """Log-likelihoods at the points of `GRID` for the `unsure` levels (rows in their order)."""
+    of, codes = observed.missing, effect.codes
+    rank = np.where(unsure, np.cumsum(unsure) - 1, -1)
+    out = np.zeros((int(unsure.sum()), len(GRID)))
+    rest = observed.eta - effect.value[codes]
+    shown = unsure[codes[observed.shown]]
+    cells = observed.shown[shown]
+    _shown_logs(
+        rest[cells], observed.seen[shown], rank[codes[cells]], GRID, *of.scale, of.near, of.least,
+        observed.dispersion, observed.noise, out,
+    )  # fmt: skip
+    hidden = observed.hidden[unsure[codes[observed.hidden]]]
+    _hidden_logs(rest[hidden], rank[codes[hidden]], GRID, *of.scale, of.logs, out)
+    level = rank[codes[observed.hidden]]
+    for sums in observed.remainders:
+        _row_logs(observed, sums, level, effect.value[unsure], out)
+    return out
+
+
+def _row_logs(observed: Observed, sums: Remainders, level: Ints, value: Floats, out: Floats, /) -> None:
+    """Add what the rows of a margin say; `level` numbers the unsure level of each missing cell, -1 if it is sure."""
+    rows, of = len(sums.rest), observed.missing
+    table = np.stack([of.mean, of.variance], axis=1)
+    eta = observed.eta[observed.hidden]
+    sure = np.flatnonzero((sums.codes >= 0) & (level < 0))
+    moved = np.flatnonzero((sums.codes >= 0) & (level >= 0))
+    held, parts = np.zeros((rows, 1, 2)), np.zeros((rows, len(_SHIFTS), 2))
+    _add_sums(eta[sure], sums.codes[sure], np.zeros(1), *of.scale, table, held)
+    _add_sums(eta[moved], sums.codes[moved], _SHIFTS, *of.scale, table, parts)
+    found = held + parts
+    found[:, :, 1] += (
+        _misfit(sums, found[:, _UNMOVED]) * np.count_nonzero(parts[:, 0, 0]) * held[:, :, 0] ** 2
+    )
+    logs = _likely(sums, found)
+    pairs, place = np.unique(level[moved] * rows + sums.codes[moved], return_inverse=True)
+    (mean,) = of.at(eta[moved], of.mean)
+    part = np.bincount(place, weights=mean)
+    row = pairs % rows
+    whole = np.bincount(row, weights=part, minlength=rows)
+    _deal_out(pairs // rows, row, part / whole[row], value, GRID, _SHIFTS, logs, out)
+
+
+def _misfit(sums: Remainders, found: Floats, /) -> float:
+    """The relative variance of rows about what is expected of them, beyond that of counts and noise.
+
+    One standard error is added: less than that the rows cannot rule out.
+    What is wrong with the expected counts of some cells is mostly wrong in the same way in many rows, so that
+    it does not average out: of what is known of the other cells of a row, no more is left than this allows.
+    """
+    gap, width = sums.rest - found[:, 0], found[:, 1] + sums.variance
+    rows = ~sums.upper & (found[:, 0] > 0)
+    weight = max(float(np.sum(np.where(rows, found[:, 0] ** 2 / width, 0.0))), 1e-9)
+    excess = float(np.sum(np.where(rows, gap**2 / width - 1.0, 0.0)))
+    return (max(excess, 0.0) + math.sqrt(2.0 * np.count_nonzero(rows))) / weight
+
+
+def _likely(sums: Remainders, found: Floats, /) -> Floats:
+    """Normal likelihoods of rows that are shown; of rows that are missing, that their sums are not above."""
+    width = found[:, :, 1] + sums.variance[:, None]
+    gap = (sums.rest[:, None] - found[:, :, 0]) / np.sqrt(width)
+    return np.where(sums.upper[:, None], special.log_ndtr(gap), -0.5 * gap**2 - 0.5 * np.log(width))
+
+
+@compiled
+def _hidden_logs(
+    rest: Floats, level: Ints, grid: Floats, first: float, step: float, logs: Floats, out: Floats
+) -> None:
+    last = len(logs) - 1.001
+    for k in range(len(rest)):
+        for j in range(len(grid)):
+            where = min(max((rest[k] + grid[j] - first) / step, 0.0), last)
+            left = int(where)
+            part = where - left
+            out[level[k], j] += logs[left] * (1 - part) + logs[left + 1] * part
+
+
+@compiled
+def _shown_logs(
+    rest: Floats, seen: Floats, level: Ints, grid: Floats, first: float, step: float, near: Floats, least: int,
+    dispersion: float, noise: float, out: Floats,
+) -> None:  # fmt: skip
+    """From the table for values just above the threshold, as if all were normal for others."""
+    rows, values, _ = near.shape
+    for k in range(len(rest)):
+        value = int(seen[k]) - least
+        for j in range(len(grid)):
+            eta = rest[k] + grid[j]
+            if 0 <= value < values:
+                where = min(max((eta - first) / step, 0.0), rows - 1.001)
+                left = int(where)
+                part = where - left
+                out[level[k], j] += near[left, value, 2] * (1 - part) + near[left + 1, value, 2] * part
+            else:
+                mean = np.exp(min(eta, 20.0))
+                width = mean + dispersion * mean * mean + noise
+                out[level[k], j] += max(-0.5 * (seen[k] - mean) ** 2 / width, -300.0) - 0.5 * np.log(width)
+
+
+@compiled
+def _add_sums(
+    eta: Floats, row: Ints, shifts: Floats, first: float, step: float, table: Floats, out: Floats
+) -> None:
+    """Add mean and variance of each cell to its row, at log-intensities moved by each of the shifts."""
+    last = len(table) - 1.001
+    for k in range(len(eta)):
+        for j in range(len(shifts)):
+            where = min(max((eta[k] + shifts[j] - first) / step, 0.0), last)
+            left = int(where)
+            part = where - left
+            out[row[k], j, 0] += table[left, 0] * (1 - part) + table[left + 1, 0] * part
+            out[row[k], j, 1] += table[left, 1] * (1 - part) + table[left + 1, 1] * part
+
+
+@compiled
+def _deal_out(
+    level: Ints,
+    row: Ints,
+    share: Floats,
+    value: Floats,
+    grid: Floats,
+    shifts: Floats,
+    logs: Floats,
+    out: Floats,
+) -> None:
+    """Add to each level its share of what each row says of the shift that would bring the level to a point."""
+    step, last = shifts[1] - shifts[0], len(shifts) - 1.001
+    for k in range(len(level)):
+        for j in range(len(grid)):
+            where = min(max((grid[j] - value[level[k]] - shifts[0]) / step, 0.0), last)
+            left = int(where)
+            part = where - left
+            out[level[k], j] += share[k] * (logs[row[k], left] * (1 - part) + logs[row[k], left + 1] * part)

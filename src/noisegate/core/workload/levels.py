@@ -1,0 +1,81 @@
+"""Posterior laws of the levels of one effect of which little or nothing is shown.
+
+Whether a place is quiet or without service, and whether an hour is slow or closed, the cells of that level alone cannot
+say; what levels are like in general says more. So the law of levels is learnt from all of them: on the log scale, a normal law
+of levels in use, and with some chance another, lower one for the rest, down to next to nothing. The parameters of
+that law are not known for certain either. They are averaged over by their likelihood, and as they move the estimates of all
+little-seen levels together, that part of the uncertainty is kept apart, as *common*.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+
+#: Log-multipliers at which levels are judged.
+GRID = np.arange(-7.0, 4.01, 0.5)
+_CENTRES = np.arange(-3.0, 2.01, 0.5)
+_WIDTHS = np.array([0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0])
+_LOW_CENTRES = np.arange(-6.0, 0.01, 0.75)
+_LOW_WIDTH = 0.75
+_SHARES = special.expit(np.linspace(-3.0, 5.0, 9))
+_LEAST_WEIGHT = 1e-5
+
+
+def _normals(centres: Floats, widths: Floats, /) -> Floats:
+    laws = np.stack([np.exp(-0.5 * ((GRID - m) / s) ** 2) for m in centres for s in widths])
+    return np.asarray(laws / laws.sum(axis=1, keepdims=True))
+
+
+_USED = _normals(_CENTRES, _WIDTHS)
+_LOW = _normals(_LOW_CENTRES, np.array([_LOW_WIDTH]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LevelPosterior:
+    """Means of the multipliers of levels, and their relative variances (see `Effect`)."""
+
+    mean: Floats
+    own: Floats
+    common: Floats
+
+
+def level_posterior(logs: Floats, /) -> LevelPosterior:
+    """The posterior of levels from the log-likelihood of each (rows) at the points of `GRID`.
+
+    Examples
+    --------
+    >>> seen = -0.5 * 40 * (GRID - 1.0) ** 2
+    >>> unseen = -20 * np.exp(GRID)
+    >>> found = level_posterior(np.stack([seen] * 9 + [unseen] * 9))
+    >>> bool(abs(found.mean[0] - math.e) < 0.1), bool(found.mean[-1] < 0.1), bool(found.common[-1] > 0.1)
+    (True, True, True)
+    """
+    like = np.exp(logs - logs.max(axis=1, keepdims=True))
+    powers = [like, like * np.exp(GRID), like * np.exp(2 * GRID)]
+    used, low = ([power @ laws.T for power in powers] for laws in (_USED, _LOW))
+    scores = np.stack(
+        [
+            np.log(np.maximum(p * used[0][:, :, None] + (1 - p) * low[0][:, None, :], 1e-300)).sum(axis=0)
+            for p in _SHARES
+        ]
+    )
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    mean, square, between = np.zeros((3, len(logs)))
+    for s, u, d in np.argwhere(weights > _LEAST_WEIGHT).tolist():
+        p, weight = float(_SHARES[s]), float(weights[s, u, d])
+        whole, first, second = (p * a[:, u] + (1 - p) * b[:, d] for a, b in zip(used, low, strict=True))
+        whole = np.maximum(whole, 1e-300)
+        mean += weight * first / whole
+        square += weight * second / whole
+        between += weight * (first / whole) ** 2
+    common = np.maximum(between - mean**2, 0.0)
+    scale = np.maximum(mean, math.exp(GRID[0])) ** 2
+    return LevelPosterior(mean=mean, own=np.maximum(square - between, 0.0) / scale, common=common / scale)

@@ -1,0 +1,104 @@
+"""What every cell shows, a value or nothing, and how likely that is at its intensity.
+
+A cell's count is negative binomial around an intensity and is published as count + noise if that reaches a threshold.
+Margins add noisy sums over missing cells. Log-intensities are kept here; whoever fits them moves them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.core.mechanism import Mechanism
+from noisegate.core.workload.missing import LEAST_LOG, MOST_LOG, Missing, missing_tables
+from noisegate.core.workload.slopes import interpolate, near_slopes, pulled, seen_slopes, totals
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
+#: Where the search for the dispersion starts: about 0.3.
+_FIRST = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Remainders:
+    """Noisy sums over missing cells: `rest[code]` with noise of `variance[code]`; a code of -1 is in none.
+
+    Where `upper` is true the sum is only known not to be above `rest`.
+    """
+
+    codes: Ints
+    rest: Floats
+    variance: Floats
+    upper: Bools
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Observed:
+    """Cells with a value and cells without, and the log-intensity of each as far as it has been fitted."""
+
+    shown: Ints
+    hidden: Ints
+    seen: Floats
+    noise: float
+    remainders: list[Remainders]
+    eta: Floats
+    tables: tuple[Missing, ...] = field(repr=False)
+    place: int = _FIRST
+
+    @classmethod
+    def of(cls, values: Floats, mechanism: Mechanism, remainders: Sequence[Remainders], /) -> Observed:
+        """The cells of a table; NaN in `values` says that nothing was published."""
+        hidden = np.isnan(values)
+        seen = np.maximum(values[~hidden], 0.0)
+        start = math.log(max((seen.sum() + 0.5) / len(values), 1e-3))
+        return cls(
+            shown=np.flatnonzero(~hidden),
+            hidden=np.flatnonzero(hidden),
+            seen=seen,
+            noise=mechanism.published_law.variance,
+            remainders=[
+                Remainders(codes=r.codes[hidden], rest=r.rest, variance=r.variance, upper=r.upper)
+                for r in remainders
+            ],
+            eta=np.full(len(values), start),
+            tables=missing_tables(mechanism, tuple(DISPERSIONS.tolist())),
+        )
+
+    @property
+    def dispersion(self) -> float:
+        """How far single cells stray from their intensities: the negative binomial variance is m + dispersion m^2."""
+        return float(DISPERSIONS[self.place])
+
+    @property
+    def missing(self) -> Missing:
+        """What a missing row says, under the present dispersion."""
+        return self.tables[self.place]
+
+    def move(self, step: Floats | float, /) -> None:
+        """Move log-intensities."""
+        self.eta = np.clip(self.eta + step, LEAST_LOG, MOST_LOG)
+
+    def slopes(self, *, sums: bool = True) -> tuple[Floats, Floats]:
+        """First and (negative) second derivative of the log-likelihood by each cell's log-intensity.
+
+        With `sums`, of what margins say too; the second derivative is then an upper bound.
+        """
+        slope, bend = np.zeros(len(self.eta)), np.zeros(len(self.eta))
+        seen_slopes(self.eta, self.shown, self.seen, self.dispersion, self.noise, slope, bend)
+        if self.hidden.size:
+            of = self.missing
+            near_slopes(self.eta, self.shown, self.seen, of.least, *of.scale, of.near, slope, bend)
+            found = interpolate(self.eta, self.hidden, *of.scale, of.table)
+            for part in self.remainders if sums else ():
+                total, width, reach = totals(part.codes, found, len(part.rest))
+                speaks = (~part.upper | (total > part.rest)) / (width + part.variance)
+                pulled(part.codes, speaks * (part.rest - total), speaks * reach, found)
+            slope[self.hidden], bend[self.hidden] = found[0], found[1]
+        return slope, bend
