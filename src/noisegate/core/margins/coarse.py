@@ -4,7 +4,7 @@ Counts are made non-negative table by table, from coarse to fine. Each time nois
 cells pay for it: a little in each cell, always in the same direction. Summed over many cells it can exceed the noise.
 The remedy is to make the sums right first. A margin by time for each mode and day is the same pattern over and over again:
 what it adds up to over days is far above its noise where a single day is not. So before the margin, the table
-without the days is fixed, and the margin has to add up to it.
+without the days is fixed, and the margin has to add up to it. The same goes for a base that has to add up to one margin or to none.
 
 That helps along axes whose labels repeat one pattern (days, mostly). Along an axis whose labels have patterns of their own (a stop
 belongs to one mode) it would hurt: the finer table is mostly empty, clamping it takes away most of its noise, and the coarser
@@ -17,12 +17,12 @@ Only the noisy estimate is looked at, so this is post-processing like all that f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.margins.plan import plan_rounding
+from noisegate.core.margins.plan import Apportion, Nearest, Step, plan_rounding
 from noisegate.core.margins.reconcile import Reconciled
 from noisegate.core.margins.shape import Table, TableShape
 from noisegate.errors import SpecError
@@ -35,58 +35,68 @@ ALIKE = 0.5
 _SEEN_SDS = 4.0
 
 
-def coarse_tables(estimate: Reconciled, margins: Mapping[Table, Floats], /) -> tuple[Table, ...]:
-    """The tables to make whole before `margins` (estimated tables by name), none of which is among them.
+def coarse_tables(
+    estimate: Reconciled, margins: Iterable[Table], /, *, values_of: Callable[[Table], Floats]
+) -> tuple[Table, ...]:
+    """The tables to make whole before `margins` and the base, none of which is among them.
 
-    For each margin: the axes that it shares with others, and its own axes with those shared ones whose labels
-    do not repeat one pattern; then again with one more axis at a time, the one with the most uneven totals first: small labels
-    need the company of others most. A margin that shares nothing is treated as if its longest axis were its own. Margins stay
-    acyclic; where that does not go, a margin has no coarse tables.
+    Every step of the rounding that is tied to one coarser table (`Apportion`) or to none (`Nearest`, as if all axes but the
+    longest were one) is looked at: it gets tables of its own axes and of those others whose labels do not repeat one pattern, and
+    again with one more axis at a time, the one with the most uneven totals first, since small labels need the company of
+    others most. What this adds is looked at in turn. Margins stay acyclic: finer tables are left out until they are.
+
+    `values_of` has the estimate of any table.
     """
-    shape = estimate.design.shape
+    shape, wanted = estimate.design.shape, tuple(margins)
     found: tuple[Table, ...] = ()
-    for margin, values in margins.items():
-        shared = _shared(shape, margin, margins)
-        if shared is None:
-            continue
-        more = tuple(
-            t for t in _chain(estimate, values, margin, shared) if t not in found and t not in margins
-        )
-        if _can_be_rounded(shape, (*margins, *found, *more)):
-            found += more
-    return found
+    seen: set[Step] = set()
+    while True:
+        steps = [step for step in plan_rounding(shape, (*wanted, *found)) if step not in seen]
+        tied = next((step for step in steps if isinstance(step, Apportion | Nearest) and step.table), None)
+        if tied is None:
+            return found
+        seen.add(tied)
+        more = [t for t in _before(estimate, tied, values_of) if t not in (*wanted, *found, shape.axes)]
+        while more and not _can_be_rounded(shape, (*wanted, *found, *more)):
+            more.pop()
+        found += tuple(more)
 
 
-def _shared(shape: TableShape, margin: Table, margins: Iterable[Table], /) -> Table | None:
-    """The axes that `margin` shares with others; None if it has no own ones, or not all are shared with a single other."""
-    common = {frozenset(margin) & frozenset(other) for other in margins if other != margin}
-    largest = max(common, key=len, default=frozenset[str]())
-    if len(margin) == len(largest) or any(not axes <= largest for axes in common):
-        return None
-    if not largest and margin:
-        largest = frozenset(margin) - {max(margin, key=shape.size)}
-    return shape.table(largest)
+def _before(
+    estimate: Reconciled, step: Apportion | Nearest, values_of: Callable[[Table], Floats], /
+) -> list[Table]:
+    """The coarse tables that help with one step."""
+    shape, table = estimate.design.shape, step.table
+    if isinstance(step, Apportion):
+        return _chain(estimate, values_of(table), table, step.within)
+    longest = max(table, key=shape.size)
+    shared = tuple(axis for axis in table if axis != longest)
+    return [shared, *_chain(estimate, values_of(table), table, shared)]
 
 
-def _chain(estimate: Reconciled, values: Floats, margin: Table, shared: Table, /) -> tuple[Table, ...]:
-    """The coarse tables of one margin, the coarsest first."""
-    shape = estimate.design.shape
-    own = tuple(axis for axis in margin if axis not in shared)
-    repeating = [axis for axis in shared if _likeness(estimate, values, margin, axis, own) >= ALIKE]
-    repeating.sort(key=lambda axis: -_unevenness(values, margin.index(axis)))
-    kept = [axis for axis in margin if axis not in repeating]
-    chain = [shape.table((*kept, *repeating[:n])) for n in range(len(repeating))]
-    return (shared, *chain)
+def _chain(estimate: Reconciled, values: Floats, table: Table, shared: Table, /) -> list[Table]:
+    """Tables of the own axes of `table` and ever more of those it shares, the coarsest first."""
+    chain: list[Table] = []
+    left = sorted(shared, key=lambda axis: -_unevenness(values, table.index(axis)))
+    kept = tuple(axis for axis in table if axis not in shared)
+    while True:
+        apart = [axis for axis in left if _likeness(estimate, values, table, axis, kept) < ALIKE]
+        if not apart:
+            if not left:
+                return chain
+            chain.append(estimate.design.shape.table(kept))
+            apart = left[:1]
+        kept += tuple(apart)
+        left = [axis for axis in left if axis not in apart]
 
 
-def _likeness(estimate: Reconciled, values: Floats, margin: Table, axis: str, own: Table, /) -> float:
-    """The mean cosine of the patterns along `own` of two labels of `axis`, free of noise; 0 if fewer than two are seen."""
-    gone = tuple(place for place, name in enumerate(margin) if name not in (axis, *own))
-    left = [name for name in margin if name in (axis, *own)]
-    patterns = np.moveaxis(values.sum(axis=gone), left.index(axis), 0).reshape(
-        values.shape[margin.index(axis)], -1
-    )
-    cells, variance = patterns.shape[1], estimate.variance(left)
+def _likeness(estimate: Reconciled, values: Floats, table: Table, axis: str, kept: Table, /) -> float:
+    """The mean cosine of the patterns along `kept` of two labels of `axis`, free of noise; 0 if fewer than two are seen."""
+    gone = tuple(place for place, name in enumerate(table) if name not in (axis, *kept))
+    names = [name for name in table if name in (axis, *kept)]
+    patterns = np.moveaxis(values.sum(axis=gone), names.index(axis), 0)
+    patterns = patterns.reshape(patterns.shape[0], -1)
+    cells, variance = patterns.shape[1], estimate.variance(names)
     energy = (patterns**2).sum(axis=1) - cells * variance
     seen = energy > _SEEN_SDS * variance * math.sqrt(2 * cells)
     labels = int(seen.sum())

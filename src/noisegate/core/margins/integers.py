@@ -86,7 +86,8 @@ def round_consistent(
     wanted = estimate.margins if margins is None else tuple(shape.table(axes) for axes in margins)
     tables = {table: estimate.table(table) for table in wanted}
     rounder = _Rounder(estimate, tables)
-    for step in plan_rounding(shape, (*tables, *coarse_tables(estimate, tables))):
+    before = coarse_tables(estimate, tables, values_of=rounder.estimated)
+    for step in plan_rounding(shape, (*tables, *before)):
         rounder.take(step)
     return rounder.result()
 
@@ -110,7 +111,7 @@ class _Rounder:
 
     def take(self, step: Step) -> None:
         """Fix one more table."""
-        values = self._estimated(step.table)
+        values = self.estimated(step.table)
         if isinstance(step, Apportion):
             found = self._apportion(step, values)
         elif isinstance(step, Join):
@@ -159,7 +160,7 @@ class _Rounder:
             raise InternalError("controlled rounding found no augmenting path.")
         return self._restored(out, parts, step.table)
 
-    def _estimated(self, table: Table) -> Floats:
+    def estimated(self, table: Table) -> Floats:
         """The estimate of `table`, from the smallest known one that contains it."""
         wider = min((t for t in self.known if set(table) <= set(t)), key=lambda t: self.known[t].size)
         gone = tuple(place for place, axis in enumerate(wider) if axis not in table)
