@@ -156,6 +156,7 @@ MEANINGS: Mapping[str, str] = {
     "utility.measured": "whether errors were measured against raw data; such figures are not private",
     "utility.questions": "each question, see below",
     "utility.how": "measured: what the split of errors by cause rests on, in words",
+    "utility.fits": "measured: whether the raw data can be those that the release was made from; null if not looked at",
     "utility.level": "not measured: level of the intervals",
     "utility.drop_rate": "measured: share of base cells with events that are not published",
     "utility.spurious_rate": "measured: share of published base cells that are really empty",

@@ -274,9 +274,11 @@ def test_raw_data_of_other_events_are_called_so(city, released):
     folder = released("derive")
     alone = assess([folder], attacker=None, truth=city.taps).to_json()["utility"]
     assert alone["source"] == "card"
-    assert any("do not fit the published tables" in line for line in alone["how"])
+    assert not alone["fits"]
+    assert "do not fit the published tables" in alone["how"][0]
     told = assess([folder], attacker=None, truth=city.taps, workload=city.spec()).to_json()["utility"]
     assert told["source"] == "spec"
+    assert told["fits"]
     assert not any("do not fit" in line for line in told["how"])
 
 

@@ -28,7 +28,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 Origin = Literal["card", "spec", "default"]
-_Asked = tuple[Origin, Sequence[MeasuredQuestion], Sequence[str]]
+_Asked = tuple[Origin, Sequence[MeasuredQuestion], Sequence[str], bool | None]
+
+_MISFIT = (
+    "The raw data do not fit the published tables, so these errors mean little: the release was made from other events, or "
+    "from some of them only. A spec given with --workload says which events count."
+)
 
 #: Rankings are of the dimension with the most values; so many places.
 _TOP = 10
@@ -44,6 +49,8 @@ class Usefulness:
         Where the questions come from: `card`, `spec`, or `default` where nobody stated any.
     how
         What the split of errors rests on, in sentences.
+    fits
+        Whether the raw data can be those that the release was made from; None if that was not looked at.
     drop_rate
         The share of non-empty cells that are not published.
     spurious_rate
@@ -59,6 +66,7 @@ class Usefulness:
     source: Origin
     questions: tuple[MeasuredQuestion, ...]
     how: tuple[str, ...]
+    fits: bool | None
     drop_rate: float
     spurious_rate: float
     median_relative: float | None
@@ -72,6 +80,7 @@ class Usefulness:
             "measured": True,
             "questions": [question.to_json() for question in self.questions],
             "how": list(self.how),
+            "fits": self.fits,
             "drop_rate": self.drop_rate,
             "spurious_rate": self.spurious_rate,
             "median_relative": self.median_relative,
@@ -93,11 +102,12 @@ def usefulness(structure: Structure, truth: Truth, /, *, asked: WorkloadSource |
     published, filled = ~np.isnan(shown), raw > 0
     codes = base.codes(np.arange(base.size))
     both = published & filled
-    source, questions, how = _ask(structure, truth, asked)
+    source, questions, how, fits = _ask(structure, truth, asked)
     return Usefulness(
         source=source,
         questions=tuple(questions),
         how=tuple(how),
+        fits=fits,
         drop_rate=float((filled & ~published).sum() / max(int(filled.sum()), 1)),
         spurious_rate=float((published & ~filled).sum() / max(int(published.sum()), 1)),
         median_relative=float(np.median(np.abs(shown[both] / raw[both] - 1))) if both.any() else None,
@@ -110,28 +120,31 @@ def _ask(structure: Structure, truth: Truth, asked: WorkloadSource | None, /) ->
     """The questions; those of a card give way to the default ones where they cannot be put to what was read."""
     raw = truth.counts.astype(np.float64)
     if asked is None:
-        return "default", *_default(structure, raw)
+        return "default", *_default(structure, raw), None
     try:
         return asked.kind, *_of_workload(structure, truth, asked)
     except (DataError, SpecError) as problem:
         if asked.kind == "spec":
             raise
         questions, how = _default(structure, raw)
-        return "default", questions, [f"The workload on the card was not used: {problem}", *how]
+        return "default", questions, [f"The workload on the card was not used: {problem}", *how], None
 
 
 def _of_workload(
     structure: Structure, truth: Truth, asked: WorkloadSource, /
-) -> tuple[Sequence[MeasuredQuestion], Sequence[str]]:
+) -> tuple[Sequence[MeasuredQuestion], Sequence[str], bool]:
     frame = asked.frame(structure)
     raw = RawEvents(file=truth.file, frame=frame).count(asked.wanted)
     workload = Workload(frame=frame, raw=raw)
-    return [workload.measure(one) for one in asked.wanted], _how(frame, workload)
+    fits = workload.fits
+    return [workload.measure(one) for one in asked.wanted], _how(frame, workload, fits=fits), fits
 
 
-def _how(frame: Frame, workload: Workload, /) -> list[str]:
-    """What the split rests on."""
+def _how(frame: Frame, workload: Workload, /, *, fits: bool) -> list[str]:
+    """What the split rests on; what makes it worthless first."""
     said = []
+    if not fits:
+        said.append(_MISFIT)
     if workload.joint:
         said.append(f"Noise and bounding are shown together: {workload.raw.why_not}.")
     elif frame.bound is not None:
@@ -145,11 +158,6 @@ def _how(frame: Frame, workload: Workload, /) -> list[str]:
         said.append(
             "The noise of missing rows is gone; it is counted by its mean, given that it left the row below the cut"
             + (" (approximately, because tables were made to agree)." if frame.method == "reconcile" else ".")
-        )
-    if not workload.fits:
-        said.append(
-            "The raw data do not fit the published tables, so these errors mean little: the release was made from "
-            "other events, or from some of them only. A spec given with --workload says which events count."
         )
     return said
 

@@ -47,8 +47,9 @@ def _show_errors(useful: Usefulness, /) -> None:
         console.print(_errors(answered))
         console.print(f"[dim]{_LEGEND}[/dim]")
     _show_unanswered([(one.name, one.reason) for one in useful.questions])
-    for line in useful.how:
-        console.print(f"[dim]{escape(line)}[/dim]")
+    for place, line in enumerate(useful.how):
+        style = "yellow" if useful.fits is False and place == 0 else "dim"
+        console.print(f"[{style}]{escape(line)}[/{style}]")
 
 
 def _errors(questions: Sequence[MeasuredQuestion], /) -> Table:
