@@ -379,6 +379,14 @@ def test_bounding_is_the_mean_of_what_the_engine_keeps(city, released, unit, mos
     assert not np.delete(draws, cells, axis=1).any()
 
 
+def test_a_question_that_makes_no_sense_is_listed_with_the_reason(city, released):
+    spec = city.spec(**{"07:15..08:30": "7:15..8:30", "mode: [train, bus]": "mode: [train, tram]"})
+    found = questions_of(assess([released("derive")], attacker=None, truth=city.taps, workload=spec))
+    assert found["odd-hours"]["reason"] == "time must be a range such as 07:00..09:00, got '7:15..8:30'"
+    assert found["cells"]["reason"].startswith("mode must be one of train, bus, ferry, lightrail")
+    assert found["peak"]["answered"]
+
+
 def test_moments_in_another_zone_are_read_on_the_clock_of_the_spec(city, released, tmp_path):
     moved = tmp_path / "taps.parquet"
     duckdb.sql(

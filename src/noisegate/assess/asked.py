@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -117,7 +118,9 @@ def finest_step(dimension: TimeDimension, conditions: Sequence[tuple[str, ...]],
 
 
 def _borders(parts: tuple[str, ...], /) -> Iterator[int]:
+    """The borders of ranges of times; what is no range is refused where the question is put."""
     for part in parts:
         first, dots, last = part.partition("..")
         if dots:
-            yield from (clock(first.strip()), clock(last.strip()))
+            with suppress(ValueError):
+                yield from (clock(first.strip()), clock(last.strip()))

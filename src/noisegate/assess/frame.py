@@ -28,8 +28,8 @@ from noisegate.tables import Cells, Structure
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 
-#: Tables are held cell by cell here.
-MOST_CELLS = 50_000_000
+#: Tables are held cell by cell here, in a few arrays of numbers.
+MOST_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -205,9 +205,12 @@ def _weights(question: Question, table: FrameTable, /) -> Floats | None:
     """How much of each cell of a table is asked for; None if all or nothing of each is."""
     if question.whole:
         return None
-    domain = question.selection.domain
-    weights = np.ones(table.domain.size)
-    codes = table.domain.decode(np.arange(table.domain.size))
-    for name, column in zip(table.domain.names, codes, strict=True):
-        weights *= question.shares[domain.axis(name)][column]
+    whole, domain = question.selection.domain, table.domain
+    shares = [question.shares[whole.axis(name)] for name in domain.names]
+    weights = np.empty(domain.size)
+    for block, start in zip(domain.blocks, domain.offsets.tolist(), strict=False):
+        part: Floats = np.ones(())
+        for share, codes in zip(shares, block.axes, strict=True):
+            part = np.multiply.outer(part, share[codes])
+        weights[start : start + block.size] = part.reshape(-1)
     return weights
