@@ -53,6 +53,22 @@ def test_a_question_that_no_table_answers_is_listed_with_the_reason(town):
     assert found.by_epsilon == ()
 
 
+@pytest.mark.parametrize(
+    ("privacy", "tables", "names"),
+    [
+        # Both margins tell modes apart: their totals are made whole first.
+        ({}, None, {"peak", "odd-hours", "busiest"}),
+        ({}, {"base": ["mode", "date", "time", "stop"]}, {"by-mode", "peak", "odd-hours", "busiest"}),
+        ({"margins": "derive"}, None, set()),
+        ({"margins": "independent", "unsafe": True}, None, set()),
+    ],
+)
+def test_questions_whose_error_depends_on_counts_are_named(town, privacy, tables, names):
+    found = outlook(town.spec(tables=tables, **privacy))
+    assert {one.name for one in found.questions if one.depends_on_counts} == names
+    assert found.assumes == ("counts well above zero" if names else None)
+
+
 def test_nothing_is_read(town, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     spec = town.spec()

@@ -105,14 +105,15 @@ def predict(asked: Asked, errors: SumErrors, /) -> Prediction:
 def depends_on_counts(asked: Asked, plan: Plan, /) -> bool:
     """Whether the error of noise in a question is another one where counts are small.
 
-    Noise that is published as it is does not know the counts. Reconciled tables are kept from being negative, from coarse to fine:
-    only sums over all that the margins have of their own are hardly touched by it. With `zeros: keep` empty cells have no noise.
+    Noise that is published as it is does not know the counts. Reconciled tables are kept from being negative, from coarse to fine,
+    which leaves sums alone over all that margins have of their own. With `zeros: keep` empty cells have no noise.
     """
     privacy = plan.spec.privacy
     if privacy.margins != "reconcile":
         return privacy.zeros == "keep"
     kept = [frozenset(table.dimensions) for table in plan.margins]
-    return not kept or not asked.dimensions <= frozenset.intersection(*kept)
+    shared = frozenset.intersection(*kept) if len(kept) > 1 else frozenset[str]()
+    return not asked.dimensions <= shared
 
 
 def predictions(plan: Plan, /) -> dict[str, Prediction | str]:
