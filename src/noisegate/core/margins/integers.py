@@ -80,7 +80,8 @@ def round_consistent(
         From `reconcile`.
     margins
         The margins that must stay close to their estimates; by default those that were measured. Every other
-        table is consistent too, being a sum of the base, but its parts may have been clamped first.
+        table is consistent too, being a sum of the base. Sums over what repeats stay close as well (`coarse.py`); of other
+        tables parts may have been clamped first.
     """
     shape = estimate.design.shape
     wanted = estimate.margins if margins is None else tuple(shape.table(axes) for axes in margins)
