@@ -97,13 +97,15 @@ def _likeness(estimate: Reconciled, values: Floats, table: Table, axis: str, kep
     patterns = np.moveaxis(values.sum(axis=gone), names.index(axis), 0)
     patterns = patterns.reshape(patterns.shape[0], -1)
     cells, variance = patterns.shape[1], estimate.variance(names)
-    energy = (patterns**2).sum(axis=1) - cells * variance
+    squares = np.einsum("ij,ij->i", patterns, patterns)
+    energy = squares - cells * variance
     seen = energy > _SEEN_SDS * variance * math.sqrt(2 * cells)
     labels = int(seen.sum())
     if labels < 2:
         return 0.0
-    unit = patterns[seen] / np.sqrt(energy[seen])[:, None]
-    pairs = (unit.sum(axis=0) ** 2).sum() - (unit**2).sum()
+    weights = np.where(seen, 1 / np.sqrt(np.where(seen, energy, 1.0)), 0.0)
+    total = weights @ patterns
+    pairs = total @ total - (weights**2 * squares).sum()
     return float(pairs) / (labels * (labels - 1))
 
 
