@@ -91,15 +91,18 @@ def _likeliest_shape(count: Floats, exposure: Floats, /) -> float:
     return float(_SHAPES[int(np.argmax(scores))])
 
 
-def without_own(observed: Observed, effects: Sequence[Effect], /) -> tuple[Floats, Floats]:
+def without_own(
+    observed: Observed, effects: Sequence[Effect], cells: Ints | slice = slice(None), /
+) -> tuple[Floats, Floats]:
     """The log-intensity of each cell with its own value taken out, and the variance of that on the log scale."""
     slope, bend = observed.slopes(sums=False)
     slope[observed.hidden] = bend[observed.hidden] = 0.0
-    count = np.maximum(slope + bend, 0.0)
-    eta, spread = observed.eta.copy(), np.zeros(len(slope))
+    count, bend = np.maximum(slope + bend, 0.0)[cells], bend[cells]
+    eta, spread = observed.eta[cells].copy(), np.zeros(len(count))
     for effect in effects:
-        weight = 1 / np.maximum(effect.own + effect.common, 1e-9)[effect.codes]
-        left = np.maximum(weight - count, _LEAST_LEFT * np.minimum(effect.shape, weight))
-        eta += np.clip(np.log(left / np.maximum(weight - bend, 1e-3 * left)), -3.0, 3.0)
+        weight = (1 / np.maximum(effect.own + effect.common, 1e-9))[effect.codes[cells]]
+        least = _LEAST_LEFT * np.minimum(effect.shape, weight)
+        left = np.maximum(weight - count, least)
+        eta += np.log(left / np.maximum(weight - bend, least))
         spread += np.log1p(1 / left)
     return eta, spread

@@ -36,6 +36,8 @@ _ROUNDS, _SWEEPS, _PASSES = 6, 4, 3
 _LONGEST_STEP = 1.5
 #: A fit whose levels move less than this, in the root mean square, has settled.
 _SETTLED = 0.02
+#: The same for levels of which little is shown.
+_NEARLY_SETTLED = 0.2
 #: Levels whose cells count for more than this are known well enough by their likeliest value.
 _SURE = 10.0
 #: Fewer levels than this say nothing about the law of levels.
@@ -74,9 +76,9 @@ def fit_profile(
     every = [Effect.of(codes) for codes in effects]
     _fit_mains(observed, every[:mains])
     for _ in range(_PASSES if observed.hidden.size else 0):
-        for effect in every[:mains]:
-            _judge_levels(observed, effect)
-        _renew_dispersion(observed, every[:mains])
+        moved = max(_judge_levels(observed, effect) for effect in every[:mains]) if mains else 0.0
+        if _renew_dispersion(observed, every[:mains]) and moved < _NEARLY_SETTLED:
+            break
     fitted = every[:mains]
     for effect in sorted(every[mains:], key=lambda one: len(one.value)):
         fitted.append(effect)
@@ -99,7 +101,7 @@ def fit_profile(
 def _renew_dispersion(observed: Observed, effects: Sequence[Effect], /) -> bool:
     """Judge the dispersion anew; whether it is the same as before."""
     before = observed.place
-    observed.place = likeliest_dispersion(observed, *without_own(observed, effects))
+    observed.place = likeliest_dispersion(observed, effects)
     return observed.place == before
 
 
@@ -119,14 +121,14 @@ def _fit_mains(observed: Observed, mains: Sequence[Effect], /) -> None:
         effect.own = 1 / (effect.shape + count)
 
 
-def _judge_levels(observed: Observed, effect: Effect, /) -> None:
-    """Levels of which little is shown by their whole posterior; the others by their likeliest value."""
-    effect.follow(observed)
+def _judge_levels(observed: Observed, effect: Effect, /) -> float:
+    """Levels of which little is shown by their whole posterior, the others by their likeliest value; how far they moved."""
+    moved = effect.follow(observed)
     count, _ = effect.evidence(observed)
     unsure = count <= _SURE
     effect.own = 1 / (effect.shape + count)
     if len(count) < _FEW_LEVELS or not unsure.any():
-        return
+        return moved
     logs = np.empty((len(count), len(GRID)))
     sure = ~unsure
     logs[sure] = (
@@ -135,17 +137,18 @@ def _judge_levels(observed: Observed, effect: Effect, /) -> None:
     logs[unsure] = level_logs(observed, effect, unsure)
     found = level_posterior(logs)
     step = np.where(unsure, np.log(np.maximum(found.mean, np.exp(GRID[0]))) - effect.value, 0.0)
-    effect.shift(observed, step)
+    moved = effect.shift(observed, step)
     # What levels are like in general is all that is known of these: if it is wrong, all of them are off together.
     effect.own = np.where(unsure, 0.0, effect.own)
     effect.common = np.where(unsure, found.own + found.common, 0.0)
+    return moved
 
 
 def _fit_pairs(observed: Observed, fitted: Sequence[Effect], /) -> None:
     """The last of the effects, all others as they are."""
     for _ in range(_ROUNDS):
+        fitted[-1].learn(observed)
         for _ in range(_SWEEPS):
-            fitted[-1].learn(observed)
             if fitted[-1].follow(observed) < _SETTLED:
                 break
         if _renew_dispersion(observed, fitted):

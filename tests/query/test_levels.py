@@ -1,0 +1,113 @@
+"""Levels of which little is shown: their posterior laws, and the likelihood that these come from, against direct sums."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from noisegate.core.laws import DiscreteLaplace
+from noisegate.core.mechanism import Mechanism
+from noisegate.core.workload import Remainders, fit_profile
+from noisegate.core.workload.effects import Effect
+from noisegate.core.workload.level_logs import level_logs
+from noisegate.core.workload.levels import GRID, level_posterior
+from noisegate.core.workload.observed import Observed
+
+SCALE, LEAST = 2.0, 13
+CUT = Mechanism(law=DiscreteLaplace(SCALE), threshold=LEAST, rule="ge", zeros="perturb")
+
+
+def shown_chance(mean, dispersion, values):
+    """P(value) for each of the values, and P(nothing), by adding up over counts."""
+    counts = np.arange(400)
+    mass = stats.nbinom.pmf(counts, 1 / dispersion, 1 / (1 + dispersion * mean))
+    noise = np.exp(CUT.law.logpmf(np.arange(-800, 801)))
+    law = np.convolve(mass, noise)
+    at = {value: law[value + 800] for value in values}
+    return at, float(law[: LEAST + 800].sum())
+
+
+def test_the_likelihood_of_a_level_is_that_of_its_cells():
+    values = np.array([np.nan, 14.0, np.nan, np.nan, 16.0, np.nan])
+    observed = Observed.of(values, CUT, [])
+    effect = Effect.of(np.array([0, 0, 0, 1, 1, 1]))
+    logs = level_logs(observed, effect, np.array([True, True]))
+    rest = math.exp(observed.eta[0])
+    for level, value in ((0, 14), (1, 16)):
+        for point in (6, 10, 14):
+            at, nothing = shown_chance(rest * math.exp(GRID[point]), observed.dispersion, [value])
+            wanted = math.log(at[value]) + 2 * math.log(nothing)
+            assert logs[level, point] == pytest.approx(wanted, abs=0.02)
+
+
+def test_a_row_is_dealt_out_once():
+    """Levels that move alike get together what the row says; a level that has most of it gets most."""
+    values = np.full(40, np.nan)
+    codes = np.repeat([0, 1], [30, 10])
+    row = Remainders(
+        codes=np.zeros(40, int), rest=np.array([60.0]), variance=np.array([9.0]), upper=np.array([False])
+    )
+    unsure = np.array([True, True])
+    alone, told = (level_logs(Observed.of(values, CUT, r), Effect.of(codes), unsure) for r in ([], [row]))
+    said = told - alone
+    observed = Observed.of(values, CUT, [row])
+    for point in (10, 14, 16):
+        eta = np.full(1, observed.eta[0] + GRID[point])
+        mean, variance = observed.missing.at(eta, observed.missing.mean, observed.missing.variance)
+        width = 40 * variance[0] + 9.0
+        wanted = -0.5 * (60 - 40 * mean[0]) ** 2 / width - 0.5 * math.log(width)
+        assert said[:, point].sum() == pytest.approx(wanted, abs=0.02)
+    assert said[0] == pytest.approx(3 * said[1], rel=1e-6)
+
+
+def test_the_law_of_levels_is_learnt_and_its_doubt_is_common():
+    """Of levels that nothing is seen of it is not said that they are like the others, nor that they are nothing."""
+    seen = -0.5 * 30 * (GRID - np.linspace(0.5, 1.5, 12)[:, None]) ** 2
+    unseen = np.broadcast_to(-3 * np.exp(GRID), (12, len(GRID)))
+    found = level_posterior(np.concatenate([seen, unseen]))
+    assert np.log(found.mean[:12]) == pytest.approx(np.linspace(0.5, 1.5, 12), abs=0.15)
+    assert (found.mean[12:] < 0.2).all()
+    assert (found.common[:12] < 0.01).all()
+    assert (found.common[12:] > 0.2).all()
+
+
+def test_evidence_on_levels_is_used_up_by_all_of_them():
+    """Many levels that show nothing say together what none says alone: that such levels hold little."""
+    seen = -0.5 * 30 * (GRID - 1.0) ** 2
+    few, many = (
+        level_posterior(np.concatenate([[seen] * 5, np.tile(-0.3 * np.exp(GRID), (n, 1))])).mean[-1]
+        for n in (2, 60)
+    )
+    assert many < 0.5 * few
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_places_without_service_are_told_from_quiet_ones(share):
+    rng = np.random.default_rng(11)
+    rate = np.exp(rng.normal(1.6, 0.8, (60, 1)) + rng.normal(0, 0.3, (1, 80)))
+    rate[: int(60 * share)] = 0.0
+    noisy = rng.poisson(rate) + CUT.law.sample(rate.size, rng=rng).reshape(rate.shape)
+    values = np.where(noisy >= LEAST, noisy, np.nan).ravel()
+    row, column = (axis.ravel() for axis in np.indices(rate.shape))
+    fit = fit_profile(values, [row, column], mechanism=CUT, mains=2)
+    hidden = np.isnan(values)
+    assert fit.prior.mean[hidden].sum() == pytest.approx(rate.ravel()[hidden].sum(), rel=0.15)
+    if share:
+        empty = rate.ravel() == 0
+        assert fit.prior.mean[empty].mean() < 0.1 * rate[rate > 0].mean()
+        assert fit.common[0][0] > 0.2
+
+
+def test_a_pair_that_strays_is_learnt_from_single_cells():
+    """Habits of a place at a time show in the shape, and what is left to a cell in the dispersion."""
+    rng = np.random.default_rng(12)
+    habit = rng.gamma(5, 1 / 5, (30, 40, 1))
+    rate = np.broadcast_to(20 * habit, (30, 40, 5))
+    noisy = rng.poisson(rate) + CUT.law.sample(rate.size, rng=rng).reshape(rate.shape)
+    values = np.where(noisy >= LEAST, noisy, np.nan).ravel()
+    row, column, day = (axis.ravel() for axis in np.indices(rate.shape))
+    fit = fit_profile(values, [row, column, day, row * 40 + column], mechanism=CUT, mains=3)
+    assert fit.dispersion < 0.05
+    unseen = fit.own[3].max()
+    assert 1 / 9 < unseen < 1 / 3
