@@ -206,3 +206,14 @@ def test_remainders_tell_what_is_missing_where_nothing_is_shown():
     assert np.corrcoef(found, sums)[0, 1] > 0.98
     assert found.sum() == pytest.approx(sums.sum(), rel=0.3)
     assert np.abs(found - sums).sum() < 0.4 * np.abs(guess - sums).sum()
+
+
+@pytest.mark.parametrize("mean", [0.3, 2.0, 5.0, 12.0, 40.0])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
+def test_an_interval_has_no_end_that_the_level_does_not_need(mean, level):
+    law = stats.poisson(mean)
+    low, high = sum_law([0], [law.pmf(np.arange(150))]).interval(level)
+    inside = law.cdf(high) - law.cdf(low - 1)
+    assert inside >= level
+    assert inside - law.pmf(high) < level or high == low
+    assert low == 0 or inside - law.pmf(low) < level

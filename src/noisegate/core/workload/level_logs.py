@@ -48,6 +48,25 @@ def level_logs(observed: Observed, effect: Effect, unsure: Bools, /) -> Floats:
     return out
 
 
+def row_counts(observed: Observed, effect: Effect, /) -> Floats:
+    """How well each level is known, as a count, from shown rows of margins that are mostly its own."""
+    size, of = len(effect.value), observed.missing
+    found = np.zeros(size)
+    level = effect.codes[observed.hidden]
+    mean, variance = of.at(observed.eta[observed.hidden], of.mean, of.variance)
+    for sums in observed.remainders:
+        rows, inside = len(sums.rest), np.flatnonzero(sums.codes >= 0)
+        row = sums.codes[inside]
+        pairs, place = np.unique(level[inside] * rows + row, return_inverse=True)
+        part = np.bincount(place, weights=mean[inside])
+        whole, width = (np.bincount(row, weights=w[inside], minlength=rows) for w in (mean, variance))
+        row = pairs % rows
+        speaks = ~sums.upper[row] & (part > 0.5 * whole[row])
+        told = np.where(speaks, part**2 / (width + sums.variance)[row], 0.0)
+        found += np.bincount(pairs // rows, weights=told, minlength=size)
+    return found
+
+
 def _row_logs(observed: Observed, sums: Remainders, level: Ints, value: Floats, out: Floats, /) -> None:
     """Add what the rows of a margin say; `level` numbers the unsure level of each missing cell, -1 if it is sure."""
     rows, of = len(sums.rest), observed.missing

@@ -3,7 +3,8 @@
 Whether a place is quiet or without service, and whether an hour is slow or closed, the cells of that level alone cannot
 say; what levels are like in general says more. So the law of levels is learnt from all of them: on the log scale, a normal law
 of levels in use, and with some chance another, lower one for the rest, down to next to nothing. The parameters of
-that law are not known for certain either. They are averaged over by their likelihood, and as they move the estimates of all
+that law are not known for certain either. They are averaged over by their likelihood (and, how low the lower law lies, by
+Jeffreys' prior of an intensity, u^(-1/2): where nothing is seen, nothing else says how much nothing is), and as they move the estimates of all
 little-seen levels together, that part of the uncertainty is kept apart, as *common*.
 """
 
@@ -66,6 +67,7 @@ def level_posterior(logs: Floats, /) -> LevelPosterior:
             for p in _SHARES
         ]
     )
+    scores += 0.5 * _LOW_CENTRES
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     mean, square, between = np.zeros((3, len(logs)))

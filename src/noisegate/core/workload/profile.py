@@ -24,7 +24,7 @@ from noisegate.core.linked import NegativeBinomial
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.workload.dispersion import MOST_SPREAD, likeliest_dispersion
 from noisegate.core.workload.effects import Effect, without_own
-from noisegate.core.workload.level_logs import level_logs
+from noisegate.core.workload.level_logs import level_logs, row_counts
 from noisegate.core.workload.levels import GRID, level_posterior
 from noisegate.core.workload.missing import LEAST_LOG, MOST_LOG
 from noisegate.core.workload.observed import Observed, Remainders
@@ -38,7 +38,7 @@ _LONGEST_STEP = 1.5
 _SETTLED = 0.02
 #: The same for levels of which little is shown.
 _NEARLY_SETTLED = 0.2
-#: Levels whose cells count for more than this are known well enough by their likeliest value.
+#: Levels whose cells and rows count for more than this are known well enough by their likeliest value.
 _SURE = 10.0
 #: Fewer levels than this say nothing about the law of levels.
 _FEW_LEVELS = 5
@@ -124,7 +124,7 @@ def _fit_mains(observed: Observed, mains: Sequence[Effect], /) -> None:
 def _judge_levels(observed: Observed, effect: Effect, /) -> float:
     """Levels of which little is shown by their whole posterior, the others by their likeliest value; how far they moved."""
     moved = effect.follow(observed)
-    count, _ = effect.evidence(observed)
+    count = effect.evidence(observed)[0] + row_counts(observed, effect)
     unsure = count <= _SURE
     effect.own = 1 / (effect.shape + count)
     if len(count) < _FEW_LEVELS or not unsure.any():

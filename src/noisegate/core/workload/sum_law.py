@@ -5,8 +5,9 @@ What many cells have in common (an intensity that is not known for certain) is a
 together, multiplied into the transform. A sum of very many cells is described by three cumulants and the
 Cornish-Fisher expansion, whose error is of the order of the square of the skewness.
 
-Intervals hold whole numbers, at least the level, with equal tails. Where the lower tail would start at
-zero there is none, and all that the level leaves lies above: the convention of `core.linked`.
+Intervals hold whole numbers, at least the level, with equal tails as far as whole numbers allow: numbers at the ends that
+the level does not need are left out, the less likely end first. Where the lower tail would start at zero there is none, and
+all that the level leaves lies above: the convention of `core.linked`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,22 @@ class SumLaw:
         rest = tail if low > 0 else 2 * tail
         above = np.cumsum(self.mass[::-1])
         high = self.first + len(self.mass) - 1 - int(np.searchsorted(above, rest, side="right"))
-        return max(low, 0), max(high, low, 0)
+        return self._trimmed(max(low, 0), max(high, low, 0), 1 - level)
+
+    def _trimmed(self, low: int, high: int, outside: float, /) -> tuple[int, int]:
+        """The interval without the numbers at its ends that may be outside as well."""
+        first, last = low - self.first, high - self.first
+        left = outside - float(self.mass[last + 1 :].sum())
+        if low > 0:
+            left -= float(self.mass[:first].sum())
+        while first < last:
+            upper = low == 0 or self.mass[last] <= self.mass[first]
+            least = float(self.mass[last if upper else first])
+            if least > left:
+                break
+            left -= least
+            first, last = (first, last - 1) if upper else (first + 1, last)
+        return first + self.first, last + self.first
 
 
 def sum_law(lows: Sequence[int], masses: Sequence[Floats], /, *, shared_variance: float = 0.0) -> SumLaw:
