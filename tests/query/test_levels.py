@@ -91,12 +91,14 @@ def test_places_without_service_are_told_from_quiet_ones(share):
     values = np.where(noisy >= LEAST, noisy, np.nan).ravel()
     row, column = (axis.ravel() for axis in np.indices(rate.shape))
     fit = fit_profile(values, [row, column], mechanism=CUT, mains=2)
-    hidden = np.isnan(values)
-    assert fit.prior.mean[hidden].sum() == pytest.approx(rate.ravel()[hidden].sum(), rel=0.15)
+    missing, empty = np.isnan(values), rate.ravel() == 0
+    served = missing & ~empty
+    assert fit.prior.mean[served].sum() == pytest.approx(rate.ravel()[served].sum(), rel=0.1)
     if share:
-        empty = rate.ravel() == 0
-        assert fit.prior.mean[empty].mean() < 0.1 * rate[rate > 0].mean()
-        assert fit.common[0][0] > 0.2
+        found = fit.prior.mean[empty]
+        assert found.mean() < 0.1 * rate[rate > 0].mean()
+        # That there was nothing is within what is said to be possible.
+        assert found.sum() < 2 * (found * np.sqrt(fit.common[0][row[empty]])).sum()
 
 
 def test_a_pair_that_strays_is_learnt_from_single_cells():
