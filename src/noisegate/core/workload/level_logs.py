@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.core.linked._compiled import compiled
+from noisegate.core.linked.codes import compact
 from noisegate.core.workload.effects import Effect
 from noisegate.core.workload.levels import GRID
 from noisegate.core.workload.observed import Observed, Remainders
@@ -57,7 +58,7 @@ def row_counts(observed: Observed, effect: Effect, /) -> Floats:
     for sums in observed.remainders:
         rows, inside = len(sums.rest), np.flatnonzero(sums.codes >= 0)
         row = sums.codes[inside]
-        pairs, place = np.unique(level[inside] * rows + row, return_inverse=True)
+        pairs, place = compact(level[inside] * rows + row)
         part = np.bincount(place, weights=mean[inside])
         whole, width = (np.bincount(row, weights=w[inside], minlength=rows) for w in (mean, variance))
         row = pairs % rows
@@ -82,7 +83,7 @@ def _row_logs(observed: Observed, sums: Remainders, level: Ints, value: Floats, 
         _misfit(sums, found[:, _UNMOVED]) * np.count_nonzero(parts[:, 0, 0]) * held[:, :, 0] ** 2
     )
     logs = _likely(sums, found)
-    pairs, place = np.unique(level[moved] * rows + sums.codes[moved], return_inverse=True)
+    pairs, place = compact(level[moved] * rows + sums.codes[moved])
     (mean,) = of.at(eta[moved], of.mean)
     part = np.bincount(place, weights=mean)
     row = pairs % rows
