@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from noisegate.assess.frame import Frame
 from noisegate.assess.raw_cells import RawEvents
 from noisegate.assess.truth import Truth
-from noisegate.assess.workload import MeasuredQuestion, Workload, overlap
+from noisegate.assess.workload import MeasuredQuestion, Workload
 from noisegate.assess.workload_source import WorkloadSource
 from noisegate.core.linked.problem import tally
-from noisegate.core.workload import error_parts, usual_trio
+from noisegate.core.workload import error_parts, largest_kept, usual_trio
 from noisegate.errors import DataError, SpecError
 from noisegate.tables import Cells, Link, Structure
 
@@ -226,4 +226,4 @@ def _top(base: Cells, codes: NDArray[np.int32], shown: Floats, raw: Floats, /) -
         return None
     longest = codes[int(np.argmax(sizes))]
     real, seen = (tally(longest, np.nan_to_num(values), size=max(sizes)) for values in (raw, shown))
-    return round(_TOP * overlap(real, seen, _TOP))
+    return round(_TOP * largest_kept(real, seen, _TOP))

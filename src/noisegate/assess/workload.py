@@ -21,7 +21,7 @@ from noisegate.assess.asked import Question, Wanted
 from noisegate.assess.frame import Frame, FrameTable
 from noisegate.assess.noised import Noised
 from noisegate.assess.raw_cells import RawCells
-from noisegate.core.workload import Cells, ErrorParts, Trio, error_parts, usual_trio
+from noisegate.core.workload import Cells, ErrorParts, Trio, error_parts, largest_kept, usual_trio
 from noisegate.errors import SpecError
 from noisegate.spec.shares import value_shares
 
@@ -150,7 +150,7 @@ class Workload:
             groups=len(groups),
             parts=error_parts(stages[None]),
             trio=usual_trio(stages[0], stages[-1], there),
-            kept=None if wanted.top is None else overlap(stages[0], stages[-1], wanted.top),
+            kept=None if wanted.top is None else largest_kept(stages[0], stages[-1], wanted.top),
             joint=self.joint,
         )
 
@@ -193,12 +193,6 @@ class Workload:
         for name, size in zip(question.selection.by, cells.group_shape, strict=True):
             groups = groups * size + labels[name]
         return np.bincount(groups, weights=weights, minlength=cells.groups).astype(np.float64)
-
-
-def overlap(truth: Floats, published: Floats, top: int, /) -> float:
-    """The share of the truly largest groups that are among the largest published ones."""
-    real, seen = (set(np.argsort(-values, kind="stable")[:top].tolist()) for values in (truth, published))
-    return len(real & seen) / max(1, len(real))
 
 
 def _weights(question: Question, table: FrameTable, /) -> Floats | None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.core.randomness import NoiseSource, as_noise
-from noisegate.core.workload import ErrorParts, Trio, error_parts, usual_trio
+from noisegate.core.workload import ErrorParts, Trio, error_parts, largest_kept, usual_trio
 from noisegate.engine import Counts, count
 from noisegate.errors import SpecError
 from noisegate.release.plan import Plan
@@ -136,14 +136,8 @@ def _measured(
         prediction=prediction,
         parts=error_parts(found),
         trio=usual_trio(found[:, 0], found[:, -1], np.stack(there)),
-        kept=None if top is None else float(np.mean([_overlap(s[0], s[-1], top) for s in found])),
+        kept=None if top is None else float(np.mean([largest_kept(s[0], s[-1], top) for s in found])),
     )
-
-
-def _overlap(truth: Floats, published: Floats, top: int, /) -> float:
-    """The share of the truly largest groups that are among the largest published ones."""
-    real, seen = (set(np.argsort(-values, kind="stable")[:top].tolist()) for values in (truth, published))
-    return len(real & seen) / max(1, len(real))
 
 
 def _before_noise(

@@ -7,7 +7,7 @@ from noisegate.core.workload.cellwise import CellLaws, NoisySums, cell_laws, sui
 from noisegate.core.workload.combination import lattice_law
 from noisegate.core.workload.errors import Method, SumErrors
 from noisegate.core.workload.observed import Remainders
-from noisegate.core.workload.parts import ErrorParts, Trio, error_parts, usual_trio
+from noisegate.core.workload.parts import ErrorParts, Trio, error_parts, largest_kept, usual_trio
 from noisegate.core.workload.profile import ProfileFit, fit_profile
 from noisegate.core.workload.selection import Cells, Selection
 from noisegate.core.workload.shared import SharedError
@@ -32,6 +32,7 @@ __all__ = [
     "cumulant_intervals",
     "error_parts",
     "fit_profile",
+    "largest_kept",
     "lattice_law",
     "suits",
     "sum_law",

@@ -94,3 +94,15 @@ def usual_trio(truth: Floats, published: Floats, there: NDArray[np.bool_], /) ->
         dropped=float((~there[real]).mean()) if real.any() else 0.0,
         spurious=float(there[~real].mean()) if (~real).any() else 0.0,
     )
+
+
+def largest_kept(truth: Floats, published: Floats, top: int, /) -> float:
+    """The share of the `top` truly largest groups that are among the largest published ones.
+
+    Examples
+    --------
+    >>> largest_kept(np.array([5.0, 9.0, 1.0]), np.array([4.0, 8.0, 6.0]), 2)
+    0.5
+    """
+    real, seen = (set(np.argsort(-values, kind="stable")[:top].tolist()) for values in (truth, published))
+    return len(real & seen) / max(1, len(real))
