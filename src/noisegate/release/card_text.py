@@ -103,8 +103,9 @@ def _workload(card: dict[str, Any], /) -> list[str]:
     lines = [
         "## Questions this release was made for",
         "",
-        "Errors are those of the noise, known beforehand and the same whatever the events are. Rows that were left out",
-        "add to them; `noisegate query` gives intervals that allow for both.",
+        "Errors are those of the noise, known beforehand: the same whatever the events are, but for reconciled tables, where",
+        "small counts have other errors, mostly smaller. Rows that were left out add to them; `noisegate query` gives",
+        "intervals that allow for both.",
         "",
         "| question | groups | table | expected error | 95 % within |",
         "|---|---|---|---|---|",
