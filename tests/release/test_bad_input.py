@@ -80,6 +80,7 @@ SPEC_EDITS = {
     "a time that cannot be a column's": ("{column: at, every", "{column: stop, every", r"Column 'stop' of taps\.csv holds text that is not a time"),
     "not YAML": ("tables:", "tables: [", r"spec\.yaml, line \d+: this is not YAML"),
     "a key given twice": ("name: hamlet", "name: hamlet\nname: other", r"spec\.yaml, line 2: name is given twice"),
+    "noise that never shows": ("epsilon: 1/2", "epsilon: 10000", r"the noise of base has a scale of 0\.0003 and would never show; lower"),
     "impossible noise": ("epsilon: 1/2", "epsilon: 1e-13", r"the scale of discrete-laplace noise must be above 0"),
 }  # fmt: skip
 

@@ -99,6 +99,7 @@ class _Planner:
 
     def plan(self) -> Plan:
         self._refuse_contradictions()
+        self._refuse_silence()
         tables = tuple(self._table(name) for name in self.spec.tables)
         noises = {table.name: table.noise for table in tables if table.noise is not None}
         for table in tables:
@@ -124,6 +125,15 @@ class _Planner:
                 raise SpecError(
                     f"privacy.split.{name} is 0, but independent tables have noise of their own; give it a share, "
                     "or use margins: reconcile."
+                )
+
+    def _refuse_silence(self) -> None:
+        """Refuse noise so narrow that it is never drawn: the exact counts would be published."""
+        for name, noise in self.noises.items():
+            if noise.law.variance == 0:
+                raise SpecError(
+                    f"the noise of {name} has a scale of {float(noise.scale):.1g} and would never show; lower "
+                    "privacy.epsilon, or give a larger privacy.scale."
                 )
 
     def _refuse_endless(self, table: TablePlan, /) -> None:
