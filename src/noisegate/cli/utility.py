@@ -104,7 +104,7 @@ def _print_assumption(found: Outlook, /) -> None:
         console.print(f"Assumes {escape(str(found.assumes))}.")
         if found.like.left_out > 0:
             console.print(
-                f"[yellow]{found.like.left_out:.0%}[/yellow] of its cells have no row; they were filled in from its margins, "
+                f"[yellow]{found.like.left_out:.1%}[/yellow] of its cells have no row; they were filled in from its margins, "
                 "so these errors are rough."
             )
         for name, labels in found.like.unknown.items():
