@@ -8,7 +8,7 @@ from noisegate.core.laws import DiscreteLaplace
 from noisegate.core.linked import NegativeBinomial, Problem, Sums, infer
 from noisegate.core.linked.likelihood import log_likelihood
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import NoisySums, bounded_totals, cell_laws, fit_profile, suits
+from noisegate.core.workload import NoisySums, cell_laws, fit_profile, suits
 
 NOISE = DiscreteLaplace(2.0)
 
@@ -72,24 +72,6 @@ def test_wide_sums_move_cells_as_the_engine_for_linked_tables_says():
     assert off.max() < 2.0
     assert off.mean() < 0.1 * moved.mean()
     assert np.abs(found.mean - exact.mean).max() < 0.6
-
-
-def test_a_bounded_total_is_that_of_draws():
-    rng = np.random.default_rng(5)
-    mechanism = cut(least=30)
-    draws = np.rint(rng.gamma(1.5, 30 / 1.5, 400_000))
-    noise = rng.geometric(1 - np.exp(-0.5), draws.size) - rng.geometric(1 - np.exp(-0.5), draws.size)
-    kept = draws[draws + noise < 30]
-    mean, variance = bounded_totals(np.array([30.0]), np.array([600.0]), mechanism=mechanism)
-    assert mean[0] == pytest.approx(kept.mean(), abs=0.15)
-    assert variance[0] == pytest.approx(kept.var(), rel=0.02)
-
-
-def test_what_says_nothing_of_a_total_leaves_it():
-    mean, variance = bounded_totals(np.array([1e6, 2.0]), np.array([10.0, 1.0]), mechanism=cut(least=30))
-    assert mean[0] == 1e6
-    assert variance[0] == 10.0
-    assert mean[1] == pytest.approx(2.0, abs=0.05)
 
 
 def test_noise_just_above_the_threshold_is_not_taken_for_travel():

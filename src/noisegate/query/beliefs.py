@@ -172,13 +172,8 @@ class Beliefs:
         )
         laws = self._laws(cells, fit.prior)
         shared = _shared(effects, fit, laws.variance)
-        common = shared.common
-        if isinstance(laws, CellLaws):
-            for margin in self.linked:
-                laws, common = self.evidence.bounded(cells, margin, laws, common)
-            shared = _shared(effects, fit, laws.variance)
         self.mean[cells] = laws.mean
-        self.common[cells] = np.minimum(common, shared.common)
+        self.common[cells] = shared.common
         self.variance[cells] = np.maximum(laws.variance - shared.joint, 0.05 * laws.variance)
         self.third[cells] = laws.third
         self.place[cells] = np.arange(len(cells))

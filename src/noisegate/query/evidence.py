@@ -13,7 +13,7 @@ from noisegate.core.domain import Ints
 from noisegate.core.laws import LatticeLaw, RoundedGaussian
 from noisegate.core.linked import Problem, Sums
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import CellLaws, NoisySums, Remainders, bounded_totals
+from noisegate.core.workload import NoisySums, Remainders
 from noisegate.query.roles import numbered
 from noisegate.query.statement import StatedTable
 
@@ -51,31 +51,6 @@ class Evidence:
     shown: Shown
     linked: tuple[Shown, ...]
     consistent: bool
-
-    def bounded(
-        self, cells: Ints, margin: Shown, laws: CellLaws, common: Floats, /
-    ) -> tuple[CellLaws, Floats]:
-        """Laws and common errors of cells, once missing rows of a margin have bounded their sums."""
-        where = margin.table.margin
-        assert where is not None
-        distinct, codes = numbered(where.of(cells))
-        rows = np.flatnonzero(~margin.shown[distinct])
-        if margin.table.law is None or margin.mechanism.threshold is None or not rows.size:
-            return laws, common
-        mean, own, moved = (
-            np.bincount(codes, weights=of)[rows].astype(np.float64)
-            for of in (laws.mean, laws.variance, common)
-        )
-        found, spread = bounded_totals(mean, own + moved**2, mechanism=margin.mechanism)
-        surer = np.ones(len(distinct))
-        surer[rows] = np.minimum(np.sqrt(spread / (own + moved**2)), 1.0)
-        for _ in range(2):
-            smaller = np.ones(len(distinct))
-            smaller[rows] = np.clip(
-                found / np.maximum(np.bincount(codes, weights=laws.mean)[rows], 1e-9), 0.01, 1.0
-            )
-            laws = laws.scaled(smaller[codes])
-        return laws, common * surer[codes]
 
     def wide_sums(self, cells: Ints, /) -> list[NoisySums]:
         """What linked margins say of sums of these cells."""

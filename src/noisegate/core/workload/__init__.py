@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from noisegate.core.workload.bounded import bounded_totals
 from noisegate.core.workload.cellwise import CellLaws, NoisySums, cell_laws, suits
 from noisegate.core.workload.combination import lattice_law
 from noisegate.core.workload.errors import Method, SumErrors
@@ -26,7 +25,6 @@ __all__ = [
     "SumErrors",
     "SumLaw",
     "Trio",
-    "bounded_totals",
     "cell_laws",
     "checked_level",
     "cumulant_intervals",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,17 +70,6 @@ class CellLaws:
         )
         mass = np.exp(logs - logs.max())
         return first, mass / mass.sum()
-
-    def scaled(self, by: Floats, /) -> CellLaws:
-        """The laws with every intensity multiplied by `by`."""
-        some, w = np.flatnonzero(by != 1), self.weights
-        more = by[some] * self.odds[some]
-        odds, mean, variance, third = (a.copy() for a in (self.odds, self.mean, self.variance, self.third))
-        odds[some] = more / (np.maximum(1 - self.odds[some], 1e-6) + more)
-        mean[some], variance[some], third[some] = _moments(
-            self.shown[some], odds[some], self.shape[some], w.hidden, w.noise, w.reach, w.least
-        )
-        return replace(self, odds=odds, mean=mean, variance=variance, third=third)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
