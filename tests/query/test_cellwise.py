@@ -56,7 +56,7 @@ def test_wide_sums_move_cells_as_the_engine_for_linked_tables_says():
     prior = NegativeBinomial(mean=mean, shape=np.full(raw.size, 4.0), zero_share=np.zeros(1))
     margin = Mechanism(law=DiscreteLaplace(3.0), zeros="perturb")
     sums = NoisySums(
-        codes=code, seen=totals, variance=np.full(rows, margin.law.variance), upper=np.zeros(rows, bool)
+        codes=code, seen=totals, variance=np.full(rows, margin.law.variance), side=np.zeros(rows, np.int8)
     )
     alone = cell_laws(values, mechanism=cut(), prior=prior)
     found = cell_laws(values, mechanism=cut(), prior=prior, sums=[sums])

@@ -8,7 +8,7 @@ from scipy import stats
 
 from noisegate.core.laws import DiscreteLaplace
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import Remainders, fit_profile
+from noisegate.core.workload import NoisySums, fit_profile
 from noisegate.core.workload.effects import Effect
 from noisegate.core.workload.level_logs import level_logs
 from noisegate.core.workload.levels import GRID, level_posterior
@@ -45,8 +45,8 @@ def test_a_row_is_dealt_out_once():
     """Levels that move alike get together what the row says; a level that has most of it gets most."""
     values = np.full(40, np.nan)
     codes = np.repeat([0, 1], [30, 10])
-    row = Remainders(
-        codes=np.zeros(40, int), rest=np.array([60.0]), variance=np.array([9.0]), upper=np.array([False])
+    row = NoisySums(
+        codes=np.zeros(40, int), seen=np.array([60.0]), variance=np.array([9.0]), side=np.zeros(1, np.int8)
     )
     unsure = np.array([True, True])
     alone, told = (level_logs(Observed.of(values, CUT, r), Effect.of(codes), unsure) for r in ([], [row]))

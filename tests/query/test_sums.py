@@ -12,7 +12,7 @@ from noisegate.core.mechanism import Mechanism
 from noisegate.core.tables import Margin
 from noisegate.core.workload import (
     Cells,
-    Remainders,
+    NoisySums,
     Selection,
     SharedError,
     SumErrors,
@@ -197,8 +197,8 @@ def test_remainders_tell_what_is_missing_where_nothing_is_shown():
     row, column = (axis.ravel() for axis in np.indices(rate.shape))
     hidden = np.isnan(shown.ravel())
     sums = np.bincount(row, weights=truth.ravel() * hidden)
-    rest = Remainders(
-        codes=np.where(hidden, row, -1), rest=sums, variance=np.full(30, 50.0), upper=np.zeros(30, bool)
+    rest = NoisySums(
+        codes=np.where(hidden, row, -1), seen=sums, variance=np.full(30, 50.0), side=np.zeros(30, np.int8)
     )
     told = fit_profile(shown.ravel(), [row, column], mechanism=mechanism, mains=2, remainders=[rest])
     blind = fit_profile(shown.ravel(), [row, column], mechanism=mechanism, mains=2)

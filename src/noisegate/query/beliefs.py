@@ -168,7 +168,7 @@ class Beliefs:
             effects,
             mechanism=self.shown.mechanism,
             mains=self.roles.mains(effects),
-            remainders=[self.evidence.left_over(cells, margin) for margin in self.linked],
+            remainders=self.evidence.left_over(cells),
         )
         laws = self._laws(cells, fit.prior)
         shared = _shared(effects, fit, laws.variance)

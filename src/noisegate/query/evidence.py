@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from noisegate.core.domain import Ints
 from noisegate.core.laws import LatticeLaw, RoundedGaussian
 from noisegate.core.linked import Problem, Sums
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import NoisySums, Remainders
+from noisegate.core.workload import AT_LEAST, AT_MOST, EQUAL, NoisySums
 from noisegate.query.roles import numbered
 from noisegate.query.statement import StatedTable
 
@@ -65,10 +66,39 @@ class Evidence:
                     there, margin.values[distinct].astype(np.float64), float(margin.table.least or 0)
                 )
                 variance = np.full(len(distinct), law.variance)
-                found.append(NoisySums(codes=codes, seen=seen, variance=variance, upper=~there))
+                found.append(NoisySums(codes=codes, seen=seen, variance=variance, side=_sides(there)))
         if self.consistent and self.linked:
             found.append(self._left_of(cells, self._sharpest()))
-        return found
+        return found + [self._between(cells, *pair, hidden=None) for pair in self._pairs()]
+
+    def _pairs(self) -> list[tuple[Shown, Shown]]:
+        """Margins with independent noise, each with each: what one shows the other may lack."""
+        return [] if self.consistent else list(permutations(self.linked, 2))
+
+    def _between(self, cells: Ints, lacking: Shown, other: Shown, /, *, hidden: Bools | None) -> NoisySums:
+        """What the missing rows of one margin hold at least: the shown rows of another less its own shown ones.
+
+        Both add up the same cells wherever the dimensions that they share agree, and no count is below zero. With `hidden`, the
+        least that is left for these cells.
+        """
+        shared = [name for name in lacking.table.domain.names if name in other.table.domain.names]
+        mine, theirs = _Rows.of(lacking, cells, shared), _Rows.of(other, cells, shared)
+        size = 1 + max(int(mine.stratum.max(initial=0)), int(theirs.stratum.max(initial=0)))
+        seen = theirs.total(size) - mine.total(size)
+        variance = theirs.noise(size) + mine.noise(size)
+        inside = ~mine.there[mine.of_cell]
+        stratum = mine.stratum[mine.of_cell]
+        if hidden is not None:
+            known = inside & ~hidden
+            seen -= np.bincount(stratum[known], weights=self.shown.values[cells][known], minlength=size)
+            variance += self.shown.mechanism.law.variance * np.bincount(stratum[known], minlength=size)
+            inside &= hidden
+        return NoisySums(
+            codes=np.where(inside, stratum, -1),
+            seen=seen,
+            variance=np.maximum(variance, 1e-9),
+            side=np.full(size, AT_LEAST, np.int8),
+        )
 
     def _left_of(self, cells: Ints, margin: Shown, /) -> NoisySums:
         """Shown totals less their shown cells: sums over the missing ones, one noise of the base for each."""
@@ -84,7 +114,7 @@ class Evidence:
             codes=np.where(hidden & usable[codes], codes, -1),
             seen=rest,
             variance=np.maximum(missing, 1) * self.shown.mechanism.law.variance,
-            upper=~usable,
+            side=_sides(usable),
         )
 
     def problem(self, cells: Ints, /) -> Problem:
@@ -101,7 +131,13 @@ class Evidence:
             tables += self._remainders(cells, self._sharpest())
         return Problem(cells=len(cells), tables=tuple(tables))
 
-    def left_over(self, cells: Ints, margin: Shown, /) -> Remainders:
+    def left_over(self, cells: Ints, /) -> list[NoisySums]:
+        """What margins leave for the missing cells, and with how much noise."""
+        hidden = ~self.shown.shown[cells]
+        between = [self._between(cells, *pair, hidden=hidden) for pair in self._pairs()]
+        return [self._left_by(cells, margin) for margin in self.linked] + between
+
+    def _left_by(self, cells: Ints, margin: Shown, /) -> NoisySums:
         """What a margin leaves for the missing cells, and with how much noise."""
         where = margin.table.margin
         base = self.shown.mechanism.law.variance
@@ -118,11 +154,11 @@ class Evidence:
         if self.consistent:
             noise = 1 / (1 / noise + 1 / np.maximum(missing * base, 1e-9))
         usable = np.isfinite(noise) & (missing > 0)
-        return Remainders(
+        return NoisySums(
             codes=np.where(hidden & usable[codes], codes, -1),
-            rest=np.maximum(rest, 0.0),
+            seen=np.maximum(rest, 0.0),
             variance=np.where(usable, noise, 1.0),
-            upper=~there,
+            side=_sides(there),
         )
 
     def _sharpest(self) -> Shown:
@@ -153,6 +189,42 @@ class Evidence:
             yield Sums.by(asked, rest[rows], mechanism=mechanism, name="remainders")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Rows:
+    """Rows of a margin that hold some cells: which of them each cell is in, which are shown, and how they go together."""
+
+    margin: Shown
+    rows: Ints
+    of_cell: Ints
+    there: Bools
+    stratum: Ints
+
+    @classmethod
+    def of(cls, margin: Shown, cells: Ints, shared: list[str], /) -> _Rows:
+        """The rows of `cells`; those that agree in the `shared` dimensions are one stratum."""
+        where, domain = margin.table.margin, margin.table.domain
+        assert where is not None
+        rows, of_cell = numbered(where.of(cells))
+        codes = dict(zip(domain.names, domain.decode(rows), strict=True))
+        stratum = np.zeros(len(rows), np.int64)
+        for name in shared:
+            stratum = stratum * len(domain.dimensions[domain.axis(name)].labels) + codes[name]
+        return cls(margin=margin, rows=rows, of_cell=of_cell, there=margin.shown[rows], stratum=stratum)
+
+    def total(self, size: int, /) -> Floats:
+        """What is shown of each stratum."""
+        values = np.where(self.there, self.margin.values[self.rows], 0)
+        return np.bincount(self.stratum, weights=values, minlength=size).astype(np.float64)
+
+    def noise(self, size: int, /) -> Floats:
+        """The variance of what is shown of each stratum."""
+        law = self.margin.table.law
+        assert law is not None
+        return np.asarray(
+            law.variance * np.bincount(self.stratum[self.there], minlength=size), dtype=np.float64
+        )
+
+
 def _steps(counts: Ints, /) -> Ints:
     """Counts rounded to about five in a hundred, so that alike sums share a law."""
     steps = np.rint(np.log(np.maximum(counts, 1).astype(np.float64)) * 20)
@@ -163,3 +235,8 @@ def _many(law: LatticeLaw, count: int, /) -> LatticeLaw:
     if count <= _FEW_NOISES:
         return law.sum_of(count)
     return RoundedGaussian(float(np.sqrt(count * law.variance)))
+
+
+def _sides(shown: Bools, /) -> NDArray[np.int8]:
+    """A row that is shown says what its sum is, one that is missing that it is not above the cut."""
+    return np.where(shown, EQUAL, AT_MOST).astype(np.int8)

@@ -23,29 +23,16 @@ from noisegate.core.linked import NegativeBinomial
 from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.likelihood import log_likelihood, reach
 from noisegate.core.mechanism import Mechanism
+from noisegate.core.workload.noisy_sums import NoisySums
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 #: Counts behind a cell that are less likely than e^-nats are left out.
 _NATS = 16.0
 _ROUNDS = 4
 _MOST_TILT, _LONGEST_STEP = 6.0, 0.7
 _LARGE = 1e150
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NoisySums:
-    """Noisy sums over cells: `seen[code]` with noise of `variance[code]`; a code of -1 is in none.
-
-    Where `upper` is true the sum is only known not to be above `seen`.
-    """
-
-    codes: Ints
-    seen: Floats
-    variance: Floats
-    upper: Bools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -142,7 +129,7 @@ def cell_laws(
             found = tilts[place]
             expected, width = _added(one.codes, mean, variance, len(one.seen))
             wanted = (one.seen - expected) / one.variance
-            wanted = np.where(one.upper & (expected - found * width <= one.seen), 0.0, wanted)
+            wanted = np.where(one.speaks(expected - found * width), wanted, 0.0)
             step = (wanted - found) / (1 + width / one.variance)
             step = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
             tilts[place] = found + step

@@ -12,13 +12,13 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.codes import compact
 from noisegate.core.workload.effects import Effect
 from noisegate.core.workload.levels import GRID
-from noisegate.core.workload.observed import Observed, Remainders
+from noisegate.core.workload.noisy_sums import NoisySums
+from noisegate.core.workload.observed import Observed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,21 +56,21 @@ def row_counts(observed: Observed, effect: Effect, /) -> Floats:
     level = effect.codes[observed.hidden]
     mean, variance = of.at(observed.eta[observed.hidden], of.mean, of.variance)
     for sums in observed.remainders:
-        rows, inside = len(sums.rest), np.flatnonzero(sums.codes >= 0)
+        rows, inside = len(sums.seen), np.flatnonzero(sums.codes >= 0)
         row = sums.codes[inside]
         pairs, place = compact(level[inside] * rows + row)
         part = np.bincount(place, weights=mean[inside])
         whole, width = (np.bincount(row, weights=w[inside], minlength=rows) for w in (mean, variance))
         row = pairs % rows
-        speaks = ~sums.upper[row] & (part > 0.5 * whole[row])
+        speaks = sums.equal[row] & (part > 0.5 * whole[row])
         told = np.where(speaks, part**2 / (width + sums.variance)[row], 0.0)
         found += np.bincount(pairs // rows, weights=told, minlength=size)
     return found
 
 
-def _row_logs(observed: Observed, sums: Remainders, level: Ints, value: Floats, out: Floats, /) -> None:
+def _row_logs(observed: Observed, sums: NoisySums, level: Ints, value: Floats, out: Floats, /) -> None:
     """Add what the rows of a margin say; `level` numbers the unsure level of each missing cell, -1 if it is sure."""
-    rows, of = len(sums.rest), observed.missing
+    rows, of = len(sums.seen), observed.missing
     table = np.stack([of.mean, of.variance], axis=1)
     eta = observed.eta[observed.hidden]
     sure = np.flatnonzero((sums.codes >= 0) & (level < 0))
@@ -82,7 +82,7 @@ def _row_logs(observed: Observed, sums: Remainders, level: Ints, value: Floats, 
     found[:, :, 1] += (
         _misfit(sums, found[:, _UNMOVED]) * np.count_nonzero(parts[:, 0, 0]) * held[:, :, 0] ** 2
     )
-    logs = _likely(sums, found)
+    logs = sums.logs(found[:, :, 0], found[:, :, 1])
     pairs, place = compact(level[moved] * rows + sums.codes[moved])
     (mean,) = of.at(eta[moved], of.mean)
     part = np.bincount(place, weights=mean)
@@ -91,25 +91,18 @@ def _row_logs(observed: Observed, sums: Remainders, level: Ints, value: Floats, 
     _deal_out(pairs // rows, row, part / whole[row], value, GRID, _SHIFTS, logs, out)
 
 
-def _misfit(sums: Remainders, found: Floats, /) -> float:
+def _misfit(sums: NoisySums, found: Floats, /) -> float:
     """The relative variance of rows about what is expected of them, beyond that of counts and noise.
 
     One standard error is added: less than that the rows cannot rule out.
     What is wrong with the expected counts of some cells is mostly wrong in the same way in many rows, so that
     it does not average out: of what is known of the other cells of a row, no more is left than this allows.
     """
-    gap, width = sums.rest - found[:, 0], found[:, 1] + sums.variance
-    rows = ~sums.upper & (found[:, 0] > 0)
+    gap, width = sums.seen - found[:, 0], found[:, 1] + sums.variance
+    rows = sums.equal & (found[:, 0] > 0)
     weight = max(float(np.sum(np.where(rows, found[:, 0] ** 2 / width, 0.0))), 1e-9)
     excess = float(np.sum(np.where(rows, gap**2 / width - 1.0, 0.0)))
     return (max(excess, 0.0) + math.sqrt(2.0 * np.count_nonzero(rows))) / weight
-
-
-def _likely(sums: Remainders, found: Floats, /) -> Floats:
-    """Normal likelihoods of rows that are shown; of rows that are missing, that their sums are not above."""
-    width = found[:, :, 1] + sums.variance[:, None]
-    gap = (sums.rest[:, None] - found[:, :, 0]) / np.sqrt(width)
-    return np.where(sums.upper[:, None], special.log_ndtr(gap), -0.5 * gap**2 - 0.5 * np.log(width))
 
 
 @compiled

@@ -24,7 +24,7 @@ GRID = np.arange(-7.0, 4.01, 0.5)
 _CENTRES = np.arange(-3.0, 2.01, 0.5)
 _WIDTHS = np.array([0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0])
 _LOW_CENTRES = np.arange(-6.0, 0.01, 0.75)
-_LOW_WIDTH = 0.75
+_LOW_WIDTHS = np.array([0.75, 1.5, 2.5])
 _SHARES = special.expit(np.linspace(-3.0, 5.0, 9))
 _LEAST_WEIGHT = 1e-5
 
@@ -35,7 +35,7 @@ def _normals(centres: Floats, widths: Floats, /) -> Floats:
 
 
 _USED = _normals(_CENTRES, _WIDTHS)
-_LOW = _normals(_LOW_CENTRES, np.array([_LOW_WIDTH]))
+_LOW = _normals(_LOW_CENTRES, _LOW_WIDTHS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,7 +67,7 @@ def level_posterior(logs: Floats, /) -> LevelPosterior:
             for p in _SHARES
         ]
     )
-    scores += 0.5 * _LOW_CENTRES
+    scores += 0.5 * np.repeat(_LOW_CENTRES, len(_LOW_WIDTHS))
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     mean, square, between = np.zeros((3, len(logs)))

@@ -15,28 +15,15 @@ from numpy.typing import NDArray
 
 from noisegate.core.mechanism import Mechanism
 from noisegate.core.workload.missing import LEAST_LOG, MOST_LOG, Missing, missing_tables
+from noisegate.core.workload.noisy_sums import NoisySums
 from noisegate.core.workload.slopes import interpolate, near_slopes, pulled, seen_slopes, totals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
 #: Where the search for the dispersion starts: about 0.3.
 _FIRST = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Remainders:
-    """Noisy sums over missing cells: `rest[code]` with noise of `variance[code]`; a code of -1 is in none.
-
-    Where `upper` is true the sum is only known not to be above `rest`.
-    """
-
-    codes: Ints
-    rest: Floats
-    variance: Floats
-    upper: Bools
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -47,13 +34,13 @@ class Observed:
     hidden: Ints
     seen: Floats
     noise: float
-    remainders: list[Remainders]
+    remainders: list[NoisySums]
     eta: Floats
     tables: tuple[Missing, ...] = field(repr=False)
     place: int = _FIRST
 
     @classmethod
-    def of(cls, values: Floats, mechanism: Mechanism, remainders: Sequence[Remainders], /) -> Observed:
+    def of(cls, values: Floats, mechanism: Mechanism, remainders: Sequence[NoisySums], /) -> Observed:
         """The cells of a table; NaN in `values` says that nothing was published."""
         hidden = np.isnan(values)
         seen = np.maximum(values[~hidden], 0.0)
@@ -63,10 +50,7 @@ class Observed:
             hidden=np.flatnonzero(hidden),
             seen=seen,
             noise=mechanism.published_law.variance,
-            remainders=[
-                Remainders(codes=r.codes[hidden], rest=r.rest, variance=r.variance, upper=r.upper)
-                for r in remainders
-            ],
+            remainders=[sums.of_cells(hidden) for sums in remainders],
             eta=np.full(len(values), start),
             tables=missing_tables(mechanism, tuple(DISPERSIONS.tolist())),
         )
@@ -97,8 +81,8 @@ class Observed:
             near_slopes(self.eta, self.shown, self.seen, of.least, *of.scale, of.near, slope, bend)
             found = interpolate(self.eta, self.hidden, *of.scale, of.table)
             for part in self.remainders if sums else ():
-                total, width, reach = totals(part.codes, found, len(part.rest))
-                speaks = (~part.upper | (total > part.rest)) / (width + part.variance)
-                pulled(part.codes, speaks * (part.rest - total), speaks * reach, found)
+                total, width, reach = totals(part.codes, found, len(part.seen))
+                speaks = part.speaks(total) / (width + part.variance)
+                pulled(part.codes, speaks * (part.seen - total), speaks * reach, found)
             slope[self.hidden], bend[self.hidden] = found[0], found[1]
         return slope, bend

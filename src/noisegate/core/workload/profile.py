@@ -27,7 +27,8 @@ from noisegate.core.workload.effects import Effect, without_own
 from noisegate.core.workload.level_logs import level_logs, row_counts
 from noisegate.core.workload.levels import GRID, level_posterior
 from noisegate.core.workload.missing import LEAST_LOG, MOST_LOG
-from noisegate.core.workload.observed import Observed, Remainders
+from noisegate.core.workload.noisy_sums import NoisySums
+from noisegate.core.workload.observed import Observed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,7 +67,7 @@ def fit_profile(
     *,
     mechanism: Mechanism,
     mains: int,
-    remainders: Sequence[Remainders] = (),
+    remainders: Sequence[NoisySums] = (),
 ) -> ProfileFit:
     """Intensities of all cells from what they show; NaN in `values` says that nothing was published.
 

@@ -1,0 +1,49 @@
+"""Noisy sums over cells, as margins give them: known but for the noise, or only from one side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: What is known of a sum: its value, that it is not above it, that it is not below it; but for the noise.
+EQUAL, AT_MOST, AT_LEAST = 0, 1, -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisySums:
+    """Sums over cells: `seen[code]` with noise of `variance[code]`; a code of -1 is in none.
+
+    `side` says of each sum whether it is `EQUAL` to what was seen, `AT_MOST` or `AT_LEAST` that.
+    """
+
+    codes: Ints
+    seen: Floats
+    variance: Floats
+    side: NDArray[np.int8]
+
+    @property
+    def equal(self) -> Bools:
+        """Which sums are known from both sides."""
+        return np.asarray(self.side == EQUAL)
+
+    def of_cells(self, cells: Bools, /) -> NoisySums:
+        """The same sums, with codes for some of the cells only."""
+        return replace(self, codes=self.codes[cells])
+
+    def speaks(self, expected: Floats, /) -> Bools:
+        """Which sums say something against these expected ones: those from one side only where it is crossed."""
+        return np.asarray(self.equal | (self.side * (expected - self.seen) > 0))
+
+    def logs(self, expected: Floats, variance: Floats, /) -> Floats:
+        """Log-likelihoods of sums (rows) with these expected values and variances, noise not counted: normal laws."""
+        width = variance + self.variance[:, None]
+        gap = (self.seen[:, None] - expected) / np.sqrt(width)
+        known = -0.5 * gap**2 - 0.5 * np.log(width)
+        return np.where(self.equal[:, None], known, special.log_ndtr(self.side[:, None] * gap))
