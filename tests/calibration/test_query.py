@@ -171,10 +171,13 @@ BANDS = [(0, 4), (5, 30), (31, 1_000), (1_001, 10**9)]
 @pytest.mark.slow
 @pytest.mark.parametrize("method", list(METHODS))
 def test_intervals_of_a_thousand_questions(tmp_path, method):
-    """As often as they say: 93 to 97 in 100, and not by large answers making up for small ones."""
+    """As often as they say: 93 to 97 in 100, and not by large answers making up for small ones.
+
+    With the little noise of 2016 an interval has few whole numbers, and those at its ends hold up to one in 100 more.
+    """
     found = answers_of(tmp_path, method, releases=25, questions=40)
     hits = covered(found)
-    assert 0.93 <= hits.mean() <= 0.97
+    assert 0.93 <= hits.mean() <= (0.98 if method == "as in 2016" else 0.97)
     for first, last in BANDS:
         inside = (first <= found[:, 0]) & (found[:, 0] <= last)
         assert inside.sum() >= 100

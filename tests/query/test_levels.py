@@ -8,10 +8,10 @@ from scipy import stats
 
 from noisegate.core.laws import DiscreteLaplace
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import NoisySums, fit_profile
+from noisegate.core.workload import AT_LEAST, AT_MOST, EQUAL, NoisySums, fit_profile
 from noisegate.core.workload.effects import Effect
 from noisegate.core.workload.level_logs import level_logs
-from noisegate.core.workload.levels import GRID, level_posterior
+from noisegate.core.workload.levels import GRID, LevelTotal, level_posterior
 from noisegate.core.workload.observed import Observed
 
 SCALE, LEAST = 2.0, 13
@@ -32,7 +32,7 @@ def test_the_likelihood_of_a_level_is_that_of_its_cells():
     values = np.array([np.nan, 14.0, np.nan, np.nan, 16.0, np.nan])
     observed = Observed.of(values, CUT, [])
     effect = Effect.of(np.array([0, 0, 0, 1, 1, 1]))
-    logs = level_logs(observed, effect, np.array([True, True]))
+    logs, _ = level_logs(observed, effect, np.array([True, True]))
     rest = math.exp(observed.eta[0])
     for level, value in ((0, 14), (1, 16)):
         for point in (6, 10, 14):
@@ -41,24 +41,60 @@ def test_the_likelihood_of_a_level_is_that_of_its_cells():
             assert logs[level, point] == pytest.approx(wanted, abs=0.02)
 
 
-def test_a_row_is_dealt_out_once():
-    """Levels that move alike get together what the row says; a level that has most of it gets most."""
-    values = np.full(40, np.nan)
-    codes = np.repeat([0, 1], [30, 10])
-    row = NoisySums(
-        codes=np.zeros(40, int), seen=np.array([60.0]), variance=np.array([9.0]), side=np.zeros(1, np.int8)
+def one_row(side=EQUAL):
+    return NoisySums(
+        codes=np.zeros(40, int),
+        seen=np.array([60.0]),
+        variance=np.array([9.0]),
+        side=np.full(1, side, np.int8),
     )
-    unsure = np.array([True, True])
-    alone, told = (level_logs(Observed.of(values, CUT, r), Effect.of(codes), unsure) for r in ([], [row]))
-    said = told - alone
-    observed = Observed.of(values, CUT, [row])
+
+
+def without_and_with(row, codes, unsure):
+    """What is said of levels without the row and with it; and what the row leaves for their sum."""
+    values = np.full(40, np.nan)
+    (alone, none), (told, totals) = (
+        level_logs(Observed.of(values, CUT, rows), Effect.of(codes), unsure) for rows in ([], [row])
+    )
+    assert none == []
+    return told - alone, totals
+
+
+@pytest.mark.parametrize("side", [EQUAL, AT_MOST, AT_LEAST])
+def test_a_row_that_a_level_has_to_itself_speaks_of_it(side):
+    row = one_row(side)
+    said, totals = without_and_with(row, np.zeros(40, int), np.array([True]))
+    assert totals == []
+    observed = Observed.of(np.full(40, np.nan), CUT, [row])
     for point in (10, 14, 16):
         eta = np.full(1, observed.eta[0] + GRID[point])
         mean, variance = observed.missing.at(eta, observed.missing.mean, observed.missing.variance)
-        width = 40 * variance[0] + 9.0
-        wanted = -0.5 * (60 - 40 * mean[0]) ** 2 / width - 0.5 * math.log(width)
-        assert said[:, point].sum() == pytest.approx(wanted, abs=0.02)
-    assert said[0] == pytest.approx(3 * said[1], rel=1e-6)
+        gap, width = 60 - 40 * mean[0], 40 * variance[0] + 9.0
+        known = -0.5 * gap**2 / width - 0.5 * math.log(width)
+        wanted = known if side == EQUAL else stats.norm.logcdf(side * gap / math.sqrt(width))
+        assert said[0, point] == pytest.approx(wanted, abs=0.03)
+
+
+def test_a_row_of_several_levels_speaks_of_their_sum_only():
+    said, totals = without_and_with(one_row(), np.repeat([0, 1], [30, 10]), np.array([True, True]))
+    assert not said.any()
+    (total,) = totals
+    assert (total.seen, total.side) == (60.0, EQUAL)
+    assert total.weight[0] == pytest.approx(3 * total.weight[1])
+
+
+@pytest.mark.parametrize(("side", "moves"), [(EQUAL, True), (AT_LEAST, True), (AT_MOST, False)])
+def test_a_total_moves_the_law_of_levels_and_leaves_each_uncertain(side, moves):
+    """Forty levels of which nothing is seen hold 200 together: about five each, and none of them for certain."""
+    logs = np.broadcast_to(-0.02 * np.exp(GRID), (40, len(GRID)))
+    total = LevelTotal(seen=200.0, variance=25.0, weight=np.ones(40), side=side)
+    before, after = level_posterior(logs), level_posterior(logs, [total])
+    assert before.mean.sum() < 100
+    if not moves:
+        assert after.mean.sum() < 100
+        return
+    assert after.mean.sum() == pytest.approx(200.0, rel=0.25)
+    assert (after.own + after.common > 0.15).all()
 
 
 def test_the_law_of_levels_is_learnt_and_its_doubt_is_common():

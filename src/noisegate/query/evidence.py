@@ -14,7 +14,7 @@ from noisegate.core.domain import Ints
 from noisegate.core.laws import LatticeLaw, RoundedGaussian
 from noisegate.core.linked import Problem, Sums
 from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import AT_LEAST, AT_MOST, EQUAL, NoisySums
+from noisegate.core.workload import AT_MOST, EQUAL, NoisySums
 from noisegate.query.roles import numbered
 from noisegate.query.statement import StatedTable
 
@@ -72,32 +72,35 @@ class Evidence:
         return found + [self._between(cells, *pair, hidden=None) for pair in self._pairs()]
 
     def _pairs(self) -> list[tuple[Shown, Shown]]:
-        """Margins with independent noise, each with each: what one shows the other may lack."""
-        return [] if self.consistent else list(permutations(self.linked, 2))
+        """Margins with noise of their own, each with each: what one shows the other may lack."""
+        return list(permutations([m for m in self.linked if m.table.law is not None], 2))
 
     def _between(self, cells: Ints, lacking: Shown, other: Shown, /, *, hidden: Bools | None) -> NoisySums:
-        """What the missing rows of one margin hold at least: the shown rows of another less its own shown ones.
+        """What only one margin lacks, less what only the other lacks: the difference of their shown totals.
 
-        Both add up the same cells wherever the dimensions that they share agree, and no count is below zero. With `hidden`, the
-        least that is left for these cells.
+        Both add up the same cells wherever the dimensions that they share agree. With `hidden`, what is left of it for these
+        cells.
         """
         shared = [name for name in lacking.table.domain.names if name in other.table.domain.names]
         mine, theirs = _Rows.of(lacking, cells, shared), _Rows.of(other, cells, shared)
         size = 1 + max(int(mine.stratum.max(initial=0)), int(theirs.stratum.max(initial=0)))
         seen = theirs.total(size) - mine.total(size)
-        variance = theirs.noise(size) + mine.noise(size)
-        inside = ~mine.there[mine.of_cell]
+        variance = theirs.noise(size, missing=self.consistent) + mine.noise(size, missing=self.consistent)
+        more = ~mine.there[mine.of_cell] & theirs.there[theirs.of_cell]
+        less = mine.there[mine.of_cell] & ~theirs.there[theirs.of_cell]
         stratum = mine.stratum[mine.of_cell]
         if hidden is not None:
-            known = inside & ~hidden
-            seen -= np.bincount(stratum[known], weights=self.shown.values[cells][known], minlength=size)
+            known = (more | less) & ~hidden
+            values = np.where(more, -1, 1) * self.shown.values[cells]
+            seen += np.bincount(stratum[known], weights=values[known], minlength=size)
             variance += self.shown.mechanism.law.variance * np.bincount(stratum[known], minlength=size)
-            inside &= hidden
+            more, less = more & hidden, less & hidden
         return NoisySums(
-            codes=np.where(inside, stratum, -1),
+            codes=np.where(more, stratum, -1),
             seen=seen,
             variance=np.maximum(variance, 1e-9),
-            side=np.full(size, AT_LEAST, np.int8),
+            side=np.full(size, EQUAL, np.int8),
+            less=np.where(less, stratum, -1),
         )
 
     def _left_of(self, cells: Ints, margin: Shown, /) -> NoisySums:
@@ -216,13 +219,12 @@ class _Rows:
         values = np.where(self.there, self.margin.values[self.rows], 0)
         return np.bincount(self.stratum, weights=values, minlength=size).astype(np.float64)
 
-    def noise(self, size: int, /) -> Floats:
-        """The variance of what is shown of each stratum."""
+    def noise(self, size: int, /, *, missing: bool) -> Floats:
+        """The variance of what is shown of each stratum; of tables that agree, that of what is missing."""
         law = self.margin.table.law
         assert law is not None
-        return np.asarray(
-            law.variance * np.bincount(self.stratum[self.there], minlength=size), dtype=np.float64
-        )
+        counted = np.bincount(self.stratum[self.there != missing], minlength=size)
+        return np.asarray(law.variance * counted, dtype=np.float64)
 
 
 def _steps(counts: Ints, /) -> Ints:

@@ -125,8 +125,8 @@ def cell_laws(
 
     mean, variance, third = moments()
     for _ in range(_ROUNDS if sums else 0):
-        for place, one in enumerate(sums):
-            found = tilts[place]
+        for place, given in enumerate(sums):
+            one, found = given.settled(mean), tilts[place]
             expected, width = _added(one.codes, mean, variance, len(one.seen))
             wanted = (one.seen - expected) / one.variance
             wanted = np.where(one.speaks(expected - found * width), wanted, 0.0)

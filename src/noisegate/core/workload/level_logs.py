@@ -1,9 +1,8 @@
 """How likely everything that is shown is, by the multiplier of each level of one effect, all else as it stands.
 
-Cells of different levels are independent of each other, but the rows of margins are not: if one level has less of a row, the
-others have more. Judged one at a time, with the others held, all of many levels would leave a row at once and come back
-the next time. So a row speaks of all its unsure levels moving *together*, and what it says is dealt out to them by their
-shares of it: added up over levels that move alike it is the row's likelihood, once.
+Cells of different levels are independent of each other, and so are the rows of margins that hold one unsure level each. Rows
+that hold several say only what these add up to: one may have nothing if the others have more. They are added up to totals, which
+speak of the law of levels (`levels`), not of single ones.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.codes import compact
 from noisegate.core.workload.effects import Effect
-from noisegate.core.workload.levels import GRID
-from noisegate.core.workload.noisy_sums import NoisySums
+from noisegate.core.workload.levels import GRID, LevelTotal
+from noisegate.core.workload.noisy_sums import AT_LEAST, AT_MOST, EQUAL, NoisySums
 from noisegate.core.workload.observed import Observed
 
 Floats = NDArray[np.float64]
@@ -27,10 +26,12 @@ Bools = NDArray[np.bool_]
 #: How far the levels of a row are moved together.
 _SHIFTS = np.arange(-12.0, 9.01, 0.5)
 _UNMOVED = 24
+#: A level that has more than this share of a row's unsure cells has it to itself.
+_ALONE = 0.99
 
 
-def level_logs(observed: Observed, effect: Effect, unsure: Bools, /) -> Floats:
-    """Log-likelihoods at the points of `GRID` for the `unsure` levels (rows in their order)."""
+def level_logs(observed: Observed, effect: Effect, unsure: Bools, /) -> tuple[Floats, list[LevelTotal]]:
+    """Log-likelihoods at the points of `GRID` for the `unsure` levels (rows in their order), and what these add up to."""
     of, codes = observed.missing, effect.codes
     rank = np.where(unsure, np.cumsum(unsure) - 1, -1)
     out = np.zeros((int(unsure.sum()), len(GRID)))
@@ -44,9 +45,11 @@ def level_logs(observed: Observed, effect: Effect, unsure: Bools, /) -> Floats:
     hidden = observed.hidden[unsure[codes[observed.hidden]]]
     _hidden_logs(rest[hidden], rank[codes[hidden]], GRID, *of.scale, of.logs, out)
     level = rank[codes[observed.hidden]]
+    totals: list[LevelTotal] = []
+    (mean,) = of.at(observed.eta[observed.hidden], of.mean)
     for sums in observed.remainders:
-        _row_logs(observed, sums, level, effect.value[unsure], out)
-    return out
+        totals += _row_logs(observed, sums.settled(mean), level, effect.value[unsure], out)
+    return out, totals
 
 
 def row_counts(observed: Observed, effect: Effect, /) -> Floats:
@@ -55,7 +58,8 @@ def row_counts(observed: Observed, effect: Effect, /) -> Floats:
     found = np.zeros(size)
     level = effect.codes[observed.hidden]
     mean, variance = of.at(observed.eta[observed.hidden], of.mean, of.variance)
-    for sums in observed.remainders:
+    for one in observed.remainders:
+        sums = one.settled(mean)
         rows, inside = len(sums.seen), np.flatnonzero(sums.codes >= 0)
         row = sums.codes[inside]
         pairs, place = compact(level[inside] * rows + row)
@@ -68,8 +72,13 @@ def row_counts(observed: Observed, effect: Effect, /) -> Floats:
     return found
 
 
-def _row_logs(observed: Observed, sums: NoisySums, level: Ints, value: Floats, out: Floats, /) -> None:
-    """Add what the rows of a margin say; `level` numbers the unsure level of each missing cell, -1 if it is sure."""
+def _row_logs(
+    observed: Observed, sums: NoisySums, level: Ints, value: Floats, out: Floats, /
+) -> list[LevelTotal]:
+    """Add what rows say of single levels, and give what the others say of their sums.
+
+    `level` numbers the unsure level of each missing cell, -1 if it is sure.
+    """
     rows, of = len(sums.seen), observed.missing
     table = np.stack([of.mean, of.variance], axis=1)
     eta = observed.eta[observed.hidden]
@@ -78,17 +87,30 @@ def _row_logs(observed: Observed, sums: NoisySums, level: Ints, value: Floats, o
     held, parts = np.zeros((rows, 1, 2)), np.zeros((rows, len(_SHIFTS), 2))
     _add_sums(eta[sure], sums.codes[sure], np.zeros(1), *of.scale, table, held)
     _add_sums(eta[moved], sums.codes[moved], _SHIFTS, *of.scale, table, parts)
-    found = held + parts
-    found[:, :, 1] += (
-        _misfit(sums, found[:, _UNMOVED]) * np.count_nonzero(parts[:, 0, 0]) * held[:, :, 0] ** 2
-    )
-    logs = sums.logs(found[:, :, 0], found[:, :, 1])
+    misfit = _misfit(sums, (held + parts)[:, _UNMOVED])
     pairs, place = compact(level[moved] * rows + sums.codes[moved])
     (mean,) = of.at(eta[moved], of.mean)
     part = np.bincount(place, weights=mean)
-    row = pairs % rows
+    row, which = pairs % rows, pairs // rows
     whole = np.bincount(row, weights=part, minlength=rows)
-    _deal_out(pairs // rows, row, part / whole[row], value, GRID, _SHIFTS, logs, out)
+    alone = part > _ALONE * whole[row]
+    found = held + parts
+    found[:, :, 1] += misfit * np.count_nonzero(parts[:, 0, 0]) * held[:, :, 0] ** 2
+    logs = sums.logs(found[:, :, 0], found[:, :, 1])
+    _add_rows(which[alone], row[alone], value, GRID, _SHIFTS, logs, out)
+    mixed = whole > 0
+    mixed[row[alone]] = False
+    totals = []
+    for side in (EQUAL, AT_MOST, AT_LEAST):
+        here = mixed & (sums.side == side)
+        if here.any():
+            inside = here[row]
+            other = float(held[here, 0, 0].sum())
+            width = float((held[here, 0, 1] + parts[here, _UNMOVED, 1] + sums.variance[here]).sum())
+            weight = np.bincount(which[inside], weights=part[inside], minlength=len(value)) / np.exp(value)
+            left = float(sums.seen[here].sum()) - other
+            totals.append(LevelTotal(seen=left, variance=width + misfit * other**2, weight=weight, side=side))
+    return totals
 
 
 def _misfit(sums: NoisySums, found: Floats, /) -> float:
@@ -156,21 +178,14 @@ def _add_sums(
 
 
 @compiled
-def _deal_out(
-    level: Ints,
-    row: Ints,
-    share: Floats,
-    value: Floats,
-    grid: Floats,
-    shifts: Floats,
-    logs: Floats,
-    out: Floats,
+def _add_rows(
+    level: Ints, row: Ints, value: Floats, grid: Floats, shifts: Floats, logs: Floats, out: Floats
 ) -> None:
-    """Add to each level its share of what each row says of the shift that would bring the level to a point."""
+    """Add to each level what its row says of the shift that would bring the level to a point."""
     step, last = shifts[1] - shifts[0], len(shifts) - 1.001
     for k in range(len(level)):
         for j in range(len(grid)):
             where = min(max((grid[j] - value[level[k]] - shifts[0]) / step, 0.0), last)
             left = int(where)
             part = where - left
-            out[level[k], j] += share[k] * (logs[row[k], left] * (1 - part) + logs[row[k], left + 1] * part)
+            out[level[k], j] += logs[row[k], left] * (1 - part) + logs[row[k], left + 1] * part

@@ -20,13 +20,15 @@ EQUAL, AT_MOST, AT_LEAST = 0, 1, -1
 class NoisySums:
     """Sums over cells: `seen[code]` with noise of `variance[code]`; a code of -1 is in none.
 
-    `side` says of each sum whether it is `EQUAL` to what was seen, `AT_MOST` or `AT_LEAST` that.
+    `side` says of each sum whether it is `EQUAL` to what was seen, `AT_MOST` or `AT_LEAST` that. Cells with a code in `less`
+    count against the sum: what was seen is the sum less these.
     """
 
     codes: Ints
     seen: Floats
     variance: Floats
     side: NDArray[np.int8]
+    less: Ints | None = None
 
     @property
     def equal(self) -> Bools:
@@ -35,7 +37,15 @@ class NoisySums:
 
     def of_cells(self, cells: Bools, /) -> NoisySums:
         """The same sums, with codes for some of the cells only."""
-        return replace(self, codes=self.codes[cells])
+        return replace(self, codes=self.codes[cells], less=None if self.less is None else self.less[cells])
+
+    def settled(self, mean: Floats, /) -> NoisySums:
+        """The same with expected counts for cells that count against sums, each total of them uncertain by as much again."""
+        if self.less is None:
+            return self
+        inside = self.less >= 0
+        extra = np.bincount(self.less[inside], weights=mean[inside], minlength=len(self.seen))
+        return replace(self, seen=self.seen + extra, variance=self.variance + extra**2, less=None)
 
     def speaks(self, expected: Floats, /) -> Bools:
         """Which sums say something against these expected ones: those from one side only where it is crossed."""

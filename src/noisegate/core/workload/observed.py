@@ -80,7 +80,8 @@ class Observed:
             of = self.missing
             near_slopes(self.eta, self.shown, self.seen, of.least, *of.scale, of.near, slope, bend)
             found = interpolate(self.eta, self.hidden, *of.scale, of.table)
-            for part in self.remainders if sums else ():
+            for one in self.remainders if sums else ():
+                part = one.settled(found[2])
                 total, width, reach = totals(part.codes, found, len(part.seen))
                 speaks = part.speaks(total) / (width + part.variance)
                 pulled(part.codes, speaks * (part.seen - total), speaks * reach, found)

@@ -45,6 +45,8 @@ _SURE = 10.0
 _FEW_LEVELS = 5
 #: A sure level counts in the law of levels as if it were known so well only: the grid is not finer.
 _MOST_PRECISE = 8.0
+#: How much of what single little-seen levels are off by is taken to be the same for all of them: hours of the night are alike.
+_TOGETHER = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,13 +137,13 @@ def _judge_levels(observed: Observed, effect: Effect, /) -> float:
     logs[sure] = (
         -0.5 * np.minimum(count[sure], _MOST_PRECISE)[:, None] * (GRID - effect.value[sure][:, None]) ** 2
     )
-    logs[unsure] = level_logs(observed, effect, unsure)
-    found = level_posterior(logs)
+    logs[unsure], totals = level_logs(observed, effect, unsure)
+    found = level_posterior(logs, [total.among(unsure) for total in totals])
     step = np.where(unsure, np.log(np.maximum(found.mean, np.exp(GRID[0]))) - effect.value, 0.0)
     moved = effect.shift(observed, step)
-    # What levels are like in general is all that is known of these: if it is wrong, all of them are off together.
-    effect.own = np.where(unsure, 0.0, effect.own)
-    effect.common = np.where(unsure, found.own + found.common, 0.0)
+    # What levels are like in general is all that is known of these: where it is wrong, many are off together.
+    effect.own = np.where(unsure, (1 - _TOGETHER) * found.own, effect.own)
+    effect.common = np.where(unsure, found.common + _TOGETHER * found.own, 0.0)
     return moved
 
 
