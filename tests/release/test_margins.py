@@ -1,5 +1,6 @@
 """Margins: sums of what is published (derive), exact sums of what is estimated (reconcile), noise of their own."""
 
+import math
 from collections import Counter
 
 import pytest
@@ -93,12 +94,16 @@ def test_independent_margins_disagree(spec_of, make):
 
 
 def test_a_margin_is_close_to_the_truth_however_it_is_made(spec_of, make, truth_of, tmp_path):
-    """A sum of wrong cells would be thousands off; what is stated is a few dozen."""
+    """A sum of wrong cells would be thousands off; what is stated is a few dozen.
+
+    The noise is fresh on every run: the mean of n errors is off by about 1.2 / sqrt(n) of itself, and six times that is chance.
+    """
     for margins in ("reconcile", "derive", "independent"):
         privacy = {"unit": "event", "epsilon": "3", "margins": margins, "unsafe": "true"}
         made = make(spec_of(privacy, every="1h"), out=tmp_path / margins)
         for name, table in made.card["tables"].items():
             truth = truth_of(table["dimensions"], minutes=60)
             errors = [abs(count - truth[labels]) for labels, count in made.csv[name]]
-            assert sum(errors) / len(errors) < 1.1 * table["error"]["expected_absolute"], (margins, name)
+            limit = (1 + 6 * 1.25 / math.sqrt(len(errors))) * table["error"]["expected_absolute"]
+            assert sum(errors) / len(errors) < limit, (margins, name)
             assert len(errors) == table["cells"]
