@@ -5,7 +5,7 @@ from __future__ import annotations
 from noisegate.core.workload.cellwise import CellLaws, cell_laws, suits
 from noisegate.core.workload.combination import lattice_law
 from noisegate.core.workload.errors import Method, SumErrors
-from noisegate.core.workload.noisy_sums import AT_LEAST, AT_MOST, EQUAL, NoisySums
+from noisegate.core.workload.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.core.workload.parts import ErrorParts, Trio, error_parts, largest_kept, usual_trio
 from noisegate.core.workload.profile import ProfileFit, fit_profile
 from noisegate.core.workload.selection import Cells, Selection
@@ -13,7 +13,6 @@ from noisegate.core.workload.shared import SharedError
 from noisegate.core.workload.sum_law import SumLaw, checked_level, cumulant_intervals, sum_law
 
 __all__ = [
-    "AT_LEAST",
     "AT_MOST",
     "EQUAL",
     "CellLaws",

@@ -16,7 +16,7 @@ from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.codes import compact
 from noisegate.core.workload.effects import Effect
 from noisegate.core.workload.levels import GRID, LevelTotal
-from noisegate.core.workload.noisy_sums import AT_LEAST, AT_MOST, EQUAL, NoisySums
+from noisegate.core.workload.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.core.workload.observed import Observed
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ def _row_logs(
     mixed = whole > 0
     mixed[row[alone]] = False
     totals = []
-    for side in (EQUAL, AT_MOST, AT_LEAST):
+    for side in (EQUAL, AT_MOST):
         here = mixed & (sums.side == side)
         if here.any():
             inside = here[row]

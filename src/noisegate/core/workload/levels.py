@@ -75,7 +75,7 @@ class LevelTotal:
         width = variance + self.variance
         gap = (self.seen - mean) / np.sqrt(width)
         return np.asarray(
-            -0.5 * gap**2 - 0.5 * np.log(width) if self.side == EQUAL else special.log_ndtr(self.side * gap)
+            -0.5 * gap**2 - 0.5 * np.log(width) if self.side == EQUAL else special.log_ndtr(gap)
         )
 
 

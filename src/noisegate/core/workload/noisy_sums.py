@@ -1,4 +1,4 @@
-"""Noisy sums over cells, as margins give them: known but for the noise, or only from one side."""
+"""Noisy sums over cells, as margins give them: known but for the noise, or only not to be above it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-#: What is known of a sum: its value, that it is not above it, that it is not below it; but for the noise.
-EQUAL, AT_MOST, AT_LEAST = 0, 1, -1
+#: What is known of a sum, but for the noise: its value, or that it is not above it.
+EQUAL, AT_MOST = 0, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NoisySums:
     """Sums over cells: `seen[code]` with noise of `variance[code]`; a code of -1 is in none.
 
-    `side` says of each sum whether it is `EQUAL` to what was seen, `AT_MOST` or `AT_LEAST` that. Cells with a code in `less`
+    `side` says of each sum whether it is `EQUAL` to what was seen or `AT_MOST` that. Cells with a code in `less`
     count against the sum: what was seen is the sum less these.
     """
 
@@ -32,7 +32,7 @@ class NoisySums:
 
     @property
     def equal(self) -> Bools:
-        """Which sums are known from both sides."""
+        """Which sums are known but for the noise."""
         return np.asarray(self.side == EQUAL)
 
     def of_cells(self, cells: Bools, /) -> NoisySums:
@@ -48,12 +48,12 @@ class NoisySums:
         return replace(self, seen=self.seen + extra, variance=self.variance + extra**2, less=None)
 
     def speaks(self, expected: Floats, /) -> Bools:
-        """Which sums say something against these expected ones: those from one side only where it is crossed."""
-        return np.asarray(self.equal | (self.side * (expected - self.seen) > 0))
+        """Which sums say something against these expected ones: a bound only where it is crossed."""
+        return np.asarray(self.equal | (expected > self.seen))
 
     def logs(self, expected: Floats, variance: Floats, /) -> Floats:
         """Log-likelihoods of sums (rows) with these expected values and variances, noise not counted: normal laws."""
         width = variance + self.variance[:, None]
         gap = (self.seen[:, None] - expected) / np.sqrt(width)
         known = -0.5 * gap**2 - 0.5 * np.log(width)
-        return np.where(self.equal[:, None], known, special.log_ndtr(self.side[:, None] * gap))
+        return np.where(self.equal[:, None], known, special.log_ndtr(gap))
