@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from noisegate.cli.main import main
 from noisegate.core.randomness import SeededNoise
 from noisegate.release import release
 from noisegate.simulate import simulate
@@ -119,3 +120,28 @@ def without_ferry(tmp_path_factory):
         "2016": released(world, world.spec_2016, folder / "as-in-2016", seed=12),
         "sound": released(world, world.spec, folder / "sound", seed=12),
     }
+
+
+@pytest.fixture
+def noisegate(capsys):
+    """The command line in this process: exit code, output, errors."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def write_feed():
+    """Write the tables of a feed, text or bytes by name, and give their folder."""
+
+    def write(folder, tables):
+        folder.mkdir()
+        for name, text in tables.items():
+            (folder / f"{name}.txt").write_bytes(text if isinstance(text, bytes) else text.encode())
+        return folder
+
+    return write

@@ -14,24 +14,11 @@ from noisegate.assess.dropped import Dropped
 from noisegate.assess.margins import MarginRows
 from noisegate.assess.mechanisms import Makers, StatedNoise
 from noisegate.assess.noise import Noise
-from noisegate.cli.main import main
 from noisegate.errors import SpecError
 from noisegate.tables import find_structure, read_table
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "opal_2016"
 STOPS = [f"Stop {n:02d}" for n in range(1, 24)]
-
-
-@pytest.fixture
-def noisegate(capsys):
-    """The command line in this process: exit code, output, errors."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def write(path, header, rows):
