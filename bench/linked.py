@@ -5,10 +5,12 @@
 speed    one table of 100 stops by 96 bins with about 5,719 suppressed cells (the best linear
          programming auditor takes 533 s on such a table and narrows nothing)
 growth   four modes, on and off, for two days, five days and a fortnight, about two million cells:
-         the prior fitted and every cell inferred, wall and processor seconds and peak memory
+         each attacker's prior fitted and every cell inferred, wall and processor seconds and the peak of
+         memory so far
 quality  a week of four modes whose truth is known, by mode and where totals are small: error and
          coverage of suppressed cells, beside two baselines that ignore the margins. "base only"
-         never saw them; "same prior" has a prior fitted with them and then ignores them
+         never saw them; "same prior" has a prior fitted with them and then ignores them. "flat" is
+         what a prior would do that is flat in every cell
 totals   the same error by the number of stops that a total adds up; "true law" is what the margins
          give to an attacker who knows the law of every cell beforehand
 people   a fortnight of simulated people on timetabled vehicles, on and off: error and coverage
@@ -25,7 +27,15 @@ from pathlib import Path
 
 import numpy as np
 
-from noisegate.core.linked import Flat, NegativeBinomial, Score, estimate_sums, fit_prior, infer
+from noisegate.core.linked import (
+    Flat,
+    NegativeBinomial,
+    Score,
+    estimate_sums,
+    fit_levels,
+    fit_prior,
+    infer,
+)
 from noisegate.core.linked.world import BINS, CITY, ModePlan, Truth, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
@@ -45,11 +55,16 @@ def fitted(truth, problem=None):
     return fit_prior(problem or truth.problem, effects=truth.effects, groups=truth.mode)
 
 
+def levels(truth):
+    """The minimal attacker's prior, each day by itself."""
+    return fit_levels(truth.problem, groups=truth.mode * 1000 + truth.day)
+
+
 def warm_up():
     """Compiled loops are loaded from disk, or compiled, before anything is timed."""
     truth = simulate_tables(CITY, days=2, rng=np.random.default_rng(0))
-    infer(truth.problem, prior=fitted(truth).prior)
-    infer(truth.problem)
+    for prior in (fitted(truth).prior, levels(truth), Flat()):
+        infer(truth.problem, prior=prior)
 
 
 def speed():
@@ -59,7 +74,7 @@ def speed():
     for attacker in ("minimal", "informed"):
 
         def work(attacker=attacker):
-            prior = Flat() if attacker == "minimal" else fitted(truth).prior
+            prior = levels(truth) if attacker == "minimal" else fitted(truth).prior
             return infer(truth.problem, prior=prior)
 
         posterior, wall, processor = timed(work)
@@ -83,24 +98,30 @@ def growth():
     plans = [ModePlan(stops=stops, taps=taps) for stops, taps in zip(STOPS, TAPS, strict=True)] * 2
     for days in DAYS:
         truth = simulate_tables(plans, days=days, rng=np.random.default_rng(5), known_service=False)
-        fit, fit_wall, fit_processor = timed(lambda truth=truth: fitted(truth))
-        posterior, wall, processor = timed(lambda truth=truth, fit=fit: infer(truth.problem, prior=fit.prior))
-        rows.append(
-            {
-                "kind": "growth",
-                "days": days,
-                "cells": truth.problem.cells,
-                "suppressed": int(truth.suppressed.sum()),
-                "fit_wall_s": fit_wall,
-                "infer_wall_s": wall,
-                "wall_s": fit_wall + wall,
-                "processor_s": fit_processor + processor,
-                "processor_us_per_cell": 1e6 * (fit_processor + processor) / truth.problem.cells,
-                "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-                "rounds": fit.rounds,
-                "converged": posterior.converged,
-            }
-        )
+        for attacker, learn in (
+            ("informed", lambda truth=truth: fitted(truth).prior),
+            ("minimal", lambda truth=truth: levels(truth)),
+        ):
+            prior, fit_wall, fit_processor = timed(learn)
+            posterior, wall, processor = timed(
+                lambda truth=truth, prior=prior: infer(truth.problem, prior=prior)
+            )
+            rows.append(
+                {
+                    "kind": "growth",
+                    "attacker": attacker,
+                    "days": days,
+                    "cells": truth.problem.cells,
+                    "suppressed": int(truth.suppressed.sum()),
+                    "fit_wall_s": fit_wall,
+                    "infer_wall_s": wall,
+                    "wall_s": fit_wall + wall,
+                    "processor_s": fit_processor + processor,
+                    "processor_us_per_cell": 1e6 * (fit_processor + processor) / truth.problem.cells,
+                    "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                    "converged": posterior.converged,
+                }
+            )
     return rows
 
 
@@ -117,7 +138,8 @@ def judged(world, truth, more):
         "informed": infer(truth.problem, prior=informed),
         "same_prior": infer(truth.base_only, prior=informed),
         "base_only": infer(truth.base_only, prior=obvious),
-        "minimal": infer(truth.problem),
+        "minimal": infer(truth.problem, prior=levels(truth)),
+        "flat": infer(truth.problem),
     }
     groups = {"all": truth.suppressed} | more
     groups |= {f"mode {m}": truth.suppressed & (truth.mode == m) for m in np.unique(truth.mode)}
@@ -144,7 +166,8 @@ def covered(world, truth, informed):
     for attacker, prior, level in (
         ("informed", informed, 0.95),
         ("informed", informed, 0.5),
-        ("minimal", Flat(), 0.95),
+        ("minimal", levels(truth), 0.95),
+        ("flat", Flat(), 0.95),
     ):
         posterior = infer(truth.problem, prior=prior, level=level, keep=True)
         score = Score.of(posterior, truth.counts, cells=truth.suppressed)

@@ -89,7 +89,7 @@ def test_suppressed_cells_are_covered_and_written(published, tmp_path, attacker)
     document = json.loads((tmp_path / "out" / "assessment.json").read_text())
     assert document["inference"]["mechanisms"]["base"]["threshold"] == CUT
     totals = document["inference"]["suppressed_totals"]
-    if attacker == "minimal":  # a flat prior says too much about sums
+    if attacker == "minimal":  # does not know how unsure levels are, on which a sum of many cells depends
         assert totals == {}
         return
     total = totals["base"]

@@ -6,37 +6,20 @@ every cell, and of what is suppressed in each table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from noisegate.assess.attackers import Attacker, Report, believe
 from noisegate.assess.evidence import Evidence
-from noisegate.core.linked import (
-    Flat,
-    Posterior,
-    Prior,
-    Problem,
-    SumEstimates,
-    crossed,
-    estimate_all_sums,
-    fit_prior,
-    infer,
-)
+from noisegate.core.linked import Flat, Posterior, Prior, Problem, SumEstimates, estimate_all_sums, infer
 from noisegate.core.mechanism import describe
 from noisegate.errors import DataError, SpecError
-from noisegate.tables import Cells, Kind
-
-Report = Callable[[str], None]
-Attacker = Literal["minimal", "informed"]
-Ints = NDArray[np.int64]
+from noisegate.tables import Cells
 
 #: Beyond so many cells, memory would not be bounded.
 MOST_CELLS = 12_000_000
-#: Values of a dimension that set its groups apart (a mode, a direction); with more it is a row.
-_FEW_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,9 +97,7 @@ def infer_cells(
             f"{MOST_CELLS:,}; assess one mode or a few days at a time."
         )
     problem = evidence.problem()
-    prior: Prior = Flat()
-    if attacker == "informed":
-        prior = learn(problem, evidence, report)
+    prior = believe(attacker, problem, evidence.cells, report)
     report("inferring cells")
     posterior = infer(
         problem,
@@ -130,70 +111,17 @@ def infer_cells(
         attacker=attacker,
         posterior=posterior,
         prior=prior,
-        totals=_totals(problem, evidence, prior, level),
+        totals=_totals(problem, evidence, prior, level) if attacker == "informed" else {},
     )
-
-
-def learn(problem: Problem, evidence: Evidence, report: Report, /) -> Prior:
-    """The informed attacker's prior, fitted to the tables."""
-    report("learning how counts vary")
-    effects, groups = _effects(evidence.cells)
-    if not effects:
-        return Flat()
-    return fit_prior(
-        problem,
-        effects=effects,
-        groups=groups,
-        progress=lambda done, most: report(f"learning how counts vary ({done} of at most {most} rounds)"),
-    ).prior
-
-
-def _effects(cells: Cells, /) -> tuple[tuple[Ints, ...], Ints]:
-    """Codes for the effects of the prior, and for groups that share nothing.
-
-    Dates are days, times of day are columns, the dimension with the most values is the row; dimensions of
-    few values (a mode, a direction) are groups, and any other one splits rows.
-    """
-    codes = cells.codes(np.arange(cells.size)).astype(np.int64)
-    sizes = [dimension.size for dimension in cells.dimensions]
-    kinds = [dimension.kind for dimension in cells.dimensions]
-    day = kinds.index(Kind.DATE) if Kind.DATE in kinds else None
-    column = kinds.index(Kind.TIME) if Kind.TIME in kinds else None
-    rest = sorted((j for j in range(len(sizes)) if j not in (day, column)), key=lambda j: -sizes[j])
-    if column is None and len(rest) > 1:
-        column = rest.pop(1)
-    rows = [j for k, j in enumerate(rest) if k == 0 or sizes[j] > _FEW_VALUES]
-    group = _joined(codes, [j for j in rest if j not in rows], sizes)
-    row = _joined(codes, rows, sizes)
-    if day is None and column is None:
-        return ((_within(group, row),) if rows else ()), group
-    effects = crossed(
-        row=_within(group, row),
-        column=_within(group, codes[column] if column is not None else np.zeros_like(row)),
-        day=None if day is None else _within(group, codes[day]),
-    )
-    return effects, group
-
-
-def _joined(codes: Ints, which: Sequence[int], sizes: Sequence[int], /) -> Ints:
-    """One code for the combination of some dimensions."""
-    joined = np.zeros(codes.shape[1], dtype=np.int64)
-    for j in sorted(which):
-        joined = joined * sizes[j] + codes[j]
-    return joined
-
-
-def _within(group: Ints, codes: Ints, /) -> Ints:
-    return group * (int(codes.max(initial=0)) + 1) + codes
 
 
 def _totals(problem: Problem, evidence: Evidence, prior: Prior, level: float, /) -> dict[str, SumEstimates]:
     """What the suppressed rows of each table add up to.
 
-    Only where margins tell: many small cells add up to what no prior knows. And only with a prior that was
-    learnt: a flat one says far too much about the sum of many cells.
+    Only where margins tell: many small cells add up to what no prior knows. And only for an informed
+    attacker, who knows how unsure the means of cells are: a sum of many depends on little else.
     """
-    if isinstance(prior, Flat) or not evidence.margins:
+    if not evidence.margins or isinstance(prior, Flat):
         return {}
     asked = {evidence.cells.name: evidence.suppressed}
     for rows, seen in evidence.margins:

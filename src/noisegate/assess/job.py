@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from noisegate.assess.assessment import Assessment
+from noisegate.assess.attackers import Attacker
 from noisegate.assess.card import read_card
 from noisegate.assess.cells_file import write_cells
 from noisegate.assess.claims import Claim
@@ -20,7 +21,6 @@ from noisegate.assess.files import (
     write_pictures,
     write_weeks_picture,
 )
-from noisegate.assess.inference import Attacker
 from noisegate.assess.judgement import judge
 from noisegate.assess.mechanisms import StatedNoise
 from noisegate.assess.outside import Outside
@@ -80,8 +80,8 @@ def assess(
     noise
         The noise of tables from which none can be recovered, as LAW:SCALE ("laplace:1.4").
     attacker
-        Who infers the suppressed cells: "informed" learns from the tables how counts vary, "minimal" knows
-        nothing beforehand; None leaves cells alone.
+        Who infers the suppressed cells: "informed" learns from the tables how counts vary by place, time and
+        day, "minimal" knows only the levels of the totals that were published; None leaves cells alone.
     truth, person
         Raw events or counts, which only the custodian has, to score the attack against; and their column
         that says whose event it is.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from noisegate.assess.inference import Attacker
+from noisegate.assess.attackers import Attacker
 from noisegate.assess.mechanisms import StatedNoise
 from noisegate.assess.outside import Outside
 from noisegate.assess.selection import Statement

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.assess.inference import Inference, Report
+from noisegate.assess.attackers import Report
+from noisegate.assess.inference import Inference
 from noisegate.assess.truth import Truth
 from noisegate.core.linked import Posterior, infer
 from noisegate.tables import Kind

@@ -16,7 +16,7 @@ from noisegate.cli.questions import show_questions
 
 if TYPE_CHECKING:
     from noisegate.assess import AssessedTable, Assessment, Check, Finding
-    from noisegate.assess.inference import Attacker
+    from noisegate.assess.attackers import Attacker
     from noisegate.tables import TableSummary
 
 _COLOURS = {"high": "red", "medium": "yellow", "low": "cyan"}
@@ -104,7 +104,7 @@ def assess(
         str,
         typer.Option(
             metavar="informed|minimal|none",
-            help="Who infers suppressed cells: one who learns how counts vary, one who knows nothing, or nobody.",
+            help="Who infers suppressed cells: one who learns how counts vary, one who only sees the totals, or nobody.",
         ),
     ] = "informed",
     truth: Annotated[

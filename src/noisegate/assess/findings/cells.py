@@ -11,6 +11,7 @@ from noisegate.assess.couplings import names
 from noisegate.assess.finding import Check, Finding, Result
 from noisegate.assess.inference import Inference
 from noisegate.assess.score import Score
+from noisegate.core.linked import Flat
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -210,12 +211,7 @@ def _method(inference: Inference, /) -> Check:
     """How the posteriors were made, and on which assumptions."""
     posterior, evidence = inference.posterior, inference.evidence
     used = " and ".join(seen.cells.name for _, seen in evidence.margins) or "no margin"
-    prior = (
-        "counts vary by place, time and day as the tables show"
-        if inference.attacker == "informed"
-        else "every count is as likely as any other beforehand"
-    )
-    said = [f"Assumed: {prior}."]
+    said = [f"Assumed: {_belief(inference)}."]
     said += [f"Assumed: {line}." for line in evidence.assumes]
     said += [f"{name} is not used: {reason}." for name, reason in evidence.left_out]
     if not posterior.converged:
@@ -231,6 +227,14 @@ def _method(inference: Inference, /) -> Check:
         },
         evidence=said,
     )
+
+
+def _belief(inference: Inference, /) -> str:
+    if isinstance(inference.prior, Flat):
+        return "every count is as likely as any other beforehand"
+    if inference.attacker == "informed":
+        return "counts vary by place, time and day as the tables show"
+    return "a cell is near what the levels of its totals give, each day by itself, and nothing else is known"
 
 
 def _cells(inference: Inference, which: Ints, /) -> list[dict[str, Any]]:

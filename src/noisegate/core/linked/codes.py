@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.core.linked.problem import Ints
+from noisegate.errors import SpecError
 
 
 def crossed(*, row: ArrayLike, column: ArrayLike, day: ArrayLike | None = None) -> tuple[Ints, ...]:
@@ -26,6 +27,16 @@ def as_codes(values: ArrayLike, /) -> Ints:
     if np.issubdtype(given.dtype, np.integer):
         return compact(given.astype(np.int64))[1]
     return np.unique(given, return_inverse=True)[1].astype(np.int64)
+
+
+def codes_of_cells(values: ArrayLike, /, *, cells: int) -> Ints:
+    """`as_codes`, once it is known that there is a value for each cell."""
+    given = np.asarray(values)
+    if given.shape != (cells,):
+        raise SpecError.for_value(
+            "codes of effects and groups", found=given.shape, allowed=f"one for each of {cells} cells"
+        )
+    return as_codes(given)
 
 
 def compact(codes: Ints, /) -> tuple[Ints, Ints]:

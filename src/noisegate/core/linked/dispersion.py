@@ -4,6 +4,9 @@ Two numbers for each group of cells: the dispersion a (a cell of mean m has vari
 and the share of cells that are zero for a reason of their own. They maximise the likelihood of
 what each cell shows itself, published value or suppression, under the mean that all other cells
 give it. Judging predictions, not fits, is what keeps the intervals honest.
+
+A *plain* dispersion is the number a alone. Where the cells say little about it, it stays near 1:
+counts are geometric then, which is the flattest law that has a mean.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.effects import Intensities
 from noisegate.core.linked.expectation import Expectation
 from noisegate.core.linked.parts import in_order
+from noisegate.core.linked.prior import NegativeBinomial
 from noisegate.core.linked.problem import Floats, Ints
 
 #: Cells of one group that are looked at; more add nothing.
@@ -31,14 +35,16 @@ _MOST_NATS = 50.0
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Dispersion:
-    """log a and the logit of the share of zeros, one pair for each group."""
+    """log a and the logit of the share of zeros, one pair for each group; `plain` has no such share."""
 
     points: Floats
+    plain: bool = False
 
     @classmethod
-    def start(cls, groups: int, /) -> Dispersion:
-        """A moderate dispersion and few zeros."""
-        return cls(points=np.tile([math.log(0.2), -4.0], (groups, 1)))
+    def start(cls, groups: int, /, *, plain: bool = False) -> Dispersion:
+        """A moderate dispersion and few zeros; or, plain, geometric counts."""
+        point = [0.0, -np.inf] if plain else [math.log(0.2), -4.0]
+        return cls(points=np.tile(point, (groups, 1)), plain=plain)
 
     @property
     def variance(self) -> Floats:
@@ -50,6 +56,14 @@ class Dispersion:
         """The share of zeros of each group."""
         return 1 / (1 + np.exp(-self.points[:, 1]))
 
+    def around(self, mean: Floats, spread: Floats, group: Ints, /) -> NegativeBinomial:
+        """The law of cells with these means, known to within a relative variance of `spread`.
+
+        Plain, it is one law of given means, and `spread` is left aside.
+        """
+        variance = self.variance[group] + (0.0 if self.plain else spread)
+        return NegativeBinomial(mean=mean, shape=1 / variance, zero_share=self.zero_share[group])
+
     def refit(
         self,
         intensities: Intensities,
@@ -60,11 +74,14 @@ class Dispersion:
         threads: int,
     ) -> None:
         """Renew all pairs; expectation j holds the unknowns `bounds[j] .. bounds[j + 1] - 1`."""
+        order = np.argsort(intensities.group, kind="stable")
+        edges = np.searchsorted(intensities.group[order], np.arange(len(self.points) + 1))
 
         def one(g: int) -> Floats:
-            members = np.flatnonzero(intensities.group == g)
+            members = order[edges[g] : edges[g + 1]]
             chosen = members[:: max(1, len(members) // _SAMPLE)]
-            return _Sample.of(chosen, intensities, expectations, bounds).best(self.points[g])
+            sample = _Sample.of(chosen, intensities, expectations, bounds)
+            return sample.best_plain() if self.plain else sample.best(self.points[g])
 
         found = [point for _, point in in_order(range(len(self.points)), one, threads=threads)]
         self.points = np.array(found)
@@ -119,6 +136,16 @@ class _Sample:
         )
         return np.asarray(found.x)
 
+    def best_plain(self) -> Floats:
+        """The one number, with a normal law about that of geometric counts as its prior."""
+
+        def loss(x: float) -> float:
+            shape = np.full(len(self.mean), math.exp(-x))
+            return x * x / 2 - _log_evidence(self.low, self.start, self.p, self.mean, shape, 0.0)
+
+        found = optimize.minimize_scalar(loss, bounds=_BOUNDS[0], method="bounded", options={"xatol": 0.02})
+        return np.array([found.x, -np.inf])
+
 
 @compiled
 def _log_evidence(
@@ -142,7 +169,7 @@ def _log_evidence(
                 total /= 1e150
                 log_first += math.log(1e150)
         here = math.log1p(-zero_share) + log_first + math.log(max(total, 1e-300))
-        if low[i] == 0 and p[start[i]] > 0:
+        if zero_share > 0 and low[i] == 0 and p[start[i]] > 0:
             empty = math.log(zero_share) + math.log(p[start[i]])
             top = max(here, empty)
             here = top + math.log(math.exp(here - top) + math.exp(empty - top))

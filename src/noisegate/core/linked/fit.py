@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisegate.core.linked.codes import as_codes
+from noisegate.core.linked.codes import as_codes, codes_of_cells
 from noisegate.core.linked.dispersion import Dispersion
 from noisegate.core.linked.effects import Expected, Intensities
 from noisegate.core.linked.expectation import Expectation, vague
@@ -21,7 +21,7 @@ from noisegate.core.linked.model import Model
 from noisegate.core.linked.parts import in_order, parts_of
 from noisegate.core.linked.prior import NegativeBinomial
 from noisegate.core.linked.problem import Floats, Ints, Problem
-from noisegate.errors import DataError, SpecError
+from noisegate.errors import DataError
 
 _FIRST_SWEEPS, _SWEEPS = 10, 2
 _FIRST_ROUNDS, _INNER_ROUNDS = 20, 2
@@ -47,6 +47,7 @@ def fit_prior(
     *,
     effects: Sequence[ArrayLike],
     groups: ArrayLike | None = None,
+    plain: bool = False,
     rounds: int = 12,
     tolerance: float = 0.002,
     threads: int = 2,
@@ -60,6 +61,8 @@ def fit_prior(
         Lists of codes, one code for each cell; see `crossed`.
     groups
         A code for each cell: groups (a mode, a direction) share no multiplier and no dispersion.
+    plain
+        One dispersion for each group and nothing else about how cells stray from their means.
     rounds, tolerance
         Stop after so many rounds, or when the mean cell moves by less than the tolerance, as a
         share of the mean count.
@@ -78,7 +81,8 @@ def fit_prior(
     group = _of_unknowns(
         np.zeros(problem.cells, dtype=np.int64) if groups is None else groups, problem, model
     )
-    learner = _Learner.of(model, problem.cells, codes, group, threads)
+    dispersion = Dispersion.start(int(group.max()) + 1, plain=plain)
+    learner = _Learner.of(model, problem.cells, codes, group, dispersion, threads=threads)
     change, done = np.inf, 0
     while done < rounds and change > tolerance:
         if done % _REFIT_EVERY == 0:
@@ -108,7 +112,17 @@ class _Learner:
     threads: int
 
     @classmethod
-    def of(cls, model: Model, cells: int, codes: list[Ints], group: Ints, threads: int, /) -> _Learner:
+    def of(
+        cls,
+        model: Model,
+        cells: int,
+        codes: list[Ints],
+        group: Ints,
+        dispersion: Dispersion,
+        /,
+        *,
+        threads: int,
+    ) -> _Learner:
         """Expectations under a vague prior, and intensities fitted to them."""
         made = list(in_order(parts_of(model), lambda item: Expectation.of(item[1], cells), threads=threads))
         starts = [span.start for (span, _), _ in made]
@@ -117,7 +131,7 @@ class _Learner:
             expectations=[expectation for _, expectation in made],
             bounds=np.array([*starts, model.unknowns], dtype=np.int64),
             intensities=Intensities.of([], group, np.ones(len(group))),
-            dispersion=Dispersion.start(int(group.max()) + 1),
+            dispersion=dispersion,
             expected=Expected(z=nothing, known=nothing, active=nothing),
             threads=threads,
         )
@@ -164,24 +178,14 @@ class _Learner:
         twice. One that hides has no say of its own to take out.
         """
         of = self.intensities
-        share = self.dispersion.zero_share[of.group]
         shown = self.expected.known > _SHOWN
         mean = np.where(shown, of.apart_mean, of.mean)
         spread = np.where(shown, of.apart_spread, of.spread)
-        return NegativeBinomial(
-            mean=mean,
-            shape=1 / (self.dispersion.variance[of.group] + spread),
-            zero_share=share,
-        )
+        return self.dispersion.around(mean, spread, of.group)
 
 
 def _of_unknowns(codes: ArrayLike, problem: Problem, model: Model, /) -> Ints:
-    given = np.asarray(codes)
-    if given.shape != (problem.cells,):
-        raise SpecError.for_value(
-            "codes of effects and groups", found=given.shape, allowed=f"one for each of {problem.cells} cells"
-        )
-    return as_codes(given[model.first_cell])
+    return as_codes(codes_of_cells(codes, cells=problem.cells)[model.first_cell])
 
 
 def _of_cells(prior: NegativeBinomial, problem: Problem, model: Model, /) -> NegativeBinomial:

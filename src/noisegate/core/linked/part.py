@@ -10,9 +10,8 @@ from noisegate.core.linked.likelihood import bounded, window
 from noisegate.core.linked.model import Factors, Model, Own
 from noisegate.core.linked.pmfs import Pmfs, multiply_negative_binomial, multiply_tables, normalise
 from noisegate.core.linked.prior import Flat, NegativeBinomial, Prior
-from noisegate.core.linked.problem import Bools, Floats, Ints, contradiction, tally
+from noisegate.core.linked.problem import Bools, Floats, Ints, contradiction, tally, unheard
 from noisegate.core.mechanism import Mechanism
-from noisegate.errors import DataError
 
 _ROUNDS = 20
 
@@ -136,10 +135,7 @@ def _all_but_own(row: Ints, term: Floats, rows: int, endless: float, /) -> Float
 def _prior_top(prior: Prior, cells: Ints, nats: float, /) -> Floats:
     """A count that an unknown without any evidence exceeds with negligible prior probability."""
     if isinstance(prior, Flat):
-        raise DataError(
-            "some cells are in no published or suppressed sum, and a flat prior says nothing about them; leave "
-            "them out or use an informed prior."
-        )
+        raise unheard()
     local = prior.at(cells)
     spread = np.sqrt(local.mean + local.mean**2 / local.shape)
     return np.ceil(local.mean + nats * np.maximum(spread, local.mean / local.shape) + nats)

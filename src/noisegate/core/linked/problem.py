@@ -189,6 +189,14 @@ def contradiction() -> DataError:
     return DataError("the tables contradict each other: no counts could have been published like this.")
 
 
+def unheard() -> DataError:
+    """The error for cells that neither a table nor a prior says anything about."""
+    return DataError(
+        "some cells are in no published or suppressed sum, and a flat prior says nothing about them; leave "
+        "them out or use an informed prior."
+    )
+
+
 def _csr(indptr: ArrayLike, indices: ArrayLike, /, *, what: str) -> tuple[Ints, Ints]:
     rows, cells = np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int64)
     if rows.ndim != 1 or cells.ndim != 1 or rows.size == 0 or rows[0] != 0 or rows[-1] != cells.size:

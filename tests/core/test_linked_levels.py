@@ -1,0 +1,167 @@
+"""The minimal attacker's prior: flat where nothing is told, and never at odds with the totals."""
+
+import numpy as np
+import pytest
+
+from noisegate.core.linked import Flat, Problem, Sums, fit_levels, fit_prior, infer
+from noisegate.core.linked.levels import _codes_of
+from noisegate.core.linked.world import ModePlan, Truth, recipe_2016, simulate_tables
+from noisegate.errors import DataError, SpecError
+
+BASE, MARGIN = recipe_2016(threshold=18), recipe_2016(threshold=35)
+
+
+@pytest.fixture(scope="module")
+def day():
+    """One day of 80 stops, most of whose night is suppressed."""
+    plan = ModePlan(stops=80, taps=300.0, night_stops=80)
+    return simulate_tables([plan], days=1, rng=np.random.default_rng(4), known_service=False)
+
+
+def sums_of(values, table):
+    row = np.repeat(np.arange(table.rows), np.diff(table.indptr))
+    return np.bincount(row, weights=values[table.indices])
+
+
+def test_totals_are_believed_where_a_flat_prior_overrules_them(day):
+    """Published totals within their noise, suppressed ones below the cut; a flat prior in 80 cells does neither."""
+    flat, levels = infer(day.problem), infer(day.problem, prior=fit_levels(day.problem))
+    assert levels.converged
+    for table in day.problem.tables[1:]:
+        shown = ~np.isnan(table.values)
+        away = {
+            name: np.abs(sums_of(posterior.mean, table) - table.values)[shown].max()
+            for name, posterior in (("flat", flat), ("levels", levels))
+        }
+        assert away["levels"] < 1.4 < 4 * 1.4 < away["flat"]
+    night = day.problem.tables[1]
+    hidden = np.isnan(night.values)
+    assert hidden.sum() > 10
+    raw, told, before = (sums_of(values, night)[hidden] for values in (day.counts, levels.mean, flat.mean))
+    assert told.mean() == pytest.approx(raw.mean(), rel=0.1)
+    assert told.max() < 35 < before.min()
+
+
+def small_town(rng):
+    """Nine stops by twelve hours, uneven in both, with over-dispersed cells: published as in 2016."""
+    stops, hours = rng.gamma(2.0, 0.5, (9, 1)), rng.gamma(2.0, 0.5, (1, 12))
+    counts = rng.poisson(20 * stops * hours * rng.gamma(2.0, 0.5, (9, 12)))
+    return Truth.publish([counts[None]], rng=rng)
+
+
+def test_small_tables_are_covered():
+    """150 towns of 108 cells: a level for each of 21 totals from one table alone."""
+    rng = np.random.default_rng(20)
+    inside = {"levels": [], "too sure": []}
+    for _ in range(150):
+        town = small_town(rng)
+        prior = fit_levels(town.problem)
+        for name, shape in (("levels", prior.shape), ("too sure", 20 * prior.shape)):
+            sharper = type(prior)(mean=prior.mean, shape=shape, zero_share=prior.zero_share)
+            found = infer(town.problem, prior=sharper)
+            hidden = town.suppressed
+            inside[name].append(((town.counts >= found.low) & (town.counts <= found.high))[hidden])
+    covered = {name: np.concatenate(flags).mean() for name, flags in inside.items()}
+    assert 0.93 <= covered["levels"] <= 0.98
+    assert covered["too sure"] < 0.93
+
+
+def test_a_single_total_is_as_with_a_flat_prior():
+    """Cremorne Point: 91, 41 and a suppressed cell in a total of 150; the evidence outweighs any level."""
+    tables = (
+        Sums.of_cells([91, 41, np.nan], mechanism=BASE),
+        Sums.by([0, 0, 0], [150], mechanism=MARGIN),
+    )
+    problem = Problem(cells=3, tables=tables)
+    flat, levels = infer(problem), infer(problem, prior=fit_levels(problem))
+    assert levels.exact.all()
+    assert levels.mean[2] == pytest.approx(flat.mean[2], abs=0.15)
+    assert (levels.low[2], levels.high[2]) == (flat.low[2], flat.high[2]) == (10, 20)
+
+
+def test_without_totals_or_numbers_it_is_flat():
+    base = Sums.of_cells([30.0, np.nan, np.nan, 22.0], mechanism=BASE)
+    assert fit_levels(Problem(cells=4, tables=(base,))) == Flat()
+    nothing = (
+        Sums.of_cells(np.full(4, np.nan), mechanism=BASE),
+        Sums.by([0, 0, 1, 1], [np.nan] * 2, mechanism=MARGIN),
+    )
+    assert fit_levels(Problem(cells=4, tables=nothing)) == Flat()
+    alone = Sums.by([0, 1, 2, 3], [60.0, np.nan, np.nan, 41.0], mechanism=MARGIN)
+    assert fit_levels(Problem(cells=4, tables=(base, alone))) == Flat()
+
+
+def test_cells_outside_all_totals_keep_a_flat_prior(day):
+    """The same day, its first stop in no total, beside a group of which nothing is known."""
+    extra = 5
+    cells = day.problem.cells + extra
+    values = np.concatenate([day.problem.tables[0].values, np.full(extra, np.nan)])
+    keep = day.stop > 0
+    codes = np.concatenate([np.where(keep, day.time, -1), np.full(extra, 96)])
+    totals = np.concatenate([day.problem.tables[1].values, [np.nan]])
+    tables = (
+        Sums.of_cells(values, mechanism=BASE),
+        Sums.by(codes, totals, mechanism=MARGIN),
+    )
+    problem = Problem(cells=cells, tables=tables)
+    groups = np.repeat(["day", "dark"], [day.problem.cells, extra])
+    prior = fit_levels(problem, groups=groups)
+    outside = np.flatnonzero(codes < 0)
+    found, flat = infer(problem, prior=prior), infer(problem)
+    np.testing.assert_allclose(found.mean[outside], flat.mean[outside], rtol=1e-4)
+    np.testing.assert_allclose(found.mean[-extra:], flat.mean[-extra:], rtol=1e-3)
+    night = np.isin(codes, np.flatnonzero(np.isnan(totals[:-1])))
+    assert found.mean[night].mean() < 0.5 * flat.mean[night].mean()
+
+
+def test_cells_in_several_totals_of_one_table_have_several_levels():
+    nested = Sums(indptr=[0, 2, 6], indices=[0, 1, 0, 1, 2, 3], values=[40.0, 90.0], mechanism=MARGIN)
+    problem = Problem(cells=5, tables=(nested,), structural_zero=[False, False, False, False, True])
+    first, second = _codes_of(nested, problem)
+    assert first.tolist() == [1, 1, 2, 2, 0]
+    assert second.tolist() == [2, 2, 0, 0, 0]
+    closed = Problem(cells=5, tables=(nested,), structural_zero=[False, True, True, True, True])
+    assert _codes_of(nested, closed) == []
+
+
+def test_a_cell_in_no_sum_is_refused():
+    tables = (
+        Sums.of_cells([30.0, np.nan], cells=[0, 1], mechanism=BASE),
+        Sums.by([0, 0, -1], [45.0], mechanism=MARGIN),
+    )
+    with pytest.raises(DataError, match="in no published or suppressed sum"):
+        fit_levels(Problem(cells=3, tables=tables))
+    with pytest.raises(SpecError, match="one for each of 2 cells"):
+        fit_levels(
+            Problem(cells=2, tables=(tables[0], Sums.by([0, 0], [45.0], mechanism=MARGIN))), groups=[0]
+        )
+
+
+@pytest.mark.parametrize("shape", [0.7, 4.0])
+def test_the_one_dispersion_is_recovered(shape):
+    """Cells about products of levels, in a dense table, so that the truth shows."""
+    rng = np.random.default_rng(12)
+    row, column = np.divmod(np.arange(60 * 80), 80)
+    mean = 60 * rng.gamma(6, 1 / 6, 60)[row] * rng.gamma(6, 1 / 6, 80)[column]
+    counts = rng.poisson(mean * rng.gamma(shape, 1 / shape, len(mean)))
+    truth = Truth.publish([counts.reshape(1, 60, 80)], rng=rng)
+    prior = fit_levels(truth.problem)
+    assert prior.shape == pytest.approx(shape, rel=0.15)
+    assert (prior.zero_share == 0).all()
+
+
+def test_few_cells_leave_the_law_geometric():
+    tables = (
+        Sums.of_cells([40.0, np.nan, np.nan, np.nan], mechanism=BASE),
+        Sums.by([0, 0, 1, 1], [52.0, np.nan], mechanism=MARGIN),
+    )
+    prior = fit_levels(Problem(cells=4, tables=tables))
+    assert ((prior.shape > 0.4) & (prior.shape < 2.5)).all()
+
+
+def test_plain_fits_ignore_what_multipliers_leave_open(day):
+    """One shape for all cells, unlike the informed prior, which widens cells of unsure means."""
+    codes = [day.stop, day.time]
+    plain = fit_prior(day.problem, effects=codes, plain=True, rounds=3).prior
+    informed = fit_prior(day.problem, effects=codes, rounds=3).prior
+    assert np.ptp(plain.shape) == 0 < np.ptp(informed.shape)
