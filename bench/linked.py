@@ -5,8 +5,8 @@
 speed    one table of 100 stops by 96 bins with about 5,719 suppressed cells (the best linear
          programming auditor takes 533 s on such a table and narrows nothing)
 growth   four modes, on and off, for two days, five days and a fortnight, about two million cells:
-         each attacker's prior fitted and every cell inferred, wall and processor seconds and the peak of
-         memory so far
+         each attacker's prior fitted and every cell inferred, with margins by time and by stop and with
+         the one by time alone; wall and processor seconds and the peak of memory so far
 quality  a week of four modes whose truth is known, by mode and where totals are small: error and
          coverage of suppressed cells, beside two baselines that ignore the margins. "base only"
          never saw them; "same prior" has a prior fitted with them and then ignores them. "flat" is
@@ -30,6 +30,7 @@ import numpy as np
 from noisegate.core.linked import (
     Flat,
     NegativeBinomial,
+    Problem,
     Score,
     estimate_sums,
     fit_levels,
@@ -63,8 +64,9 @@ def levels(truth):
 def warm_up():
     """Compiled loops are loaded from disk, or compiled, before anything is timed."""
     truth = simulate_tables(CITY, days=2, rng=np.random.default_rng(0))
-    for prior in (fitted(truth).prior, levels(truth), Flat()):
-        infer(truth.problem, prior=prior)
+    for problem in (truth.problem, Problem(cells=truth.problem.cells, tables=truth.problem.tables[:2])):
+        for prior in (fitted(truth, problem).prior, levels(truth), Flat()):
+            infer(problem, prior=prior)
 
 
 def speed():
@@ -98,26 +100,29 @@ def growth():
     plans = [ModePlan(stops=stops, taps=taps) for stops, taps in zip(STOPS, TAPS, strict=True)] * 2
     for days in DAYS:
         truth = simulate_tables(plans, days=days, rng=np.random.default_rng(5), known_service=False)
-        for attacker, learn in (
-            ("informed", lambda truth=truth: fitted(truth).prior),
-            ("minimal", lambda truth=truth: levels(truth)),
+        by_time = Problem(cells=truth.problem.cells, tables=truth.problem.tables[:2])
+        for attacker, problem, learn in (
+            ("informed", truth.problem, lambda truth=truth: fitted(truth).prior),
+            ("minimal", truth.problem, lambda truth=truth: levels(truth)),
+            ("informed", by_time, lambda truth=truth, by_time=by_time: fitted(truth, by_time).prior),
         ):
             prior, fit_wall, fit_processor = timed(learn)
             posterior, wall, processor = timed(
-                lambda truth=truth, prior=prior: infer(truth.problem, prior=prior)
+                lambda problem=problem, prior=prior: infer(problem, prior=prior)
             )
             rows.append(
                 {
                     "kind": "growth",
                     "attacker": attacker,
+                    "margins": len(problem.tables) - 1,
                     "days": days,
-                    "cells": truth.problem.cells,
+                    "cells": problem.cells,
                     "suppressed": int(truth.suppressed.sum()),
                     "fit_wall_s": fit_wall,
                     "infer_wall_s": wall,
                     "wall_s": fit_wall + wall,
                     "processor_s": fit_processor + processor,
-                    "processor_us_per_cell": 1e6 * (fit_processor + processor) / truth.problem.cells,
+                    "processor_us_per_cell": 1e6 * (fit_processor + processor) / problem.cells,
                     "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
                     "converged": posterior.converged,
                 }

@@ -127,6 +127,18 @@ def test_coverage_of_the_minimal_attacker(city):
     assert_in_bands(scored(minimal(city), city))
 
 
+@pytest.mark.parametrize("margin", [1, 2])
+def test_coverage_of_the_minimal_attacker_with_one_margin(city, margin):
+    """By time only, or by stop only: every total stands alone."""
+    alone = Problem(
+        cells=city.problem.cells,
+        tables=(city.problem.tables[0], city.problem.tables[margin]),
+        structural_zero=city.problem.structural_zero,
+    )
+    found = infer(alone, prior=fit_levels(alone, groups=city.mode * 1000 + city.day), keep=True)
+    assert_in_bands(scored(found, city))
+
+
 @pytest.mark.parametrize("known_service", [True, False])
 def test_coverage_of_the_minimal_attacker_in_another_city(known_service):
     """The bands hold; a flat prior in every cell leaves them, and its error is larger."""

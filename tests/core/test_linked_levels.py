@@ -137,16 +137,16 @@ def test_a_cell_in_no_sum_is_refused():
         )
 
 
-@pytest.mark.parametrize("shape", [0.7, 4.0])
-def test_the_one_dispersion_is_recovered(shape):
-    """Cells about products of levels, in a dense table, so that the truth shows."""
+@pytest.mark.parametrize(("shape", "found"), [(0.4, 1.0), (1.5, 1.5), (6.0, 6.0)])
+def test_the_one_dispersion_is_recovered(shape, found):
+    """Cells about products of levels, in a dense table, so that the truth shows; never wider than geometric."""
     rng = np.random.default_rng(12)
     row, column = np.divmod(np.arange(60 * 80), 80)
     mean = 60 * rng.gamma(6, 1 / 6, 60)[row] * rng.gamma(6, 1 / 6, 80)[column]
     counts = rng.poisson(mean * rng.gamma(shape, 1 / shape, len(mean)))
     truth = Truth.publish([counts.reshape(1, 60, 80)], rng=rng)
     prior = fit_levels(truth.problem)
-    assert prior.shape == pytest.approx(shape, rel=0.15)
+    assert prior.shape == pytest.approx(found, rel=0.15)
     assert (prior.zero_share == 0).all()
 
 

@@ -5,8 +5,8 @@ and the share of cells that are zero for a reason of their own. They maximise th
 what each cell shows itself, published value or suppression, under the mean that all other cells
 give it. Judging predictions, not fits, is what keeps the intervals honest.
 
-A *plain* dispersion is the number a alone. Where the cells say little about it, it stays near 1:
-counts are geometric then, which is the flattest law that has a mean.
+A *plain* dispersion is the number a alone, and at most 1: counts are geometric then, which is the
+flattest law that has a mean. Where cells say little about it, it stays there.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.effects import Intensities
 from noisegate.core.linked.expectation import Expectation
 from noisegate.core.linked.parts import in_order
+from noisegate.core.linked.pmfs import Pmfs
 from noisegate.core.linked.prior import NegativeBinomial
 from noisegate.core.linked.problem import Floats, Ints
 
 #: Cells of one group that are looked at; more add nothing.
 _SAMPLE = 10_000
 _BOUNDS = ((-9.0, 3.0), (-12.0, 1.0))
+_PLAIN_BOUNDS = (-9.0, 0.0)
 #: No single cell counts for more nats than this against a pair of numbers.
 _MOST_NATS = 50.0
 
@@ -108,11 +110,11 @@ class _Sample:
             for j, (expectation, a, b) in enumerate(zip(expectations, edges[:-1], edges[1:], strict=True))
             if b > a
         ]
-        sizes = np.concatenate([piece.sizes for piece in pieces])
+        joined = Pmfs.joined(pieces)
         return cls(
-            low=np.concatenate([piece.low for piece in pieces]),
-            start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            p=np.concatenate([piece.p for piece in pieces]).astype(np.float32),
+            low=joined.low,
+            start=joined.start,
+            p=joined.p.astype(np.float32),
             mean=intensities.apart_mean[chosen],
             spread=intensities.apart_spread[chosen],
         )
@@ -143,7 +145,9 @@ class _Sample:
             shape = np.full(len(self.mean), math.exp(-x))
             return x * x / 2 - _log_evidence(self.low, self.start, self.p, self.mean, shape, 0.0)
 
-        found = optimize.minimize_scalar(loss, bounds=_BOUNDS[0], method="bounded", options={"xatol": 0.02})
+        found = optimize.minimize_scalar(
+            loss, bounds=_PLAIN_BOUNDS, method="bounded", options={"xatol": 0.02}
+        )
         return np.array([found.x, -np.inf])
 
 

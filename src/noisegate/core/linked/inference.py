@@ -18,6 +18,7 @@ from noisegate.core.linked.posterior import Posterior
 from noisegate.core.linked.prior import Flat, Prior
 from noisegate.core.linked.problem import Bools, Ints, Problem
 from noisegate.core.linked.propagation import Schedule, propagate
+from noisegate.core.linked.stars import costs, solve_stars
 
 #: Called with the number of cells done and the number of all cells.
 Progress = Callable[[int, int], None]
@@ -56,7 +57,7 @@ class Solved:
     """The marginals of one part, and how they were found."""
 
     pmfs: Pmfs
-    exact: bool
+    exact: bool | Bools
     iterations: int = 0
     change: float = 0.0
     settled: bool = True
@@ -104,9 +105,31 @@ def solve(part: Part, prior: Prior, options: Options, /) -> Solved:
     """The marginals of one part."""
     if part.factors.count == 0:
         return Solved(pmfs=part.pmfs(prior, nats=options.exact_nats), exact=True)
+    if part.stars:
+        return _solve_totals(part, prior, options)
     exactly = _exactly(part, prior, options)
-    if exactly is not None:
-        return exactly
+    return _by_messages(part, prior, options) if exactly is None else exactly
+
+
+def _solve_totals(part: Part, prior: Prior, options: Options, /) -> Solved:
+    """Totals that share no cell: by convolution those that cost no more than the limit, the rest by messages."""
+    low, high = part.supports(prior, nats=options.exact_nats)
+    cheap = costs(part.factors, high - low + 1) <= options.exact_limit
+    if not cheap.any():
+        return _by_messages(part, prior, options)
+    which, easy = part.only(cheap)
+    solved = solve_stars(easy, easy.pmfs(prior, nats=options.exact_nats))
+    if cheap.all():
+        return Solved(pmfs=solved, exact=True)
+    others, hard = part.only(~cheap)
+    rest = _by_messages(hard, prior, options)
+    exact = np.zeros(part.size, dtype=bool)
+    exact[which] = True
+    order = np.argsort(np.concatenate([which, others]))
+    return replace(rest, pmfs=Pmfs.joined([solved, rest.pmfs]).take(order), exact=exact)
+
+
+def _by_messages(part: Part, prior: Prior, options: Options, /) -> Solved:
     pmfs = part.pmfs(prior, nats=options.nats).trimmed(1e-9)
     nodes = Nodes.of(part, pmfs, narrow=_narrow(part, pmfs, options))
     outcome = propagate(part, nodes, schedule=options.schedule)

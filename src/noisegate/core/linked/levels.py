@@ -4,8 +4,8 @@ A prior that is flat in every cell is not flat in their sums. There are far more
 80 cells than to make 10, so it pulls every total upwards: a suppressed one beyond its threshold, a
 published one away from its value by many times its noise, and all quiet cells with them. Here the
 cells of a total share a level that the tables tell, and a cell strays from the product of its
-levels as widely as the tables let it; if they do not tell, geometrically, which is as flat as a
-law with a mean can be. Nothing is learnt from other days, and nothing about which place is busy when.
+levels as widely as the tables tell, at most (and if they do not tell) geometrically, which is as
+flat as a law with a mean can be. Nothing is learnt from other days, and nothing about which place is busy when.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One part of a model that can be solved by itself: a component, or a run of unlinked unknowns."""
+"""One part of a model that can be solved by itself: a component, a run of totals, or of unlinked unknowns."""
 
 from __future__ import annotations
 
@@ -37,6 +37,35 @@ class Part:
             own=tuple(evidence for evidence in own if evidence.values.size),
             factors=replace(linked, members=linked.members - low),
             mechanisms=model.mechanisms,
+        )
+
+    @property
+    def stars(self) -> bool:
+        """Whether every unknown is in exactly one sum of several."""
+        return self.factors.count > 0 and len(self.factors.members) == self.size
+
+    def only(self, factors: Bools, /) -> tuple[Ints, Part]:
+        """The part with some of the factors and their members, and which unknowns those were."""
+        chosen = self.factors.take(np.flatnonzero(factors))
+        unknowns = np.unique(chosen.members)
+        rank = np.full(self.size, -1, dtype=np.int64)
+        rank[unknowns] = np.arange(len(unknowns))
+        own = (
+            Own(
+                unknowns=rank[evidence.unknowns[kept]],
+                values=evidence.values[kept],
+                mechanism=evidence.mechanism,
+            )
+            for evidence in self.own
+            for kept in [rank[evidence.unknowns] >= 0]
+            if kept.any()
+        )
+        return unknowns, Part(
+            size=len(unknowns),
+            cells=self.cells[unknowns],
+            own=tuple(own),
+            factors=replace(chosen, members=rank[chosen.members]),
+            mechanisms=self.mechanisms,
         )
 
     def pmfs(self, prior: Prior, /, *, nats: float) -> Pmfs:

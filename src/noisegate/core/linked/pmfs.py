@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,16 @@ class Pmfs:
         """Weight 1 on each of low .. high."""
         start = np.concatenate([[0], np.cumsum(high - low + 1)]).astype(np.int64)
         return cls(low=low, start=start, p=np.ones(int(start[-1])))
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Pmfs], /) -> Pmfs:
+        """All distributions of all pieces, one piece after the other."""
+        sizes = np.concatenate([piece.sizes for piece in pieces])
+        return cls(
+            low=np.concatenate([piece.low for piece in pieces]),
+            start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            p=np.concatenate([piece.p for piece in pieces]),
+        )
 
     @property
     def count(self) -> int:

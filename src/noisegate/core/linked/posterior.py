@@ -79,7 +79,7 @@ class Posterior:
             exact=np.ones(cells, dtype=bool),
         )
 
-    def write(self, cells: Ints, pmfs: Pmfs, /, *, exact: bool) -> None:
+    def write(self, cells: Ints, pmfs: Pmfs, /, *, exact: bool | Bools) -> None:
         """Fill in the estimates of `cells` from their distributions."""
         arrays = (self.mean, self.sd, self.mode, self.low, self.high, self.p_zero)
         _summarise(cells, pmfs.low, pmfs.start, pmfs.p, (1 - self.level) / 2, *arrays)

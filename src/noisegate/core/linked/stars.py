@@ -1,0 +1,79 @@
+"""Totals that share no cell, many at a time: each solved exactly, by convolution.
+
+A base with one margin is thousands of such totals. Taken one by one, most of the time would go
+into setting them up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noisegate.core.linked._compiled import compiled
+from noisegate.core.linked.convolution import spread
+from noisegate.core.linked.likelihood import log_likelihood
+from noisegate.core.linked.model import Factors
+from noisegate.core.linked.part import Part
+from noisegate.core.linked.pmfs import Pmfs, normalise
+from noisegate.core.linked.problem import Floats, Ints, contradiction
+
+
+def costs(f: Factors, sizes: Ints, /) -> Floats:
+    """About how many multiplications each total takes if its members have windows of these sizes."""
+    grows = (np.abs(f.weights) * (sizes[f.members] - 1)).astype(np.float64)
+    before = np.cumsum(grows) - grows
+    reach = 1 + before - np.repeat(before[f.indptr[:-1]], f.sizes)
+    return np.asarray(3 * np.add.reduceat(reach * sizes[f.members], f.indptr[:-1]))
+
+
+def solve_stars(part: Part, pmfs: Pmfs, /) -> Pmfs:
+    """The marginals of all unknowns, which are distributed as `pmfs` but for what their totals say."""
+    f = part.factors
+    evidence = _evidence(part, pmfs)
+    messages = np.ones(len(pmfs.p))
+    _spread_all(
+        f.indptr, f.members, f.weights, pmfs.start, pmfs.sizes, pmfs.p, evidence.start, evidence.p, messages
+    )
+    messages *= pmfs.p
+    if not normalise(pmfs.start, messages):
+        raise contradiction()
+    return Pmfs(low=pmfs.low, start=pmfs.start, p=messages)
+
+
+def _evidence(part: Part, pmfs: Pmfs, /) -> Pmfs:
+    """The likelihood of every sum that each total can have, scaled to a largest value of 1."""
+    f = part.factors
+    low = pmfs.low[f.members]
+    high = low + pmfs.sizes[f.members] - 1
+    least = np.add.reduceat(np.where(f.weights > 0, f.weights * low, f.weights * high), f.indptr[:-1])
+    most = np.add.reduceat(np.where(f.weights > 0, f.weights * high, f.weights * low), f.indptr[:-1])
+    tables = Pmfs.ones(least, most)
+    sizes = tables.sizes
+    sums = np.repeat(least - tables.start[:-1], sizes) + np.arange(len(tables.p))
+    values, which = np.repeat(f.values, sizes), np.repeat(f.mechanism, sizes)
+    for k in np.unique(f.mechanism):
+        here = which == k
+        tables.p[here] = log_likelihood(part.mechanisms[k], values=values[here], counts=sums[here])
+    top = np.maximum.reduceat(tables.p, tables.start[:-1])
+    if np.isneginf(top).any():
+        raise contradiction()
+    return Pmfs(low=least, start=tables.start, p=np.exp(tables.p - np.repeat(top, sizes)))
+
+
+@compiled
+def _spread_all(
+    indptr: Ints,
+    members: Ints,
+    weights: Ints,
+    start: Ints,
+    sizes: Ints,
+    p: Floats,
+    evidence_start: Ints,
+    evidence: Floats,
+    messages: Floats,
+    /,
+) -> None:
+    for k in range(len(indptr) - 1):
+        a, b = indptr[k], indptr[k + 1]
+        of = members[a:b]
+        said = evidence[evidence_start[k] : evidence_start[k + 1]]
+        spread(start[of], sizes[of], weights[a:b], p, said, messages)
