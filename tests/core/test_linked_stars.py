@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from noisegate.core.laws import DiscreteLaplace, PointMass
-from noisegate.core.linked import Identities, NegativeBinomial, Options, Problem, Sums, enumerate_exact, infer
+from noisegate.core.linked import (
+    Identities,
+    NegativeBinomial,
+    Options,
+    Problem,
+    Schedule,
+    Sums,
+    enumerate_exact,
+    infer,
+)
 from noisegate.core.linked.convolution import cost
 from noisegate.core.linked.model import Model
 from noisegate.core.linked.parts import parts_of
@@ -65,6 +74,15 @@ def test_many_totals_are_as_one_by_one(informed, limit):
     np.testing.assert_allclose(together.mean[exact], mean[exact], rtol=1e-12)
     np.testing.assert_allclose(together.sd[exact], sd[exact], rtol=1e-10)
     assert (np.abs(together.mean - mean) / sd).max() < 5e-3
+
+
+def test_only_cells_solved_by_messages_can_be_unsettled():
+    """One sweep is not enough for totals too large for convolution; the others are not counted."""
+    rng = np.random.default_rng(6)
+    problem, prior, _ = many_totals(np.array([3, 24, 4, 24]), rng)
+    found = infer(problem, prior=prior, options=Options(exact_limit=1e6, schedule=Schedule(sweeps=1)))
+    assert found.exact.sum() == 7
+    assert found.unsettled == 48
 
 
 def test_small_totals_equal_enumeration():

@@ -31,8 +31,8 @@ class Options:
     Parameters
     ----------
     exact_limit
-        Parts that elimination solves in at most this many multiplications are solved exactly;
-        0 passes messages everywhere.
+        Totals, and parts of several, that take at most this many multiplications are solved
+        exactly; 0 passes messages everywhere.
     narrow_members
         Sums of at most this many cells send messages by convolution, larger ones as Gaussians.
     exact_nats, nats
@@ -92,7 +92,7 @@ def infer(
         if keep:
             kept.append(solved.pmfs)
         iterations, change = max(iterations, solved.iterations), max(change, solved.change)
-        unsettled += 0 if solved.settled else part.size
+        unsettled += 0 if solved.settled else part.size - int(np.sum(solved.exact))
         done += part.size
         if progress is not None:
             progress(done, problem.cells)
