@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from noisegate.core.linked.likelihood import bounded, window
+from noisegate.core.linked.likelihood import bounded, log_likelihood, window
 from noisegate.core.linked.model import Factors, Model, Own
 from noisegate.core.linked.pmfs import Pmfs, multiply_negative_binomial, multiply_tables, normalise
 from noisegate.core.linked.prior import Flat, NegativeBinomial, Prior
@@ -81,6 +81,20 @@ class Part:
         if not normalise(pmfs.start, pmfs.p):
             raise contradiction()
         return pmfs
+
+    def likelihoods(self, f: Factors, low: Ints, high: Ints, /) -> Pmfs:
+        """How likely what was seen of each of some factors is for sums low .. high, the largest being 1."""
+        tables = Pmfs.ones(low, high)
+        sizes = tables.sizes
+        sums = np.repeat(low - tables.start[:-1], sizes) + np.arange(len(tables.p))
+        values, which = np.repeat(f.values, sizes), np.repeat(f.mechanism, sizes)
+        for k in np.unique(f.mechanism):
+            here = which == k
+            tables.p[here] = log_likelihood(self.mechanisms[k], values=values[here], counts=sums[here])
+        top = np.maximum.reduceat(tables.p, tables.start[:-1]) if f.count else np.zeros(0)
+        if np.isneginf(top).any():
+            raise contradiction()
+        return replace(tables, p=np.exp(tables.p - np.repeat(top, sizes)))
 
     def supports(self, prior: Prior, /, *, nats: float) -> tuple[Ints, Ints]:
         """The least and the largest count of each unknown that need looking at."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.core.linked.likelihood import log_likelihood, window
+from noisegate.core.linked.likelihood import window
 from noisegate.core.linked.model import Factors
 from noisegate.core.linked.narrow import Narrow
 from noisegate.core.linked.nodes import Nodes
@@ -174,12 +174,4 @@ def _sum_tables(part: Part, f: Factors, /) -> Pmfs:
     for k in np.unique(f.mechanism):
         here = f.mechanism == k
         low[here], high[here] = window(part.mechanisms[k], values=f.values[here], nats=_SUM_NATS)
-    tables = Pmfs.ones(low.astype(np.int64), high.astype(np.int64))
-    sizes = tables.sizes
-    counts = np.repeat(tables.low - tables.start[:-1], sizes) + np.arange(len(tables.p))
-    values, which = np.repeat(f.values, sizes), np.repeat(f.mechanism, sizes)
-    for k in np.unique(f.mechanism):
-        here = which == k
-        logs = log_likelihood(part.mechanisms[k], values=values[here], counts=counts[here])
-        tables.p[here] = np.exp(logs - logs.max())
-    return tables
+    return part.likelihoods(f, low.astype(np.int64), high.astype(np.int64))

@@ -10,7 +10,6 @@ import numpy as np
 
 from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.convolution import spread
-from noisegate.core.linked.likelihood import log_likelihood
 from noisegate.core.linked.model import Factors
 from noisegate.core.linked.part import Part
 from noisegate.core.linked.pmfs import Pmfs, normalise
@@ -40,23 +39,13 @@ def solve_stars(part: Part, pmfs: Pmfs, /) -> Pmfs:
 
 
 def _evidence(part: Part, pmfs: Pmfs, /) -> Pmfs:
-    """The likelihood of every sum that each total can have, scaled to a largest value of 1."""
+    """The likelihood of every sum that each total can have."""
     f = part.factors
     low = pmfs.low[f.members]
     high = low + pmfs.sizes[f.members] - 1
     least = np.add.reduceat(np.where(f.weights > 0, f.weights * low, f.weights * high), f.indptr[:-1])
     most = np.add.reduceat(np.where(f.weights > 0, f.weights * high, f.weights * low), f.indptr[:-1])
-    tables = Pmfs.ones(least, most)
-    sizes = tables.sizes
-    sums = np.repeat(least - tables.start[:-1], sizes) + np.arange(len(tables.p))
-    values, which = np.repeat(f.values, sizes), np.repeat(f.mechanism, sizes)
-    for k in np.unique(f.mechanism):
-        here = which == k
-        tables.p[here] = log_likelihood(part.mechanisms[k], values=values[here], counts=sums[here])
-    top = np.maximum.reduceat(tables.p, tables.start[:-1])
-    if np.isneginf(top).any():
-        raise contradiction()
-    return Pmfs(low=least, start=tables.start, p=np.exp(tables.p - np.repeat(top, sizes)))
+    return part.likelihoods(f, least, most)
 
 
 @compiled
