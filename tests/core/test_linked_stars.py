@@ -1,5 +1,7 @@
 """Totals that share no cell are taken many at a time, and come out as one by one."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -14,10 +16,9 @@ from noisegate.core.linked import (
     enumerate_exact,
     infer,
 )
-from noisegate.core.linked.convolution import cost
+from noisegate.core.linked.convolution import costs
 from noisegate.core.linked.model import Model
 from noisegate.core.linked.parts import parts_of
-from noisegate.core.linked.stars import costs
 from noisegate.core.linked.world import recipe_2016
 from noisegate.core.mechanism import Mechanism
 from noisegate.errors import DataError
@@ -143,15 +144,19 @@ def test_batches_are_bounded_and_keep_linked_parts_whole():
 
 
 def test_costs_are_those_of_single_convolutions():
+    """Three passes over each member, as long as what the members before it can add up to."""
     rng = np.random.default_rng(9)
-    problem, *_ = many_totals(np.array([2, 9, 4]), rng)
-    _, part = next(iter(parts_of(Model.of(problem))))
-    sizes = rng.integers(1, 60, part.size)
-    f = part.factors
-    expected = [
-        cost(sizes[f.members[a:b]], f.weights[a:b]) for a, b in zip(f.indptr[:-1], f.indptr[1:], strict=True)
-    ]
-    np.testing.assert_allclose(costs(f, sizes), expected)
+    counts = np.array([2, 9, 4])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    sizes, weights = rng.integers(1, 60, indptr[-1]), rng.choice([-2, -1, 1, 3], indptr[-1])
+    expected = []
+    for a, b in pairwise(indptr):
+        reach, total = 1, 0
+        for size, weight in zip(sizes[a:b], weights[a:b], strict=True):
+            total += 3 * reach * size
+            reach += abs(weight) * (size - 1)
+        expected.append(total)
+    np.testing.assert_allclose(costs(indptr, sizes, weights), expected)
 
 
 def test_a_total_that_no_counts_explain_is_refused():

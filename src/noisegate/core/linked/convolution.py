@@ -92,7 +92,9 @@ def _add(first: int, size: int, weight: int, p: Floats, partial: Floats, reach: 
     return result
 
 
-def cost(sizes: Ints, weights: Ints, /) -> float:
-    """About how many multiplications `spread` takes."""
-    reach = np.concatenate([[1.0], 1 + np.cumsum(np.abs(weights) * (sizes - 1.0))])
-    return float(3 * (reach[:-1] * sizes).sum())
+def costs(indptr: Ints, sizes: Ints, weights: Ints, /) -> Floats:
+    """About how many multiplications `spread` takes for each of many sums; sum k has members indptr[k] ..."""
+    grows = np.abs(weights) * (sizes - 1.0)
+    before = np.cumsum(grows) - grows
+    reach = 1 + before - np.repeat(before[indptr[:-1]], np.diff(indptr))
+    return np.asarray(3 * np.add.reduceat(reach * sizes, indptr[:-1]))

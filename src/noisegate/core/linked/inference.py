@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from noisegate.core.linked.convolution import cost
+from noisegate.core.linked.convolution import costs
 from noisegate.core.linked.elimination import Plan, eliminate
 from noisegate.core.linked.model import Model
 from noisegate.core.linked.nodes import Nodes
@@ -18,7 +18,7 @@ from noisegate.core.linked.posterior import Posterior
 from noisegate.core.linked.prior import Flat, Prior
 from noisegate.core.linked.problem import Bools, Ints, Problem
 from noisegate.core.linked.propagation import Schedule, propagate
-from noisegate.core.linked.stars import costs, solve_stars
+from noisegate.core.linked.stars import solve_stars
 
 #: Called with the number of cells done and the number of all cells.
 Progress = Callable[[int, int], None]
@@ -114,7 +114,8 @@ def solve(part: Part, prior: Prior, options: Options, /) -> Solved:
 def _solve_totals(part: Part, prior: Prior, options: Options, /) -> Solved:
     """Totals that share no cell: by convolution those that cost no more than the limit, the rest by messages."""
     low, high = part.supports(prior, nats=options.exact_nats)
-    cheap = costs(part.factors, high - low + 1) <= options.exact_limit
+    f = part.factors
+    cheap = costs(f.indptr, (high - low + 1)[f.members], f.weights) <= options.exact_limit
     if not cheap.any():
         return _by_messages(part, prior, options)
     which, easy = part.only(cheap)
@@ -160,11 +161,8 @@ def _exactly(part: Part, prior: Prior, options: Options, /) -> Solved | None:
 def _narrow(part: Part, pmfs: Pmfs, options: Options, /) -> Bools:
     """Which factors have few enough members for convolution."""
     f = part.factors
-    few = f.sizes <= options.narrow_members
-    for k in np.flatnonzero(few):
-        row = slice(f.indptr[k], f.indptr[k + 1])
-        few[k] = cost(pmfs.sizes[f.members[row]], f.weights[row]) <= options.narrow_limit
-    return few
+    cheap = costs(f.indptr, pmfs.sizes[f.members], f.weights) <= options.narrow_limit
+    return np.asarray((f.sizes <= options.narrow_members) & cheap)
 
 
 def _copy_equal(model: Model, result: Posterior, /) -> None:

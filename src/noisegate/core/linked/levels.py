@@ -46,6 +46,7 @@ def fit_levels(
     told = np.logical_or.reduce([codes > 0 for codes in levels], initial=False) & _published(problem, group)
     if not told.any():
         return Flat()
+    _refuse_unheard(problem)
     fitted = fit_prior(
         problem, effects=levels, groups=group, plain=True, threads=threads, progress=progress
     ).prior
@@ -56,15 +57,19 @@ def fit_levels(
     )
 
 
-def _published(problem: Problem, group: Ints, /) -> Bools:
-    """Whether a number was published of any cell of the same group; every cell must be in some sum."""
+def _refuse_unheard(problem: Problem, /) -> None:
     heard = problem.zeros.copy()
-    shown = np.zeros(int(group.max()) + 1, dtype=bool)
     for table in problem.tables:
         heard[table.indices] = True
-        shown[group[table.indices[np.repeat(~np.isnan(table.values), np.diff(table.indptr))]]] = True
     if not heard.all():
         raise unheard()
+
+
+def _published(problem: Problem, group: Ints, /) -> Bools:
+    """Whether a number was published of any cell of the same group."""
+    shown = np.zeros(int(group.max()) + 1, dtype=bool)
+    for table in problem.tables:
+        shown[group[table.indices[np.repeat(~np.isnan(table.values), np.diff(table.indptr))]]] = True
     return shown[group]
 
 

@@ -9,15 +9,14 @@ that come from nesting (hours in days) or from one total published twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from noisegate.core.linked.convolution import cost, spread
+from noisegate.core.linked.convolution import costs, spread
 from noisegate.core.linked.likelihood import log_likelihood
 from noisegate.core.linked.model import Factors
 from noisegate.core.linked.part import Part
-from noisegate.core.linked.pmfs import Pmfs, normalise
+from noisegate.core.linked.pmfs import Pmfs
 from noisegate.core.linked.problem import Bools, Floats, Ints, contradiction
 
 
@@ -78,11 +77,8 @@ class Nodes:
         node_of = _signatures(part.factors, part.size, np.ones(part.factors.count, dtype=bool))
         order = np.argsort(node_of, kind="stable")
         indptr = np.concatenate([[0], np.cumsum(np.bincount(node_of))])
-        return sum(
-            cost(sizes[order[a:b]], np.ones(b - a, dtype=np.int64))
-            for a, b in pairwise(indptr.tolist())
-            if b - a > 1
-        )
+        several = np.diff(indptr) > 1
+        return float(costs(indptr, sizes[order], np.ones(len(order), dtype=np.int64))[several].sum())
 
     @classmethod
     def _apart(cls, part: Part, pmfs: Pmfs, /) -> Nodes:
@@ -100,7 +96,7 @@ class Nodes:
         """The distribution of every unknown, given `messages` to the nodes from all links."""
         said = messages * self.evidence
         if self.pmfs is pmfs:
-            return _finished(pmfs, said * pmfs.p)
+            return pmfs.weighed(said)
         result = np.empty(len(pmfs.p))
         sizes = np.diff(self.indptr)
         single = self.unknowns[self.indptr[:-1][sizes == 1]]
@@ -116,13 +112,7 @@ class Nodes:
                 said[at : self.pmfs.start[v + 1]],
                 result,
             )
-        return _finished(pmfs, result * pmfs.p)
-
-
-def _finished(pmfs: Pmfs, weights: Floats, /) -> Pmfs:
-    if not normalise(pmfs.start, weights):
-        raise contradiction()
-    return Pmfs(low=pmfs.low, start=pmfs.start, p=weights)
+        return pmfs.weighed(result)
 
 
 def _copy(unknowns: Ints, nodes: Ints, to: Ints, start: Ints, said: Floats, result: Floats, /) -> None:

@@ -60,6 +60,13 @@ class Pmfs:
         places = np.repeat(self.start[:-1][which] - start[:-1], sizes) + np.arange(start[-1])
         return Pmfs(low=self.low[which], start=start, p=self.p[places])
 
+    def weighed(self, weights: Floats, /) -> Pmfs:
+        """The distributions times `weights`, laid out like `p`."""
+        p = self.p * weights
+        if not normalise(self.start, p):
+            raise contradiction()
+        return Pmfs(low=self.low, start=self.start, p=p)
+
     def trimmed(self, share: float, /) -> Pmfs:
         """The same without ends that hold less than `share` of each distribution."""
         first, last = ends(self.start, self.p, share)

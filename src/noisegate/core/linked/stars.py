@@ -10,18 +10,9 @@ import numpy as np
 
 from noisegate.core.linked._compiled import compiled
 from noisegate.core.linked.convolution import spread
-from noisegate.core.linked.model import Factors
 from noisegate.core.linked.part import Part
-from noisegate.core.linked.pmfs import Pmfs, normalise
-from noisegate.core.linked.problem import Floats, Ints, contradiction
-
-
-def costs(f: Factors, sizes: Ints, /) -> Floats:
-    """About how many multiplications each total takes if its members have windows of these sizes."""
-    grows = (np.abs(f.weights) * (sizes[f.members] - 1)).astype(np.float64)
-    before = np.cumsum(grows) - grows
-    reach = 1 + before - np.repeat(before[f.indptr[:-1]], f.sizes)
-    return np.asarray(3 * np.add.reduceat(reach * sizes[f.members], f.indptr[:-1]))
+from noisegate.core.linked.pmfs import Pmfs
+from noisegate.core.linked.problem import Floats, Ints
 
 
 def solve_stars(part: Part, pmfs: Pmfs, /) -> Pmfs:
@@ -32,10 +23,7 @@ def solve_stars(part: Part, pmfs: Pmfs, /) -> Pmfs:
     _spread_all(
         f.indptr, f.members, f.weights, pmfs.start, pmfs.sizes, pmfs.p, evidence.start, evidence.p, messages
     )
-    messages *= pmfs.p
-    if not normalise(pmfs.start, messages):
-        raise contradiction()
-    return Pmfs(low=pmfs.low, start=pmfs.start, p=messages)
+    return pmfs.weighed(messages)
 
 
 def _evidence(part: Part, pmfs: Pmfs, /) -> Pmfs:
