@@ -1,4 +1,4 @@
-"""What every test shares: floating-point mistakes are errors, and where the real data lies."""
+"""What every test shares: floating-point mistakes are errors, where the real data lies, the command line."""
 
 from pathlib import Path
 
@@ -23,3 +23,16 @@ def shared_data():
     if not folder.is_dir():
         pytest.skip("the real tables (../shared/data) are not on this machine")
     return folder
+
+
+@pytest.fixture
+def noisegate(capsys):
+    """The command line in this process: exit code, output, errors."""
+    from noisegate.cli.main import main
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

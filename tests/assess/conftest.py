@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisegate.cli.main import main
 from noisegate.core.randomness import SeededNoise
 from noisegate.release import release
 from noisegate.simulate import simulate
@@ -120,18 +119,6 @@ def without_ferry(tmp_path_factory):
         "2016": released(world, world.spec_2016, folder / "as-in-2016", seed=12),
         "sound": released(world, world.spec, folder / "sound", seed=12),
     }
-
-
-@pytest.fixture
-def noisegate(capsys):
-    """The command line in this process: exit code, output, errors."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisegate.cli.main import main
 from noisegate.core.randomness import SeededNoise
 from noisegate.release import release
 from noisegate.spec import parse_spec
@@ -91,18 +90,6 @@ def merged(town):
         location={"group_by": {"region": {"mode": ["bus"]}}},
         merge=[{"dimension": "time", "into": "6h", "where": {"time": {"from": "00:00", "to": "06:00"}}}],
     )
-
-
-@pytest.fixture
-def noisegate(capsys):
-    """Run the command line in this process."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

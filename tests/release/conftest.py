@@ -10,7 +10,6 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.cli.main import main
 from noisegate.release import release
 from noisegate.simulate import simulate
 from noisegate.spec import parse_spec
@@ -140,18 +139,6 @@ def make(tmp_path, ledger):
         return SimpleNamespace(result=result, **vars(read_release(folder)))
 
     return make
-
-
-@pytest.fixture
-def noisegate(capsys):
-    """Run the command line in this process."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def read_release(folder):

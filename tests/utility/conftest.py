@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisegate.cli.main import main
 from noisegate.spec import parse_spec
 
 WORKLOAD = {
@@ -61,15 +60,3 @@ def town(tmp_path_factory):
         )
 
     return SimpleNamespace(folder=folder, spec=spec, moments=moments)
-
-
-@pytest.fixture
-def noisegate(capsys):
-    """Run the command line in this process."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
