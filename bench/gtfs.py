@@ -126,7 +126,7 @@ def _write_calls(file, part, ids, leaves_s, first):
 
 def main():
     """Print the table, and write it as JSON when asked."""
-    parser = argparse.ArgumentParser(description="Speed and memory of noisegate.gtfs.")
+    parser = argparse.ArgumentParser(description="Speed and memory of noisegate.timetable.")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = run()

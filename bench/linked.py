@@ -27,17 +27,14 @@ from pathlib import Path
 
 import numpy as np
 
-from noisegate.core.linked import (
-    Flat,
-    NegativeBinomial,
-    Problem,
-    Score,
-    estimate_sums,
-    fit_levels,
-    fit_prior,
-    infer,
-)
-from noisegate.core.linked.world import BINS, CITY, ModePlan, Truth, simulate_tables
+from noisegate.inference.linked.fit import fit_prior
+from noisegate.inference.linked.inference import infer
+from noisegate.inference.linked.levels import fit_levels
+from noisegate.inference.linked.prior import Flat, NegativeBinomial
+from noisegate.inference.linked.problem import Problem
+from noisegate.inference.linked.score import Score
+from noisegate.inference.linked.totals import estimate_sums
+from noisegate.testing.world import BINS, CITY, ModePlan, Truth, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 DAYS = (2, 5, 14)
@@ -229,7 +226,7 @@ def totals():
 def people(*, days=14, persons=60_000, seed=3):
     import duckdb
 
-    from noisegate.simulate import simulate
+    from noisegate.simulation.world import simulate
 
     with tempfile.TemporaryDirectory(prefix="noisegate-bench-") as folder:
         world = simulate(Path(folder) / "world", days=days, persons=persons, seed=seed)

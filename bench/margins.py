@@ -28,15 +28,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.core.margins import (
-    Measurement,
-    TableShape,
-    best_split,
-    error_figures,
-    reconcile,
-    round_consistent,
-)
+from noisegate.laws import DiscreteLaplace
+from noisegate.margins import Measurement, TableShape, best_split, error_figures, reconcile, round_consistent
 
 AXES = ("mode", "slice", "time", "location")
 TIME, PLACE = AXES[:3], ("mode", "slice", "location")

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from noisegate.core.randomness import SeededNoise
 from noisegate.engine import Counts, Tally
+from noisegate.laws.entropy import SeededNoise
 from noisegate.query import open_release
-from noisegate.release.card import make_card
-from noisegate.release.files import write_card, write_table
-from noisegate.release.plan import make_plan
-from noisegate.release.tables import publish_tables
+from noisegate.releases.card import make_card
+from noisegate.releases.files import write_card, write_table
+from noisegate.releases.plan import make_plan
+from noisegate.releases.tables import publish_tables
 from noisegate.spec import parse_spec
 
 MODES = ["train", "bus", "ferry", "lightrail"]

@@ -20,13 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from noisegate.core.recovery import (
-    find_pairs,
-    fit_noise,
-    margin_identities,
-    pair_identities,
-    residual_identities,
-)
+from noisegate.recovery import find_pairs, fit_noise, margin_identities, pair_identities, residual_identities
 
 CUT, SCALE = 18.0, 1.4
 SETS = 60

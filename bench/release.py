@@ -180,11 +180,11 @@ def speed(events, names, *, repeats=REPEATS):
 
 def error(*, persons=PERSONS, repeats=ERROR_REPEATS):
     """One row for each method, with and without suppression, and against either truth."""
-    from noisegate.core.randomness import SeededNoise
     from noisegate.engine import count
-    from noisegate.release import make_plan
-    from noisegate.release.tables import publish_tables
-    from noisegate.simulate import simulate
+    from noisegate.laws.entropy import SeededNoise
+    from noisegate.releases.plan import make_plan
+    from noisegate.releases.tables import publish_tables
+    from noisegate.simulation.world import simulate
     from noisegate.spec import parse_spec
 
     noise = SeededNoise(seed=2016)

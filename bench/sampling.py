@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import opendp.prelude as dp
 
-from noisegate.core import exact
-from noisegate.entropy import OsNoise
+from noisegate.laws import exact
+from noisegate.laws.entropy import OsNoise
 
 SCALES = (1.4, 30.0, 1000.0)
 SIZES = (10_000, 1_000_000, 10_000_000)

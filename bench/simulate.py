@@ -1,4 +1,4 @@
-"""Events a second and peak memory of `noisegate.simulate`, at three sizes up to 20 million events.
+"""Events a second and peak memory of `noisegate.simulation`, at three sizes up to 20 million events.
 
     python bench/simulate.py [--json FILE]
 
@@ -48,7 +48,7 @@ def run():
 
 def main():
     """Print the table, and write it as JSON when asked."""
-    parser = argparse.ArgumentParser(description="Speed and memory of noisegate.simulate.")
+    parser = argparse.ArgumentParser(description="Speed and memory of noisegate.simulation.")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = run()

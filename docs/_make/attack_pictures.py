@@ -14,19 +14,19 @@ import altair as alt
 import duckdb
 import numpy as np
 
-from noisegate.assess import Assessment, assess
-from noisegate.assess.weeks_picture import picture_of
-from noisegate.core.laws import RoundedLaplace
-from noisegate.core.linked import infer
-from noisegate.core.mechanism import corrected, second_algorithm
-from noisegate.core.randomness import SeededNoise
+from noisegate.assessment import Assessment, assess
+from noisegate.assessment.weeks_picture import picture_of
+from noisegate.inference.linked.inference import infer
+from noisegate.laws import RoundedLaplace
+from noisegate.laws.entropy import SeededNoise
+from noisegate.mechanisms.mechanism import corrected, second_algorithm
 from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows, save
 from noisegate.pictures.hours import hours_picture
 from noisegate.pictures.inline import ODDS
 from noisegate.pictures.noise import differences_picture
 from noisegate.pictures.posterior import posterior_picture
-from noisegate.release import release
-from noisegate.simulate import World, simulate
+from noisegate.releases.job import release
+from noisegate.simulation.world import World, simulate
 from noisegate.spec import load_spec
 
 #: The city of `noisegate demo`, and a noise that can be drawn again.

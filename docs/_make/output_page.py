@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 from markdown import code, page, table
 from output_meanings import CELLS, MEANINGS, VEHICLES
 
-from noisegate.assess import assess
-from noisegate.core.randomness import SeededNoise
-from noisegate.release import release
-from noisegate.simulate import simulate
+from noisegate.assessment import assess
+from noisegate.laws.entropy import SeededNoise
+from noisegate.releases.job import release
+from noisegate.simulation.world import simulate
 from noisegate.spec import Question, load_spec
 
 #: Blocks whose keys are told one by one; the keys of others are names of tables, groups or findings.

@@ -10,22 +10,22 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "Contribution": "noisegate.core.composition",
-    "Mechanism": "noisegate.core.mechanism",
+    "Contribution": "noisegate.mechanisms.composition",
+    "Mechanism": "noisegate.mechanisms.mechanism",
     "NoisegateError": "noisegate.errors",
-    "OsNoise": "noisegate.entropy",
-    "composed_delta": "noisegate.core.composition",
-    "composed_epsilon": "noisegate.core.composition",
-    "corrected": "noisegate.core.mechanism",
-    "delta": "noisegate.core.privacy",
-    "detection": "noisegate.core.privacy",
-    "epsilon": "noisegate.core.privacy",
+    "OsNoise": "noisegate.laws.entropy",
+    "composed_delta": "noisegate.mechanisms.composition",
+    "composed_epsilon": "noisegate.mechanisms.composition",
+    "corrected": "noisegate.mechanisms.mechanism",
+    "delta": "noisegate.mechanisms.privacy",
+    "detection": "noisegate.mechanisms.privacy",
+    "epsilon": "noisegate.mechanisms.privacy",
     "load_spec": "noisegate.spec",
-    "make_law": "noisegate.core.laws",
+    "make_law": "noisegate.laws",
     "open_ledger": "noisegate.ledger",
     "open_release": "noisegate.query",
-    "second_algorithm": "noisegate.core.mechanism",
-    "stability_histogram": "noisegate.core.mechanism",
+    "second_algorithm": "noisegate.mechanisms.mechanism",
+    "stability_histogram": "noisegate.mechanisms.mechanism",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - the names are the keys above

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noisegate.assess import assess
-from noisegate.assess.claims import Claim, judge_claim
-from noisegate.assess.dropped import Dropped
-from noisegate.assess.margins import MarginRows
-from noisegate.assess.mechanisms import Makers, StatedNoise
-from noisegate.assess.noise import Noise
+from noisegate.assessment import assess
+from noisegate.assessment.claims import Claim, judge_claim
+from noisegate.assessment.dropped import Dropped
 from noisegate.errors import SpecError
-from noisegate.tables import find_structure, read_table
+from noisegate.reading import find_structure, read_table
+from noisegate.recovery.makers import Makers, StatedNoise
+from noisegate.recovery.margin_rows import MarginRows
+from noisegate.recovery.noise import Noise
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "opal_2016"
 STOPS = [f"Stop {n:02d}" for n in range(1, 24)]

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noisegate import assess as package
-from noisegate.assess import Finding, at_least
-from noisegate.assess.card import read_card
-from noisegate.core.composition import Contribution, composed_delta
-from noisegate.core.laws import Laplace
-from noisegate.core.mechanism import Mechanism
+from noisegate import assessment as package
+from noisegate.assessment import Finding, at_least
 from noisegate.errors import DataError, InternalError, SpecError
+from noisegate.laws import Laplace
+from noisegate.mechanisms.composition import Contribution, composed_delta
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.recovery.card import read_card
 
 #: Suppressed cells have tests of their own.
 assess = partial(package.assess, attacker=None)

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from noisegate import assess as package
+from noisegate import assessment as package
 from noisegate.errors import InputError, OutputError
 
 #: Suppressed cells have tests of their own.
@@ -95,7 +95,7 @@ def test_output_that_cannot_be_written(good, tmp_path):
 
 
 def test_a_failure_leaves_nothing_behind(good, tmp_path, monkeypatch):
-    from noisegate.assess import job
+    from noisegate.assessment import job
 
     def broken(*_args):
         raise OSError(28, "No space left on device")

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.assess import assess
-from noisegate.assess.mechanisms import StatedNoise
+from noisegate.assessment import assess
 from noisegate.errors import DataError, SpecError
+from noisegate.recovery.makers import StatedNoise
 
 STOPS = [f"Stop {k}" for k in range(12)]
 CUT = 18

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.assess import assess
-from noisegate.assess.microdata import Microdata, PersonEvents, read_person_events
-from noisegate.assess.truth import TruthFile
-from noisegate.core.randomness import SeededNoise
+from noisegate.assessment import assess
+from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.errors import DataError
-from noisegate.release import release
-from noisegate.simulate import simulate
+from noisegate.laws.entropy import SeededNoise
+from noisegate.reading import find_structure, read_table
+from noisegate.releases.job import release
+from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
-from noisegate.tables import find_structure, read_table
+from noisegate.workload.raw_events import TruthFile
 
 
 def some_events(rng, *, persons=120, places=6, days=2):

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from noisegate import assess as package
+from noisegate import assessment as package
 from noisegate.errors import DataError, SpecError
 
 #: Suppressed cells have tests of their own.

@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from noisegate import assess as package
-from noisegate.assess.pieces import find_pieces
+from noisegate import assessment as package
 from noisegate.errors import SpecError
-from noisegate.tables import find_structure, read_table
+from noisegate.reading import find_structure, read_table
+from noisegate.recovery.pieces import find_pieces
 
 #: Suppressed cells have tests of their own.
 assess = partial(package.assess, attacker=None)

@@ -5,9 +5,9 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from noisegate.assess.selection import Selection, Statement, parse_lag, split
 from noisegate.errors import SpecError
-from noisegate.tables import find_structure, read_table
+from noisegate.reading import find_structure, read_table
+from noisegate.recovery.selection import Selection, Statement, parse_lag, split
 
 
 @pytest.fixture

@@ -9,18 +9,17 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from noisegate.assess import assess
-from noisegate.assess.exposure import Exposure
-from noisegate.assess.services import Services, tolerance_of
-from noisegate.assess.truth import TruthFile
-from noisegate.core.randomness import SeededNoise
-from noisegate.core.timetable import EXACT
+from noisegate.assessment import assess
+from noisegate.assessment.exposure import Exposure
+from noisegate.assessment.services import Services, tolerance_of
 from noisegate.errors import DataError, SpecError
-from noisegate.gtfs import domain_grid, link_feed, match_locations, read_feed
-from noisegate.release import release
-from noisegate.simulate import simulate
+from noisegate.laws.entropy import SeededNoise
+from noisegate.reading import find_structure, read_table
+from noisegate.releases.job import release
+from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec, parse_spec
-from noisegate.tables import find_structure, read_table
+from noisegate.timetable import EXACT, domain_grid, link_feed, match_locations, read_feed
+from noisegate.workload.raw_events import TruthFile
 
 DAYS, PERSONS = 3, 12_000
 

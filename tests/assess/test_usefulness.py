@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.assess import assess
+from noisegate.assessment import assess
 
 
 @pytest.fixture

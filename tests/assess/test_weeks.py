@@ -5,18 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from noisegate.assess import assess
-from noisegate.assess.persons import Persons
-from noisegate.assess.weeks import check_weeks
+from noisegate.assessment import assess
+from noisegate.assessment.persons import Persons
+from noisegate.assessment.weeks import check_weeks
 from noisegate.cli.main import main
-from noisegate.core.laws import RoundedLaplace
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.privacy import detection
-from noisegate.core.randomness import SeededNoise
-from noisegate.core.recurrence import Residual, simulated_widths
 from noisegate.errors import SpecError
-from noisegate.release import release
-from noisegate.simulate import simulate
+from noisegate.laws import RoundedLaplace
+from noisegate.laws.entropy import SeededNoise
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.privacy import detection
+from noisegate.mechanisms.recurrence import Residual, simulated_widths
+from noisegate.releases.job import release
+from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
 
 

@@ -13,25 +13,26 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.assess import assess
-from noisegate.assess.asked import Wanted, wanted_by_spec
-from noisegate.assess.frame import frame_of_card, frame_of_spec, stated_dimension
-from noisegate.assess.missing import Kept, MissingRows
-from noisegate.assess.raw_cells import RawEvents
-from noisegate.assess.truth import TruthFile
-from noisegate.assess.workload import Workload
+from noisegate.assessment import assess
 from noisegate.cli.main import main
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.core.randomness import SeededNoise
-from noisegate.core.workload.parts import STAGES
 from noisegate.engine import count
 from noisegate.errors import DataError, SpecError
-from noisegate.release import make_plan, release
-from noisegate.simulate import simulate
+from noisegate.inference.profile.parts import STAGES
+from noisegate.laws import DiscreteLaplace
+from noisegate.laws.entropy import SeededNoise
+from noisegate.reading import find_structure, read_table
+from noisegate.releases.job import release
+from noisegate.releases.plan import make_plan
+from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
-from noisegate.tables import find_structure, read_table
-from noisegate.utility import measure
-from noisegate.utility.draws import draw_tables
+from noisegate.workload import measure
+from noisegate.workload.asked import Wanted, wanted_by_spec
+from noisegate.workload.draws import draw_tables
+from noisegate.workload.error_parts import Workload
+from noisegate.workload.frame import frame_of_card, frame_of_spec, stated_dimension
+from noisegate.workload.missing import Kept, MissingRows
+from noisegate.workload.raw_cells import RawEvents
+from noisegate.workload.raw_events import TruthFile
 
 SPEC = """
 name: boardings

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from noisegate import assess as package
+from noisegate import assessment as package
 
 #: Suppressed cells have tests of their own.
 assess = partial(package.assess, attacker=None)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core import exact
-from noisegate.entropy import OsNoise
+from noisegate.laws import exact
+from noisegate.laws.entropy import OsNoise
 
 SIZE, POWER = 1e-9, 1e-9
 DRAWS = 200_000

@@ -10,8 +10,14 @@ import functools
 import numpy as np
 import pytest
 
-from noisegate.core.linked import NegativeBinomial, Posterior, Problem, Score, fit_levels, fit_prior, infer
-from noisegate.core.linked.world import CITY, ModePlan, Truth, simulate_tables
+from noisegate.inference.linked.fit import fit_prior
+from noisegate.inference.linked.inference import infer
+from noisegate.inference.linked.levels import fit_levels
+from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.prior import NegativeBinomial
+from noisegate.inference.linked.problem import Problem
+from noisegate.inference.linked.score import Score
+from noisegate.testing.world import CITY, ModePlan, Truth, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 
@@ -203,7 +209,7 @@ def test_a_single_unknown_member_is_pinned():
 def people(folder, *, days, persons, seed, taps=("on",), timetable=False):
     """People on timetabled vehicles, counted by day, stop and quarter hour, released as in 2016."""
     pytest.importorskip("duckdb")
-    from noisegate.simulate import simulate
+    from noisegate.simulation.world import simulate
 
     world = simulate(folder, days=days, persons=persons, seed=seed)
     found = [
@@ -234,9 +240,8 @@ def tapped(taps, *, mode, tap, days):
 @functools.cache
 def impossible(gtfs, spec):
     """Cells of the whole domain that no vehicle can have produced within 20 minutes of the timetable."""
-    from noisegate.core.timetable import Tolerance
-    from noisegate.gtfs import domain_grid, link_feed, match_locations, read_feed
     from noisegate.spec import load_spec
+    from noisegate.timetable import Tolerance, domain_grid, link_feed, match_locations, read_feed
 
     feed, domain = read_feed(gtfs), load_spec(spec).domain
     places = domain.dimensions[domain.axis("location")].values

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.core.margins import (
+from noisegate.laws import DiscreteLaplace
+from noisegate.margins import (
     Design,
     ErrorLaw,
     MeasuredTable,

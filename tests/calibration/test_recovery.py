@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.laws import DiscreteLaplace, RoundedGaussian, RoundedLaplace
-from noisegate.core.recovery import CANDIDATES, find_pairs, fit_noise, margin_identities, pair_identities
-from noisegate.simulate import simulate
+from noisegate.laws import DiscreteLaplace, RoundedGaussian, RoundedLaplace
+from noisegate.recovery import CANDIDATES, find_pairs, fit_noise, margin_identities, pair_identities
+from noisegate.simulation.world import simulate
 
 CUT = 18.0
 SCALE = 1.4

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from noisegate.core.domain import MOST_BLOCKS, Block, Dimension, Domain
-from noisegate.core.merging import merge, restrict
-from noisegate.core.tables import Margin
 from noisegate.errors import InternalError, SpecError
+from noisegate.tables.domain import MOST_BLOCKS, Block, Dimension, Domain
+from noisegate.tables.margin import Margin
+from noisegate.tables.merging import merge, restrict
 
 LETTERS = "abcdefgh"
 MODES = Dimension(name="mode", values=("train", "bus"))

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisegate.core import exact
-from noisegate.core.exact.gaussian import discrete_gaussian_runs
-from noisegate.core.exact.laplace import discrete_laplace_runs
-from noisegate.core.exact.runs import CHUNK
-from noisegate.core.exact.table import Table
-from noisegate.core.exact.uniform import below
-from noisegate.core.randomness import NoiseSource, SeededNoise
-from noisegate.entropy import OsNoise
 from noisegate.errors import DataError, RandomnessError, SpecError
+from noisegate.laws import exact
+from noisegate.laws.entropy import NoiseSource, OsNoise, SeededNoise
+from noisegate.laws.exact.gaussian import discrete_gaussian_runs
+from noisegate.laws.exact.laplace import discrete_laplace_runs
+from noisegate.laws.exact.runs import CHUNK
+from noisegate.laws.exact.table import Table
+from noisegate.laws.exact.uniform import below
 
 
 class Scripted(NoiseSource):

@@ -6,7 +6,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from noisegate.core.laws import (
+from noisegate.errors import RandomnessError, SpecError
+from noisegate.laws import (
     LAWS,
     BoundedUniform,
     DiscreteGaussian,
@@ -22,8 +23,7 @@ from noisegate.core.laws import (
     convolve,
     make_law,
 )
-from noisegate.core.randomness import SeededNoise
-from noisegate.errors import RandomnessError, SpecError
+from noisegate.laws.entropy import SeededNoise
 
 TIGHT = 1e-12
 SCALES = [0.3, 1.4, 17.0]

@@ -3,30 +3,24 @@
 import numpy as np
 import pytest
 
-from noisegate.core.laws import DiscreteLaplace, Laplace, PointMass
-from noisegate.core.linked import (
-    Flat,
-    Identities,
-    NegativeBinomial,
-    Options,
-    Posterior,
-    Problem,
-    Schedule,
-    Score,
-    Sums,
-    crossed,
-    enumerate_exact,
-    estimate_sums,
-    from_residual,
-    infer,
-)
-from noisegate.core.linked.convolution import spread
-from noisegate.core.linked.pmfs import Pmfs
-from noisegate.core.linked.tilting import bells, tilt
-from noisegate.core.linked.wide import _inverse
-from noisegate.core.linked.world import CITY, ModePlan, recipe_2016, simulate_tables
-from noisegate.core.mechanism import Mechanism
 from noisegate.errors import DataError, SpecError
+from noisegate.inference.linked.codes import crossed
+from noisegate.inference.linked.convolution import spread
+from noisegate.inference.linked.inference import Options, infer
+from noisegate.inference.linked.pmfs import Pmfs
+from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.prior import Flat, NegativeBinomial
+from noisegate.inference.linked.problem import Identities, Problem, Sums
+from noisegate.inference.linked.propagation import Schedule
+from noisegate.inference.linked.residual import from_residual
+from noisegate.inference.linked.score import Score
+from noisegate.inference.linked.tilting import bells, tilt
+from noisegate.inference.linked.totals import estimate_sums
+from noisegate.inference.linked.wide import _inverse
+from noisegate.laws import DiscreteLaplace, Laplace, PointMass
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.testing.enumeration import enumerate_exact
+from noisegate.testing.world import CITY, ModePlan, recipe_2016, simulate_tables
 
 EXACT = Mechanism(law=PointMass(), zeros="perturb")
 

@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.laws import (
+from noisegate.errors import SpecError
+from noisegate.inference.linked.inference import Options, infer
+from noisegate.inference.linked.prior import Flat, NegativeBinomial
+from noisegate.inference.linked.problem import Identities, Problem, Sums
+from noisegate.inference.linked.propagation import Schedule
+from noisegate.laws import (
     BoundedUniform,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -20,19 +25,8 @@ from noisegate.core.laws import (
     RandomRounding,
     RoundedLaplace,
 )
-from noisegate.core.linked import (
-    Flat,
-    Identities,
-    NegativeBinomial,
-    Options,
-    Problem,
-    Schedule,
-    Sums,
-    enumerate_exact,
-    infer,
-)
-from noisegate.core.mechanism import Mechanism
-from noisegate.errors import SpecError
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.testing.enumeration import enumerate_exact
 
 PROBLEMS, HARD_PROBLEMS = 200, 60
 #: Counts that brute force looks at, how much less likely than the best (in nats) a combination may

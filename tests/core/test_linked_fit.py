@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from noisegate.core.linked import Identities, Problem, Sums, crossed, fit_prior, infer
-from noisegate.core.linked.codes import as_codes, compact
-from noisegate.core.linked.dispersion import _log_evidence
-from noisegate.core.linked.effects import Intensities, _gamma_shape
-from noisegate.core.linked.world import ModePlan, recipe_2016, simulate_tables
 from noisegate.errors import DataError, SpecError
+from noisegate.inference.linked.codes import as_codes, compact, crossed
+from noisegate.inference.linked.dispersion import _log_evidence
+from noisegate.inference.linked.effects import Intensities, _gamma_shape
+from noisegate.inference.linked.fit import fit_prior
+from noisegate.inference.linked.inference import infer
+from noisegate.inference.linked.problem import Identities, Problem, Sums
+from noisegate.testing.world import ModePlan, recipe_2016, simulate_tables
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noisegate.core.laws import (
+from noisegate.errors import DataError, SpecError
+from noisegate.inference.linked.inference import infer
+from noisegate.inference.linked.model import Model
+from noisegate.inference.linked.prior import Flat, NegativeBinomial
+from noisegate.inference.linked.problem import Identities, Problem, Sums
+from noisegate.laws import (
     BoundedUniform,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -15,11 +20,8 @@ from noisegate.core.laws import (
     RandomRounding,
     RoundedLaplace,
 )
-from noisegate.core.linked import Flat, Identities, NegativeBinomial, Problem, Sums, infer
-from noisegate.core.linked.likelihood import log_likelihood, reach, window
-from noisegate.core.linked.model import Model
-from noisegate.core.mechanism import Mechanism
-from noisegate.errors import DataError, SpecError
+from noisegate.mechanisms.likelihood import log_likelihood, reach, window
+from noisegate.mechanisms.mechanism import Mechanism
 
 CUT = Mechanism(law=Laplace(1.4), threshold=18, rounding="nearest", cut="before")
 EXACT = Mechanism(law=PointMass(), zeros="perturb")

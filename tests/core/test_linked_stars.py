@@ -5,23 +5,18 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from noisegate.core.laws import DiscreteLaplace, PointMass
-from noisegate.core.linked import (
-    Identities,
-    NegativeBinomial,
-    Options,
-    Problem,
-    Schedule,
-    Sums,
-    enumerate_exact,
-    infer,
-)
-from noisegate.core.linked.convolution import costs
-from noisegate.core.linked.model import Model
-from noisegate.core.linked.parts import parts_of
-from noisegate.core.linked.world import recipe_2016
-from noisegate.core.mechanism import Mechanism
 from noisegate.errors import DataError
+from noisegate.inference.linked.convolution import costs
+from noisegate.inference.linked.inference import Options, infer
+from noisegate.inference.linked.model import Model
+from noisegate.inference.linked.parts import parts_of
+from noisegate.inference.linked.prior import NegativeBinomial
+from noisegate.inference.linked.problem import Identities, Problem, Sums
+from noisegate.inference.linked.propagation import Schedule
+from noisegate.laws import DiscreteLaplace, PointMass
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.testing.enumeration import enumerate_exact
+from noisegate.testing.world import recipe_2016
 
 BASE, MARGIN = recipe_2016(threshold=18), recipe_2016(threshold=35)
 NEAR = Mechanism(law=DiscreteLaplace(0.5), threshold=4)

@@ -5,11 +5,11 @@ import importlib
 import numpy as np
 import pytest
 
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.core.margins import Measurement, reconcile, round_consistent
-from noisegate.core.margins.coarse import coarse_tables
+from noisegate.laws import DiscreteLaplace
+from noisegate.margins import Measurement, reconcile, round_consistent
+from noisegate.margins.coarse import coarse_tables
 
-integers = importlib.import_module("noisegate.core.margins.integers")
+integers = importlib.import_module("noisegate.margins.integers")
 
 AXES = ("mode", "day", "time", "stop")
 TIME, STOP = AXES[:3], ("mode", "day", "stop")

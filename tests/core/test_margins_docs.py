@@ -6,7 +6,7 @@ import pkgutil
 
 import pytest
 
-import noisegate.core.margins as package
+import noisegate.margins as package
 
 MODULES = [f"{package.__name__}.{found.name}" for found in pkgutil.iter_modules(package.__path__)]
 

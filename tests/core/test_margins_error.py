@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from noisegate.core.laws import (
+from noisegate.errors import SpecError
+from noisegate.laws import (
     BoundedUniform,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -18,9 +19,8 @@ from noisegate.core.laws import (
     RoundedLaplace,
     Tabulated,
 )
-from noisegate.core.margins import ErrorLaw, ErrorTerm, TableShape, error_figures
-from noisegate.core.margins.error import characteristic
-from noisegate.errors import SpecError
+from noisegate.margins import ErrorLaw, ErrorTerm, TableShape, error_figures
+from noisegate.margins.error import characteristic
 
 AXES = ("day", "time", "location")
 SHAPE = TableShape(axes=AXES, sizes=(3, 24, 40))

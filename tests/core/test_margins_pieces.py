@@ -3,18 +3,11 @@
 import numpy as np
 import pytest
 
-from noisegate.core.domain import Dimension, Domain
-from noisegate.core.margins import (
-    NoisyTable,
-    TableShape,
-    best_split,
-    estimate_tables,
-    pieces,
-    reconcile_tables,
-)
-from noisegate.core.merging import merge, restrict
-from noisegate.core.tables import Margin
 from noisegate.errors import DataError, SpecError
+from noisegate.margins import NoisyTable, TableShape, best_split, estimate_tables, pieces, reconcile_tables
+from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.margin import Margin
+from noisegate.tables.merging import merge, restrict
 
 MODES = Dimension(name="mode", values=("train", "bus", "ferry"))
 TIMES = Dimension(name="time", values=tuple(f"{h:02}" for h in range(8)))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noisegate.core.margins import Design, MeasuredTable, Measurement, TableShape, reconcile
 from noisegate.errors import DataError, SpecError
+from noisegate.margins import Design, MeasuredTable, Measurement, TableShape, reconcile
 
 NAMES = ("a", "b", "c", "d")
 steady = settings(deadline=None, max_examples=60)

@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from noisegate.core.margins import (
+from noisegate.errors import DataError, SpecError
+from noisegate.margins import (
     Apportion,
     ConsistentTables,
     Join,
@@ -20,10 +21,9 @@ from noisegate.core.margins import (
     reconcile,
     round_consistent,
 )
-from noisegate.core.margins._controlled import _mend, _phase, round_matrix, round_vector
-from noisegate.core.margins._fixed import fix_matrix, fix_vector
-from noisegate.core.margins._nonnegative import fit_matrix, fit_vector
-from noisegate.errors import DataError, SpecError
+from noisegate.margins._controlled import _mend, _phase, round_matrix, round_vector
+from noisegate.margins._fixed import fix_matrix, fix_vector
+from noisegate.margins._nonnegative import fit_matrix, fit_vector
 
 NAMES = ("a", "b", "c", "d")
 SHIFT = 20

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noisegate.core.margins import TableShape, best_split, error_ratios
 from noisegate.errors import SpecError
+from noisegate.margins import TableShape, best_split, error_ratios
 
 AXES = ("day", "time", "location")
 TIME, PLACE = ("day", "time"), ("day", "location")

@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisegate.core.laws import LAWS, DiscreteLaplace, Laplace, make_law
-from noisegate.core.mechanism import Mechanism, corrected, describe, second_algorithm, stability_histogram
-from noisegate.core.privacy import delta, detection, epsilon, verdict
 from noisegate.errors import SpecError
+from noisegate.laws import LAWS, DiscreteLaplace, Laplace, make_law
+from noisegate.mechanisms.mechanism import (
+    Mechanism,
+    corrected,
+    describe,
+    second_algorithm,
+    stability_histogram,
+)
+from noisegate.mechanisms.privacy import delta, detection, epsilon, verdict
 
 
 @st.composite

@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisegate.core.perturb import (
-    Perturbation,
-    PublishedNoise,
-    _nth_zeros,
-    perturb,
-    perturb_dense,
-)
-from noisegate.core.randomness import SeededNoise
 from noisegate.errors import RandomnessError, SpecError
+from noisegate.laws.entropy import SeededNoise
+from noisegate.mechanisms.perturb import Perturbation, PublishedNoise, _nth_zeros, perturb, perturb_dense
 
 NOISES = [
     PublishedNoise(name="discrete-laplace", scale=Fraction(2)),

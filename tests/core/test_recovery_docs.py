@@ -6,7 +6,7 @@ import pkgutil
 
 import pytest
 
-import noisegate.core.recovery as package
+import noisegate.recovery as package
 
 MODULES = [f"{package.__name__}.{found.name}" for found in pkgutil.iter_modules(package.__path__)]
 

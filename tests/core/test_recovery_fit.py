@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from noisegate.core.laws import PointMass, RoundedLaplace
-from noisegate.core.recovery import (
+from noisegate.errors import DataError, RandomnessError, SpecError
+from noisegate.laws import PointMass, RoundedLaplace
+from noisegate.recovery import (
     CANDIDATES,
     difference_curve,
     fit_noise,
@@ -12,7 +13,6 @@ from noisegate.core.recovery import (
     pair_identities,
     residual_identities,
 )
-from noisegate.errors import DataError, RandomnessError, SpecError
 
 CUT = 18.0
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from noisegate.core.recovery import Identities, margin_identities, pair_identities, residual_identities
 from noisegate.errors import DataError, SpecError
+from noisegate.recovery import Identities, margin_identities, pair_identities, residual_identities
 
 NAN = np.nan
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from noisegate.core.laws import DiscreteLaplace, LaplaceSum, RandomRounding, RoundedLaplace, convolve
-from noisegate.core.recovery import margin_identities, pair_identities, residual_identities
-from noisegate.core.recovery.candidates import CANDIDATES
-from noisegate.core.recovery.edge import edge_density
-from noisegate.core.recovery.lattice import SHELLS, common_step, lattice_for
-from noisegate.core.recovery.likelihood import columns, observe
-from noisegate.core.recovery.residual_law import Points, ResidualLaw
+from noisegate.laws import DiscreteLaplace, LaplaceSum, RandomRounding, RoundedLaplace, convolve
+from noisegate.recovery import margin_identities, pair_identities, residual_identities
+from noisegate.recovery.candidates import CANDIDATES
+from noisegate.recovery.edge import edge_density
+from noisegate.recovery.lattice import SHELLS, common_step, lattice_for
+from noisegate.recovery.likelihood import columns, observe
+from noisegate.recovery.residual_law import Points, ResidualLaw
 
 SCALE = 1.4
 REACH = 40

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.laws import DiscreteLaplace, Laplace, RoundedLaplace
-from noisegate.core.recovery import compare, find_pairs, sharpen, zero_rule
-from noisegate.core.recovery.equality import _log_two_counts, _noise
 from noisegate.errors import DataError, SpecError
+from noisegate.laws import DiscreteLaplace, Laplace, RoundedLaplace
+from noisegate.recovery import compare, find_pairs, sharpen, zero_rule
+from noisegate.recovery.equality import _log_two_counts, _noise
 
 CUT = 18.0
 

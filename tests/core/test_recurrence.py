@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from noisegate.core.composition import Contribution, composed_delta, composed_epsilon
-from noisegate.core.growth import loss_by_week
-from noisegate.core.laws import (
+from noisegate.errors import SpecError
+from noisegate.laws import (
     BoundedUniform,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -16,10 +15,11 @@ from noisegate.core.laws import (
     RandomRounding,
     RoundedLaplace,
 )
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.privacy import detection
-from noisegate.core.recurrence import Residual, occasions_until, seen_by, simulated_widths, widths
-from noisegate.errors import SpecError
+from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
+from noisegate.mechanisms.growth import loss_by_week
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.privacy import detection
+from noisegate.mechanisms.recurrence import Residual, occasions_until, seen_by, simulated_widths, widths
 
 
 def as_in_2016(*, threshold=18, zeros="keep", scale=1.4):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from noisegate.core import thresholds
-from noisegate.core.thresholds import Reading, Threshold, find_threshold
 from noisegate.errors import DataError
+from noisegate.mechanisms import thresholds
+from noisegate.mechanisms.thresholds import Reading, Threshold, find_threshold
 
 SCALE = 1.4
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisegate.core.domain import Dimension, Domain
-from noisegate.core.merging import merge
-from noisegate.core.timetable import (
+from noisegate.errors import InternalError, SpecError
+from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.merging import merge
+from noisegate.timetable import (
     EXACT,
     NO_TIME,
     OFF,
@@ -28,8 +29,7 @@ from noisegate.core.timetable import (
     two_stop_services,
     unique_cells,
 )
-from noisegate.core.timetable.mixing import vehicles_of_cells
-from noisegate.errors import InternalError, SpecError
+from noisegate.timetable.mixing import vehicles_of_cells
 
 DAY_S = 86_400
 FIRST = 17_007

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from noisegate.core.uniqueness import Histories, by_person, share_interval, uniqueness
+from noisegate.assessment.uniqueness import Histories, by_person, share_interval, uniqueness
 from noisegate.errors import SpecError
 
 

@@ -7,10 +7,10 @@ import json
 import duckdb
 import pytest
 
-from noisegate.core.randomness import SeededNoise
 from noisegate.demo import tell
 from noisegate.demo.price import measured_errors
 from noisegate.errors import OutputError
+from noisegate.laws.entropy import SeededNoise
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.core.randomness import NoiseSource
 from noisegate.engine import count
-from noisegate.entropy import OsNoise
+from noisegate.laws.entropy import NoiseSource, OsNoise
 from noisegate.spec import parse_spec
 
 FIRST, DAYS = dt.date(2016, 7, 25), 3

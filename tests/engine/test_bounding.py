@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from noisegate.core.randomness import SeededNoise
 from noisegate.engine import bounding
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots
-from noisegate.entropy import OsNoise
 from noisegate.errors import RandomnessError
+from noisegate.laws.entropy import OsNoise, SeededNoise
 from noisegate.spec import Contribution
 
 BITS = 4

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from noisegate.core.randomness import SeededNoise
 from noisegate.engine import accumulator, duck, people
 from noisegate.errors import RandomnessError, SpecError
+from noisegate.laws.entropy import SeededNoise
 
 UNITS = ["event", "person-day", "person"]
 NIGHT = {"time": {"from": "23:00", "to": "02:00"}, "mode": ["bus"]}

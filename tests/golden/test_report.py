@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noisegate.reproduce import reproduce
-from noisegate.reproduce.item import judged, rounds_to
-from noisegate.reproduce.linked import coverage, equal_tails, posterior
-from noisegate.reproduce.noise import fitted_scale, simulated_pairs
+from noisegate.reproduction import reproduce
+from noisegate.reproduction.item import judged, rounds_to
+from noisegate.reproduction.linked import coverage, equal_tails, posterior
+from noisegate.reproduction.noise import fitted_scale, simulated_pairs
 
 CASES = tomllib.loads((Path(__file__).parent / "report.toml").read_text())["case"]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.gtfs import How, match_locations, mode_of_type, mode_of_word, read_feed, read_groups
-from noisegate.gtfs.names import folded
+from noisegate.timetable import How, match_locations, mode_of_type, mode_of_word, read_feed, read_groups
+from noisegate.timetable.names import folded
 
 HARBOUR = {
     "routes": "route_id,route_short_name,route_type\nF1,F1,4\nT1,T1,2\nB1,400,3\n",

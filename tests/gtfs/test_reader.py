@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.gtfs import Limits, read_feed
+from noisegate.timetable import Limits, read_feed
 
 MONDAY = date(2016, 7, 25)
 

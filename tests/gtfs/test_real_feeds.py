@@ -7,8 +7,7 @@ import numpy as np
 import partridge
 import pytest
 
-from noisegate.core.timetable import two_stop_services
-from noisegate.gtfs import MODES, match_locations, read_feed
+from noisegate.timetable import MODES, match_locations, read_feed, two_stop_services
 
 #: Ordinary days, weekends, the ends of calendars, and days with exceptions (2014-06-09, 2017-12-25, 2018-01-01).
 FEEDS = {

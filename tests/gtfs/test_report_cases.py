@@ -7,21 +7,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noisegate.core.domain import Dimension, Domain
-from noisegate.core.laws import Laplace
-from noisegate.core.mechanism import second_algorithm
-from noisegate.core.timetable import (
+from noisegate.errors import DataError
+from noisegate.laws import Laplace
+from noisegate.mechanisms.mechanism import second_algorithm
+from noisegate.tables.domain import Dimension, Domain
+from noisegate.timetable import (
     EXACT,
     Chances,
     Running,
     Tolerance,
     chances,
+    domain_grid,
+    link_feed,
+    match_locations,
     rank_candidates,
+    read_feed,
     two_stop_services,
     unique_cells,
 )
-from noisegate.errors import DataError
-from noisegate.gtfs import domain_grid, link_feed, match_locations, read_feed
 
 QUARTERS = tuple(f"{n // 4:02d}:{15 * (n % 4):02d}" for n in range(96))
 MANLY, QUAY, CREMORNE, MOSMAN = (

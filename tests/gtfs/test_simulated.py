@@ -8,19 +8,19 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from noisegate.core.timetable import (
-    EXACT,
-    Tolerance,
-    by_hour,
-    suggest_merges,
-    two_stop_services,
-    unique_cells,
-)
 from noisegate.errors import SpecError
-from noisegate.gtfs import (
+from noisegate.simulation.network import MODES
+from noisegate.simulation.readers import CLOSED_READER, LINGER_S, READERS, Conduct
+from noisegate.simulation.season import Plan
+from noisegate.simulation.world import FIRST_DAY, _invent, simulate
+from noisegate.spec import load_spec, parse_spec
+from noisegate.timetable import (
     ALL,
+    EXACT,
     OWN,
     SpecNames,
+    Tolerance,
+    by_hour,
     domain_grid,
     link_feed,
     match_locations,
@@ -29,13 +29,10 @@ from noisegate.gtfs import (
     needs_time,
     read_feed,
     read_groups,
+    suggest_merges,
+    two_stop_services,
+    unique_cells,
 )
-from noisegate.simulate import simulate
-from noisegate.simulate.network import MODES
-from noisegate.simulate.readers import CLOSED_READER, LINGER_S, READERS
-from noisegate.simulate.season import Plan
-from noisegate.simulate.world import FIRST_DAY, Conduct, _invent
-from noisegate.spec import load_spec, parse_spec
 
 DAYS, PERSONS, SEED = 7, 4_000, 5
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from noisegate.core.calibration import scale_for, threshold_for
-from noisegate.core.composition import Contribution, composed_delta, composed_epsilon
-from noisegate.core.laws import (
+from noisegate.laws import (
     BoundedUniform,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -19,8 +17,10 @@ from noisegate.core.laws import (
     RoundedLaplace,
     make_law,
 )
-from noisegate.core.mechanism import Mechanism, corrected, second_algorithm
-from noisegate.core.privacy import delta, epsilon, pure_epsilon
+from noisegate.mechanisms.calibration import scale_for, threshold_for
+from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
+from noisegate.mechanisms.mechanism import Mechanism, corrected, second_algorithm
+from noisegate.mechanisms.privacy import delta, epsilon, pure_epsilon
 
 #: Their losses are rounded to multiples of this; small enough not to show in 1e-10.
 STEP = 1e-13

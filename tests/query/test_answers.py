@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import noisegate as package
-from noisegate.core.laws import DiscreteLaplace
 from noisegate.errors import DataError, SpecError
+from noisegate.laws import DiscreteLaplace
 from noisegate.query import open_release
 
 

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.core.linked import NegativeBinomial, Problem, Sums, infer
-from noisegate.core.linked.likelihood import log_likelihood
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import NoisySums, cell_laws, fit_profile, suits
+from noisegate.inference.linked.inference import infer
+from noisegate.inference.linked.prior import NegativeBinomial
+from noisegate.inference.linked.problem import Problem, Sums
+from noisegate.inference.profile.cellwise import cell_laws, suits
+from noisegate.inference.profile.noisy_sums import NoisySums
+from noisegate.inference.profile.profile import fit_profile
+from noisegate.laws import DiscreteLaplace
+from noisegate.mechanisms.likelihood import log_likelihood
+from noisegate.mechanisms.mechanism import Mechanism
 
 NOISE = DiscreteLaplace(2.0)
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from noisegate.core.domain import Dimension, Domain
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.core.tables import Margin
-from noisegate.core.workload import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
+from noisegate.laws import DiscreteLaplace
 from noisegate.query.evidence import Evidence, Shown
 from noisegate.query.statement import StatedTable
+from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.margin import Margin
 
 LAW = DiscreteLaplace(2.0)
 

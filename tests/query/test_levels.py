@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import AT_MOST, EQUAL, NoisySums, fit_profile
-from noisegate.core.workload.effects import Effect
-from noisegate.core.workload.level_logs import level_logs
-from noisegate.core.workload.levels import GRID, LevelTotal, level_posterior
-from noisegate.core.workload.observed import Observed
+from noisegate.inference.profile.effects import Effect
+from noisegate.inference.profile.level_logs import level_logs
+from noisegate.inference.profile.levels import GRID, LevelTotal, level_posterior
+from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.profile.observed import Observed
+from noisegate.inference.profile.profile import fit_profile
+from noisegate.laws import DiscreteLaplace
+from noisegate.mechanisms.mechanism import Mechanism
 
 SCALE, LEAST = 2.0, 13
 CUT = Mechanism(law=DiscreteLaplace(SCALE), threshold=LEAST, rule="ge", zeros="perturb")

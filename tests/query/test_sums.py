@@ -4,24 +4,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.domain import Dimension, Domain
-from noisegate.core.laws import DiscreteLaplace, Tabulated
-from noisegate.core.linked import NegativeBinomial
-from noisegate.core.margins import ErrorLaw, ErrorTerm
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.tables import Margin
-from noisegate.core.workload import (
-    Cells,
-    NoisySums,
-    Selection,
-    SharedError,
-    SumErrors,
-    cumulant_intervals,
-    fit_profile,
-    lattice_law,
-    sum_law,
-)
 from noisegate.errors import SpecError
+from noisegate.inference.linked.prior import NegativeBinomial
+from noisegate.inference.profile.combination import lattice_law
+from noisegate.inference.profile.noisy_sums import NoisySums
+from noisegate.inference.profile.profile import fit_profile
+from noisegate.inference.profile.shared import SharedError
+from noisegate.inference.profile.sum_law import cumulant_intervals, sum_law
+from noisegate.laws import DiscreteLaplace, Tabulated
+from noisegate.margins import ErrorLaw, ErrorTerm
+from noisegate.margins.sum_errors import SumErrors
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.margin import Margin
+from noisegate.tables.selection import Cells, Selection
 
 BASE = Domain.product(
     [Dimension(name="time", values=tuple("abcdef")), Dimension(name="stop", values=tuple("123"))]
@@ -114,7 +110,7 @@ def test_cells_are_added_up_by_group():
 
 @pytest.mark.parametrize("method", ["derive", "reconcile", "independent"])
 def test_the_law_of_a_box_is_that_of_simulated_releases(method):
-    from noisegate.core.margins import Measurement, reconcile
+    from noisegate.margins import Measurement, reconcile
 
     laws = {"base": DiscreteLaplace(2.0), "time": DiscreteLaplace(3.0)}
     errors = SumErrors.of(

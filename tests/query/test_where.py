@@ -2,9 +2,9 @@
 
 import pytest
 
-from noisegate.core.domain import Dimension, Domain
 from noisegate.errors import SpecError
-from noisegate.query.where import conditions_of, kind_of, select
+from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.where import conditions_of, kind_of, select
 
 DOMAIN = Domain.product(
     [

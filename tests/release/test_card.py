@@ -8,11 +8,11 @@ from importlib import metadata
 
 import pytest
 
-from noisegate.core.laws import RoundedLaplace
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.privacy import delta, detection
-from noisegate.core.randomness import SeededNoise
-from noisegate.release.card_text import card_text, escaped
+from noisegate.laws import RoundedLaplace
+from noisegate.laws.entropy import SeededNoise
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.privacy import delta, detection
+from noisegate.releases.card_text import card_text, escaped
 
 PERSON_DAY = {"unit": "person-day", "max_cells": 4, "epsilon": "2"}
 AS_IN_2016 = {

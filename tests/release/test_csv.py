@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.core.domain import Dimension, Domain
-from noisegate.core.perturb import PublishedCells
-from noisegate.release.files import write_table
+from noisegate.mechanisms.perturb import PublishedCells
+from noisegate.releases.files import write_table
+from noisegate.tables.domain import Dimension, Domain
 
 STOPS = (
     '=HYPERLINK("x")',

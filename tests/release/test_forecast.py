@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from noisegate.engine import count
-from noisegate.entropy import OsNoise
 from noisegate.errors import BudgetExceeded
-from noisegate.release import job, make_plan
-from noisegate.release.forecast import Forecast, warnings_before_spending
-from noisegate.release.tables import publish_tables
+from noisegate.laws.entropy import OsNoise
+from noisegate.releases import job
+from noisegate.releases.forecast import Forecast, warnings_before_spending
+from noisegate.releases.plan import make_plan
+from noisegate.releases.tables import publish_tables
 
 EVENT = {"unit": "event", "epsilon": "1", "margins": "derive"}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from noisegate.core.margins import MOST_CELLS
 from noisegate.ledger import DEFAULT_EPSILON
+from noisegate.margins import MOST_CELLS
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "make-a-release.md"
 

@@ -10,7 +10,7 @@ import pytest
 
 from noisegate.errors import OutputError
 from noisegate.ledger import open_ledger
-from noisegate.release import job
+from noisegate.releases import job
 from noisegate.spec import load_spec
 
 PROGRAM = [sys.executable, "-c", "from noisegate.cli.main import run; run()"]

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.release import make_plan
-from noisegate.release.change import (
+from noisegate.laws import DiscreteLaplace
+from noisegate.releases.change import (
     all_days_change,
     day_of_person_change,
     event_change,
     spread_change,
     unit_change,
 )
-from noisegate.release.gaussian import gaussian_noises
-from noisegate.release.loss import EXAMPLE_EVENTS, rounded_up, state_losses
+from noisegate.releases.gaussian import gaussian_noises
+from noisegate.releases.loss import EXAMPLE_EVENTS, rounded_up, state_losses
+from noisegate.releases.plan import make_plan
 from noisegate.spec import parse_spec
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.core.laws import make_law
 from noisegate.engine import count
-from noisegate.entropy import OsNoise
-from noisegate.release import make_plan
-from noisegate.release.tables import publish_tables
+from noisegate.laws import make_law
+from noisegate.laws.entropy import OsNoise
+from noisegate.releases.plan import make_plan
+from noisegate.releases.tables import publish_tables
 
 SIZE, POWER = 1e-9, 1e-9
 

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from noisegate.release import job
+from noisegate.releases import job
 from noisegate.spec import load_spec
 
 #: Cards with a number that appears nowhere else, and counts that only this data has.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import noisegate.assess
+import noisegate.assessment
 from noisegate.report.build import page_of
 from noisegate.report.methods import METHODS, PLAIN
 from noisegate.report.questions import ISO, REGISTRY, REPORT
@@ -63,7 +63,7 @@ def test_nothing_claims_to_be_certified(reported):
 
 
 def test_every_kind_of_finding_has_a_method_and_a_place_in_the_crosswalk():
-    sources = Path(noisegate.assess.__file__).parent.rglob("*.py")
+    sources = Path(noisegate.assessment.__file__).parent.rglob("*.py")
     kinds = {
         kind
         for file in sources

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from noisegate.assess import assess
+from noisegate.assessment import assess
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.simulate import READERS, simulate
-from noisegate.simulate.network import MODES
-from noisegate.simulate.readers import LINGER_S
+from noisegate.simulation.network import MODES
+from noisegate.simulation.readers import LINGER_S, READERS
+from noisegate.simulation.world import simulate
 
 FEED = {
     "agency.txt": "agency_name,agency_url,agency_timezone\nA,https://example.org,Etc/UTC\n",
@@ -234,7 +234,7 @@ def test_what_is_no_feed_is_refused(feed, tmp_path):
 
 
 def test_a_huge_member_is_not_read(feed, tmp_path, monkeypatch):
-    monkeypatch.setattr("noisegate.simulate.feed_tables.LARGEST_MEMBER", 1_000)
+    monkeypatch.setattr("noisegate.simulation.feed_tables.LARGEST_MEMBER", 1_000)
     with pytest.raises(DataError, match="is too large"):
         simulate(tmp_path / "world", gtfs=feed, days=2, persons=100)
 

@@ -8,9 +8,8 @@ from datetime import timedelta
 import duckdb
 import pytest
 
-from noisegate.simulate import CLOSED_READER, READERS
-from noisegate.simulate.network import MODES
-from noisegate.simulate.readers import LINGER_S
+from noisegate.simulation.network import MODES
+from noisegate.simulation.readers import CLOSED_READER, LINGER_S, READERS
 
 
 @pytest.fixture(scope="module")

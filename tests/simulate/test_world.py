@@ -19,7 +19,7 @@ import yaml
 from scipy.stats import binomtest
 
 from noisegate.errors import DataError, OutputError, SpecError
-from noisegate.simulate import simulate
+from noisegate.simulation.world import simulate
 
 FILES = {"taps.parquet", "taps_truth.parquet", "stops.csv", "gtfs.zip", "spec.yaml", "spec-2016.yaml"}
 
@@ -86,7 +86,7 @@ def test_same_seed_same_bytes_whatever_the_threads_and_the_process(tmp_path, sma
     assert digests(again.folder) == digests(small.folder)
     code = (
         "import sys, datetime, pathlib, pyarrow; pyarrow.set_cpu_count(4);"
-        "from noisegate.simulate import simulate;"
+        "from noisegate.simulation import simulate;"
         "simulate(pathlib.Path(sys.argv[1]), days=3, persons=2_000, seed=3, start=datetime.date(2016, 7, 29))"
     )
     environment = os.environ | {"PYTHONHASHSEED": "77", "OMP_NUM_THREADS": "3", "TZ": "America/New_York"}
@@ -107,7 +107,7 @@ def test_a_tiny_world_is_quick(tmp_path):
 
 
 def test_people_are_simulated_in_chunks_with_cards_of_their_own(tmp_path, monkeypatch):
-    monkeypatch.setattr("noisegate.simulate.season.CHUNK", 256)
+    monkeypatch.setattr("noisegate.simulation.season.CHUNK", 256)
     world = simulate(tmp_path / "chunks", days=2, persons=1_000)
     cards = np.unique(pq.read_table(world.taps)["card_id"].to_numpy())
     assert cards.min() >= 1

@@ -221,7 +221,7 @@ def test_a_values_file_of_one_column(folder, design):
 def test_the_laws_of_a_spec_are_known_to_the_core():
     from typing import get_args
 
-    from noisegate.core.laws import LAWS
+    from noisegate.laws import LAWS
     from noisegate.spec.privacy import Law
 
     assert set(get_args(Law)) <= set(LAWS)

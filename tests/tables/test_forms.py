@@ -3,9 +3,9 @@
 import pytest
 
 from noisegate.errors import DataError
-from noisegate.tables._forms import find_form
-from noisegate.tables._numbers import read_numbers
-from noisegate.tables._table import Kind
+from noisegate.reading._forms import find_form
+from noisegate.reading._numbers import read_numbers
+from noisegate.reading._table import Kind
 
 
 def form(name, *labels, **options):

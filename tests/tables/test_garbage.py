@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from noisegate.errors import DataError, InputError
-from noisegate.tables import _columns as columns_module
-from noisegate.tables import find_structure, read_table
+from noisegate.reading import _columns as columns_module
+from noisegate.reading import find_structure, read_table
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_two_gibibytes_of_nothing_take_no_memory(tmp_path):
     with (tmp_path / "zeros.csv").open("wb") as file:
         file.write(b"loc,count\na,1\n")
         file.truncate(2 << 30)
-    idle, _ = _peak_of("import noisegate.tables")
+    idle, _ = _peak_of("import noisegate.reading")
     peak, lines = _peak_of(READ, tmp_path / "zeros.csv")
     assert peak < idle + 200
     assert "binary data" in lines[0]
@@ -185,7 +185,7 @@ def test_two_gibibytes_of_one_line_take_no_memory(tmp_path):
             file.write(start)
             for _ in range(128):
                 file.write(chunk)
-    idle, _ = _peak_of("import noisegate.tables")
+    idle, _ = _peak_of("import noisegate.reading")
     peak, lines = _peak_of(READ, tmp_path / "line.csv.gz", tmp_path / "later.csv.gz")
     assert peak < idle + 300
     assert "a line longer than 1 MiB" in lines[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from noisegate.tables import _cells, _columns, _dialect, _overrides, parse_overrides
+from noisegate.reading import _cells, _columns, _dialect, _overrides, parse_overrides
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-published-tables.md"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from noisegate.errors import SpecError
-from noisegate.tables import Kind, TableOverride, load_overrides, parse_overrides
+from noisegate.reading import Kind, TableOverride, load_overrides, parse_overrides
 
 WHOLE = """
 tables:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from noisegate.errors import DataError
-from noisegate.tables import Kind, find_structure, read_table, summarise
+from noisegate.reading import Kind, find_structure, read_table, summarise
 
 FILES = {
     "time": "time_20160725-31.csv",

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.core.laws import Laplace
-from noisegate.core.linked.problem import Sums
-from noisegate.core.mechanism import Mechanism
 from noisegate.errors import DataError, InputError
-from noisegate.tables import find_structure, parse_overrides, read_table, summarise
+from noisegate.inference.linked.problem import Sums
+from noisegate.laws import Laplace
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.reading import find_structure, parse_overrides, read_table, summarise
 
 
 def labelled(cells, flat):

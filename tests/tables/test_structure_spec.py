@@ -3,7 +3,7 @@
 import pytest
 
 from noisegate.errors import SpecError
-from noisegate.tables import find_structure, parse_overrides, read_table
+from noisegate.reading import find_structure, parse_overrides, read_table
 
 
 def test_the_spec_says_which_column_is_which(write):

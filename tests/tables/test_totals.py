@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from noisegate.tables import find_structure, parse_overrides, read_table
+from noisegate.reading import find_structure, parse_overrides, read_table
 
 REGIONS = [f"Region {k}" for k in range(6)]
 SEXES = ["Male", "Female"]

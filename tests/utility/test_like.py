@@ -6,15 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisegate.core.randomness import SeededNoise
 from noisegate.engine import count
 from noisegate.errors import DataError
-from noisegate.release import make_plan, release
-from noisegate.release.prediction import predict, sum_errors
-from noisegate.release.questions import asked_questions
-from noisegate.simulate import simulate
+from noisegate.laws.entropy import SeededNoise
+from noisegate.releases.job import release
+from noisegate.releases.plan import make_plan
+from noisegate.releases.prediction import predict, sum_errors
+from noisegate.releases.questions import asked_questions
+from noisegate.simulation.world import simulate
 from noisegate.spec import parse_spec
-from noisegate.utility import measure, rehearse, stand_in
+from noisegate.workload import measure, rehearse, stand_in
 
 QUESTIONS = {
     "cells": {"where": {"mode": "train"}, "by": ["date", "tap", "time", "location"]},

@@ -5,13 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from noisegate.core.randomness import SeededNoise
-from noisegate.core.workload import error_parts, usual_trio
-from noisegate.core.workload.parts import STAGES
 from noisegate.engine import count
 from noisegate.errors import InternalError, SpecError
-from noisegate.release import make_plan
-from noisegate.utility import measure
+from noisegate.inference.profile.parts import STAGES, error_parts, usual_trio
+from noisegate.laws.entropy import SeededNoise
+from noisegate.releases.plan import make_plan
+from noisegate.workload import measure
 
 CUTS = {
     "reconcile": {"suppress": {"below": 12}},

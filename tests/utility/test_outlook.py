@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from noisegate.core.laws import DiscreteLaplace
-from noisegate.core.margins import ErrorLaw, ErrorTerm
 from noisegate.errors import SpecError
-from noisegate.utility import outlook
+from noisegate.laws import DiscreteLaplace
+from noisegate.margins import ErrorLaw, ErrorTerm
+from noisegate.workload import outlook
 
 
 def by_name(found):

@@ -15,9 +15,10 @@ from noisegate.cli.output import JsonOption, QuietOption, console, number, write
 from noisegate.cli.questions import show_questions
 
 if TYPE_CHECKING:
-    from noisegate.assess import AssessedTable, Assessment, Check, Finding
-    from noisegate.assess.attackers import Attacker
-    from noisegate.tables import TableSummary
+    from noisegate.assessment.assessment import AssessedTable, Assessment
+    from noisegate.assessment.attackers import Attacker
+    from noisegate.assessment.finding import Check, Finding
+    from noisegate.reading._summary import TableSummary
 
 _COLOURS = {"high": "red", "medium": "yellow", "low": "cyan"}
 _MARKS = {
@@ -171,12 +172,12 @@ def assess(
 
     A gate in a pipeline: noisegate assess release/*.csv --fail-on medium
     """
-    from noisegate.assess import assess as run  # noqa: PLC0415 - a command loads what it uses
-    from noisegate.assess import at_least  # noqa: PLC0415
-    from noisegate.cli.ledger import refuse_bad_file  # noqa: PLC0415
-    from noisegate.cli.progress import Steps  # noqa: PLC0415
-    from noisegate.errors import FindingsAbove, SpecError  # noqa: PLC0415
-    from noisegate.tables import load_overrides  # noqa: PLC0415
+    from noisegate.assessment.finding import at_least
+    from noisegate.assessment.job import assess as run
+    from noisegate.cli.ledger import refuse_bad_file
+    from noisegate.cli.progress import Steps
+    from noisegate.errors import FindingsAbove, SpecError
+    from noisegate.reading._overrides import load_overrides
 
     if fail_on is not None:
         at_least((), fail_on)
@@ -215,7 +216,7 @@ def assess(
     if out is not None:
         console.print(f"Written to {escape(str(out))}; open {escape(str(out / 'report.html'))} in a browser.")
     if out is not None and pdf:
-        from noisegate.report import print_report  # noqa: PLC0415
+        from noisegate.report import print_report
 
         console.print(escape(print_report(out) or f"Printed to {out / 'report.pdf'}."))
     if fail_on is not None and (failed := at_least(result.findings, fail_on)):

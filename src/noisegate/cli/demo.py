@@ -33,9 +33,9 @@ def demo(
 
     Example: noisegate demo --out story
     """
-    from noisegate.cli.ledger import refuse_bad_file  # noqa: PLC0415 - a command loads what it uses
-    from noisegate.cli.progress import Steps  # noqa: PLC0415
-    from noisegate.demo import tell  # noqa: PLC0415
+    from noisegate.cli.ledger import refuse_bad_file
+    from noisegate.cli.progress import Steps
+    from noisegate.demo import tell
 
     refuse_bad_file(json)
     folder = out if out is not None else _free(Path(_FOLDER))

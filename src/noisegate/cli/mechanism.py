@@ -40,9 +40,9 @@ def mechanism(
 
     Example, corrected: noisegate mechanism --scale 1.4 --threshold 18 --zeros perturb --plot m.svg
     """
-    from noisegate.core.laws import make_law  # noqa: PLC0415 - a command loads what it uses
-    from noisegate.core.mechanism import Mechanism  # noqa: PLC0415
-    from noisegate.core.statement import statement  # noqa: PLC0415
+    from noisegate.laws import make_law
+    from noisegate.mechanisms.mechanism import Mechanism
+    from noisegate.mechanisms.statement import statement
 
     chosen = Mechanism(
         law=make_law(law, scale=scale),
@@ -55,7 +55,7 @@ def mechanism(
     facts = statement(chosen)
     _show(facts)
     if plot is not None:
-        from noisegate.pictures import mechanism_picture, save  # noqa: PLC0415
+        from noisegate.pictures import mechanism_picture, save
 
         save(mechanism_picture(chosen), plot)
         console.print(f"\nPicture: {plot}")

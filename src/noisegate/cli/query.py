@@ -61,8 +61,8 @@ def query(
 
     or: noisegate query week --where "date=2016-07-25..2016-07-29" --by time --level 0.8 --json peak.json
     """
-    from noisegate.cli.progress import Bar  # noqa: PLC0415 - a command loads what it uses
-    from noisegate.query import answer_workload, open_release  # noqa: PLC0415
+    from noisegate.cli.progress import Bar
+    from noisegate.query import answer_workload, open_release
 
     refuse_bad_file(json)
     names = [name.strip() for part in by or [] for name in part.split(",") if name.strip()]

@@ -12,10 +12,10 @@ from noisegate.cli.output import console
 from noisegate.cli.utility import short
 
 if TYPE_CHECKING:
-    from noisegate.assess import Assessment
-    from noisegate.assess.answered import Answered
-    from noisegate.assess.usefulness import Usefulness
-    from noisegate.assess.workload import MeasuredQuestion
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.workload.answered import Answered
+    from noisegate.workload.error_parts import MeasuredQuestion
+    from noisegate.workload.usefulness import Usefulness
 
 #: Each cause as a terminal has room for it.
 _SHORT = {

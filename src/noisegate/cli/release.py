@@ -15,8 +15,8 @@ from noisegate.cli.utility import measured_json, measuring, show_measured, show_
 from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
-    from noisegate.release import ReleaseResult
-    from noisegate.utility import Measured
+    from noisegate.releases.job import ReleaseResult
+    from noisegate.workload.measure import Measured
 
 
 def release(
@@ -72,9 +72,9 @@ def release(
 
     With a workload in the spec, first: noisegate release world/spec.yaml --plan --picture plan.svg
     """
-    from noisegate.cli.progress import Steps  # noqa: PLC0415 - a command loads what it uses
-    from noisegate.release import release as make_release  # noqa: PLC0415
-    from noisegate.spec import load_spec  # noqa: PLC0415
+    from noisegate.cli.progress import Steps
+    from noisegate.releases.job import release as make_release
+    from noisegate.spec import load_spec
 
     refuse_bad_file(json)
     loaded = load_spec(spec)

@@ -13,7 +13,7 @@ from rich.table import Table
 from noisegate.cli.output import JsonOption, console, number, write_json
 
 if TYPE_CHECKING:
-    from noisegate.reproduce import Item
+    from noisegate.reproduction.item import Item
 
 _COLOURS = {"agrees": "green", "agrees with log base 10": "yellow", "wrong": "red"}
 
@@ -30,7 +30,7 @@ def reproduce(
 
     Example: noisegate reproduce --json report.json --out figures
     """
-    from noisegate.reproduce import reproduce as recompute  # noqa: PLC0415 - a command loads what it uses
+    from noisegate.reproduction import reproduce as recompute
 
     items = recompute()
     table = Table(
@@ -60,7 +60,7 @@ def reproduce(
         "\n" + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {len(items)} items."
     )
     if out is not None:
-        from noisegate.reproduce.figures import write_figures  # noqa: PLC0415
+        from noisegate.reproduction.figures import write_figures
 
         for path in write_figures(out):
             console.print(f"figure: {path}")

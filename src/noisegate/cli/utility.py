@@ -14,9 +14,10 @@ from noisegate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from noisegate.engine import Counts
-    from noisegate.release import Plan
+    from noisegate.releases.plan import Plan
     from noisegate.spec import ReleaseSpec
-    from noisegate.utility import Measured, Outlook, QuestionOutlook
+    from noisegate.workload.measure import Measured
+    from noisegate.workload.outlook import Outlook, QuestionOutlook
 
 #: Domains with more cells are not measured by drawing noise again and again.
 _MOST_CELLS = 20_000_000
@@ -36,14 +37,14 @@ def show_plan(
     quiet: bool,
 ) -> None:
     """Print, draw and write the outlook of a spec."""
-    from noisegate.utility import outlook  # noqa: PLC0415 - a command loads what it uses
+    from noisegate.workload import outlook
 
     with Bar("planning", silent=quiet) as bar:
         found = outlook(spec, wanted=error, like=like, report=bar.show)
     _print_plan(found)
     if picture is not None:
-        from noisegate.pictures import save  # noqa: PLC0415
-        from noisegate.pictures.outlook import outlook_picture  # noqa: PLC0415
+        from noisegate.pictures import save
+        from noisegate.pictures.outlook import outlook_picture
 
         curves = {one.name: one.curve for one in found.questions if one.by_epsilon}
         save(
@@ -128,9 +129,9 @@ def measuring(
     """A look at the raw counts before they are released: fills `found` with measured errors."""
 
     def look(plan: Plan, counts: Counts) -> None:
-        from noisegate.engine import connect  # noqa: PLC0415
-        from noisegate.entropy import OsNoise  # noqa: PLC0415
-        from noisegate.utility import measure  # noqa: PLC0415
+        from noisegate.engine import connect
+        from noisegate.laws.entropy import OsNoise
+        from noisegate.workload import measure
 
         if plan.base.cells > _MOST_CELLS:
             return

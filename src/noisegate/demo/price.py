@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Domain
-from noisegate.core.randomness import SeededNoise
 from noisegate.engine import count
+from noisegate.laws.entropy import SeededNoise
 from noisegate.spec import ReleaseSpec, load_spec
+from noisegate.tables.domain import Domain
 
 Floats = NDArray[np.float64]
 

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.assess import Assessment, assess
-from noisegate.core.linked import Posterior, infer
-from noisegate.core.randomness import NoiseSource
+from noisegate.assessment.assessment import Assessment
+from noisegate.assessment.job import assess
 from noisegate.demo.price import measured_errors
 from noisegate.demo.recipes import Recipe, write_recipes
 from noisegate.errors import OutputError
-from noisegate.release import release
-from noisegate.simulate import World, simulate
+from noisegate.inference.linked.inference import infer
+from noisegate.inference.linked.posterior import Posterior
+from noisegate.laws.entropy import NoiseSource
+from noisegate.releases.job import release
+from noisegate.simulation.world import World, simulate
 from noisegate.spec import load_spec
 
 Report = Callable[[str], None]

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Ints
 from noisegate.engine.bounding import add_counts, count_runs
+from noisegate.tables.domain import Ints
 
 #: The largest domain that gets an array: 128 MB of it.
 DENSE_CELLS = 1 << 24

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Ints, Mask
-from noisegate.core.randomness import NoiseSource, as_noise
+from noisegate.laws.entropy import NoiseSource, as_noise
 from noisegate.spec import Contribution
+from noisegate.tables.domain import Ints, Mask
 
 #: Events that are bounded together: small enough for the processor's cache.
 _CHUNK = 1 << 17

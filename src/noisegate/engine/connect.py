@@ -20,7 +20,7 @@ def connect(engine: str, /) -> Any:
             "engine", found=engine, allowed=["duckdb", "spark", "a URL such as postgresql://…"]
         )
     kind = engine.partition("://")[0]
-    import ibis  # noqa: PLC0415 - slow to import, and most releases do not need it
+    import ibis
 
     try:
         return ibis.pyspark.connect() if engine == "spark" else ibis.connect(engine)

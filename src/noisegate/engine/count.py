@@ -6,9 +6,9 @@ from typing import Any
 
 import duckdb
 
-from noisegate.core.randomness import NoiseSource, as_noise
 from noisegate.engine.counts import Counts
 from noisegate.engine.duck import Progress, count_with_duckdb
+from noisegate.laws.entropy import NoiseSource, as_noise
 from noisegate.spec import ReleaseSpec
 
 
@@ -55,6 +55,6 @@ def count(
     if isinstance(connection, duckdb.DuckDBPyConnection):
         return count_with_duckdb(spec, connection, own=False, noise=noise, progress=progress)
     # Ibis takes a third of a second to import, so only who needs it pays for it.
-    from noisegate.engine.remote import count_with_ibis  # noqa: PLC0415
+    from noisegate.engine.remote import count_with_ibis
 
     return count_with_ibis(spec, connection, noise=noise, progress=progress)

@@ -16,8 +16,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Ints
-from noisegate.core.randomness import NoiseSource
 from noisegate.engine.accumulator import accumulator
 from noisegate.engine.bounding import Bounded, bound_events
 from noisegate.engine.buffer import Buffer
@@ -27,7 +25,9 @@ from noisegate.engine.people import People, numbered_people
 from noisegate.engine.plan import Plan, make_plan
 from noisegate.engine.source import Source, open_source, reading
 from noisegate.errors import DataError, SpecError
+from noisegate.laws.entropy import NoiseSource
 from noisegate.spec import ReleaseSpec
+from noisegate.tables.domain import Ints
 
 Progress = Callable[[int], None]
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from noisegate.core.domain import Ints
 from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.tables.domain import Ints
 
 Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
 

@@ -17,14 +17,14 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
-from noisegate.core.domain import Ints
-from noisegate.core.randomness import NoiseSource
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import DimensionPlan, Plan, make_plan
 from noisegate.errors import DataError, NoisegateError
+from noisegate.laws.entropy import NoiseSource
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import did_you_mean
+from noisegate.tables.domain import Ints
 
 
 def count_with_ibis(

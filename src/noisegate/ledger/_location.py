@@ -72,7 +72,7 @@ def _store(target: str, *, read_only: bool) -> Store:
             "the ledger", found=f"{scheme}://…", allowed="the path of a file or an address postgresql://…"
         )
     try:
-        from noisegate.ledger._postgres import open_postgres  # noqa: PLC0415 - psycopg is optional
+        from noisegate.ledger._postgres import open_postgres
     except ImportError as error:
         raise SpecError(
             "A ledger in PostgreSQL needs the package psycopg, which is not installed. "

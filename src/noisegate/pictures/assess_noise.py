@@ -5,8 +5,8 @@ from __future__ import annotations
 import altair as alt
 import numpy as np
 
-from noisegate.core.recovery import DifferenceCurve
 from noisegate.pictures.canvas import BLUE, GREY, ORANGE, Picture, rows
+from noisegate.recovery.curve import DifferenceCurve
 
 #: Beyond this share of the identities, differences are left out at either end.
 _FAR = 0.004

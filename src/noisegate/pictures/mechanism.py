@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import numpy as np
 
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.privacy import delta, detection
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.privacy import delta, detection
 from noisegate.pictures.canvas import BLUE, GREY, ORANGE, Picture, rows
 
 

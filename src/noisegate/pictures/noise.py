@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.laws import LatticeLaw
+from noisegate.laws._law import LatticeLaw
 from noisegate.pictures.canvas import BLUE, GREY, ORANGE, Picture, rows
 
 

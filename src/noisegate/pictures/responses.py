@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import numpy as np
 
-from noisegate.core.mechanism import Mechanism
+from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.pictures.canvas import BLUE, INK, ORANGE, Picture, rows
 
 #: Values further than this above the cut are left out.

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.arrow import arrow_numbers, arrow_texts
-from noisegate.core.domain import Ints
+from noisegate.tables.arrow import arrow_numbers, arrow_texts
+from noisegate.tables.domain import Ints
 
 Floats = NDArray[np.float64]
 

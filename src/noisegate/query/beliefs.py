@@ -22,21 +22,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Domain, Ints
-from noisegate.core.linked import NegativeBinomial, Problem, infer
-from noisegate.core.workload import (
-    CellLaws,
-    Cells,
-    ProfileFit,
-    Selection,
-    SharedError,
-    cell_laws,
-    fit_profile,
-    suits,
-)
 from noisegate.errors import DataError
+from noisegate.inference.linked.inference import infer
+from noisegate.inference.linked.prior import NegativeBinomial
+from noisegate.inference.linked.problem import Problem
+from noisegate.inference.profile.cellwise import CellLaws, cell_laws, suits
+from noisegate.inference.profile.profile import ProfileFit, fit_profile
+from noisegate.inference.profile.shared import SharedError
 from noisegate.query.evidence import Evidence, Shown
 from noisegate.query.roles import Roles
+from noisegate.tables.domain import Domain, Ints
+from noisegate.tables.selection import Cells, Selection
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

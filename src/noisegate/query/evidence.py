@@ -10,13 +10,14 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Ints
-from noisegate.core.laws import LatticeLaw, RoundedGaussian
-from noisegate.core.linked import Problem, Sums
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.linked.problem import Problem, Sums
+from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
+from noisegate.laws._law import LatticeLaw
+from noisegate.laws.gaussian import RoundedGaussian
+from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.query.roles import numbered
 from noisegate.query.statement import StatedTable
+from noisegate.tables.domain import Ints
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

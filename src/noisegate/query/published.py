@@ -12,9 +12,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Dimension, Ints
 from noisegate.errors import DataError
 from noisegate.query.statement import StatedTable
+from noisegate.tables.domain import Dimension, Ints
 
 Bools = NDArray[np.bool_]
 

@@ -11,23 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from noisegate.core.margins import ErrorLaw
-from noisegate.core.mechanism import Mechanism
-from noisegate.core.workload import (
-    Cells,
-    Selection,
-    SumErrors,
-    checked_level,
-    lattice_law,
-)
 from noisegate.errors import SpecError
+from noisegate.inference.profile.combination import lattice_law
+from noisegate.inference.profile.sum_law import checked_level
+from noisegate.margins.error import ErrorLaw
+from noisegate.margins.sum_errors import SumErrors
+from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.query.answers import Answers
 from noisegate.query.beliefs import Beliefs, Report
 from noisegate.query.evidence import Shown
 from noisegate.query.published import read_values
 from noisegate.query.statement import StatedTable, Statement, read_statement
 from noisegate.query.sums import BelievedSums, believed_sums, sharpest
-from noisegate.query.where import Where, conditions_of, select
+from noisegate.tables.selection import Cells, Selection
+from noisegate.tables.where import Where, conditions_of, select
 
 
 def open_release(

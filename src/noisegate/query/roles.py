@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.core.domain import Domain, Ints
-from noisegate.core.linked import crossed
-from noisegate.query.where import kind_of
+from noisegate.inference.linked.codes import crossed
+from noisegate.tables.domain import Domain, Ints
+from noisegate.tables.where import kind_of
 
 _MOST_CROSSED = 3
 

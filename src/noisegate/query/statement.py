@@ -10,12 +10,13 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from noisegate.core.domain import Block, Dimension, Domain
-from noisegate.core.laws import LatticeLaw, make_law
-from noisegate.core.mechanism import Mechanism, Zeros
-from noisegate.core.tables import Margin
-from noisegate.core.workload import Method
 from noisegate.errors import DataError, SpecError
+from noisegate.laws import make_law
+from noisegate.laws._law import LatticeLaw
+from noisegate.margins.sum_errors import Method
+from noisegate.mechanisms.mechanism import Mechanism, Zeros
+from noisegate.tables.domain import Block, Dimension, Domain
+from noisegate.tables.margin import Margin
 
 CARD = "card.json"
 _NO_CARD = (

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Ints
-from noisegate.core.workload import Cells, cumulant_intervals, sum_law
+from noisegate.inference.profile.sum_law import cumulant_intervals, sum_law
 from noisegate.query.answers import Answers
 from noisegate.query.beliefs import Beliefs
+from noisegate.tables.domain import Ints
+from noisegate.tables.selection import Cells
 
 Floats = NDArray[np.float64]
 

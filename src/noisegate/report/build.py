@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from noisegate.report.crosswalk import Places, frameworks_of
-from noisegate.report.figures import (
-    cell_figures,
-    detection_figures,
-    noise_figures,
-    response_figures,
-    service_figures,
-    utility_figures,
-    week_figures,
-)
+from noisegate.report.figures.cells import cell_figures
+from noisegate.report.figures.detection import detection_figures
+from noisegate.report.figures.noise import noise_figures
+from noisegate.report.figures.responses import response_figures
+from noisegate.report.figures.services import service_figures
+from noisegate.report.figures.utility import utility_figures
+from noisegate.report.figures.weeks import week_figures
 from noisegate.report.glossary import GLOSSARY
 from noisegate.report.page import Figure, FindingPart, Page, Section
 from noisegate.report.parts import anchors_of, check_parts, finding_parts, with_references

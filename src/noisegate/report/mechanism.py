@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from noisegate.core.laws import make_law
-from noisegate.core.mechanism import Mechanism
 from noisegate.errors import SpecError
+from noisegate.laws import make_law
+from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.report.source import Json, Source
 
 

@@ -36,9 +36,9 @@ def write_report(directory: Path, /, *, pdf: bool = False) -> Written:
         If the report cannot be written.
     """
     # What draws takes a second to load, and whoever writes no report should not wait for it.
-    from noisegate.report.build import page_of  # noqa: PLC0415
-    from noisegate.report.html import render_html  # noqa: PLC0415
-    from noisegate.report.markdown import render_markdown  # noqa: PLC0415
+    from noisegate.report.build import page_of
+    from noisegate.report.html import render_html
+    from noisegate.report.markdown import render_markdown
 
     page = page_of(Source.read(directory))
     files = [directory / HTML, directory / MARKDOWN]

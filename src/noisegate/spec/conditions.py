@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from noisegate.core.domain import Mask
 from noisegate.spec.dimensions import Condition, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import DAY_S, clock, day, did_you_mean, placed, refusal, shown, span_text
+from noisegate.tables.domain import Mask
 
 At = tuple[str | int, ...]
 

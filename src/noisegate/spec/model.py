@@ -9,8 +9,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_validator
 
-from noisegate.core.domain import Domain
-from noisegate.core.tables import Margin
 from noisegate.errors import SpecError
 from noisegate.spec.block import SpecBlock
 from noisegate.spec.checks import check_split, check_tables, check_unit, check_workload
@@ -19,6 +17,8 @@ from noisegate.spec.fields import Positive, Share, Text, Word, placed, refusal, 
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import MergeRule, build_domain, merge_rule
 from noisegate.spec.workload import Question
+from noisegate.tables.domain import Domain
+from noisegate.tables.margin import Margin
 
 
 def _zone(value: str) -> str:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.core.domain import Dimension, Domain, Mask
-from noisegate.core.merging import merge, restrict
 from noisegate.errors import SpecError
 from noisegate.spec.conditions import which
 from noisegate.spec.dimensions import Condition, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import DAY_S, SPAN, clock_text, did_you_mean, refusal, seconds, shown, span_text
+from noisegate.tables.domain import Dimension, Domain, Mask
+from noisegate.tables.merging import merge, restrict
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 At = tuple[str | int, ...]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.core.domain import Domain
 from noisegate.errors import SpecError
 from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import DAY_S, clock, day
+from noisegate.tables.domain import Domain
 
 Floats = NDArray[np.float64]
 AnyDimension = ListedDimension | DateDimension | TimeDimension

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from noisegate.core.privacy import detection
+from noisegate.mechanisms.privacy import detection
 from noisegate.pictures.groups import groups_picture
 from noisegate.pictures.inline import inline_svg
 from noisegate.report.mechanism import mechanism_of, zeros_rule

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from noisegate.core.recovery import DifferenceCurve
 from noisegate.pictures.assess_noise import recovered_noise_picture
 from noisegate.pictures.inline import fitted, inline_svg, untitled
+from noisegate.recovery.curve import DifferenceCurve
 from noisegate.report.page import Figure, Grid
 from noisegate.report.source import Json, Source
 from noisegate.report.words import interval, short

@@ -1,0 +1,242 @@
+"""What was dropped: rows by the public domain, and trips by the totals they are missing from.
+
+A total less its published parts is the raw count of the parts that are not published, plus noise whose law is known. Added up
+over all rows of a margin, that estimates the trips that the base does not show. Values just above a
+cut are there because their noise was high rather than low, which overstates the published parts by
+the variance of the noise times the number of values at the cut; this is taken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
+from noisegate.laws._law import Law
+from noisegate.reading._cells import Cells
+from noisegate.reading._structure import Structure
+from noisegate.recovery.makers import Makers
+from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+from noisegate.recovery.residual_noise import noise_interval, overstated
+from noisegate.timetable.modes import mode_of_word
+
+Flags = NDArray[np.bool_]
+
+ASSUMES = (
+    "each margin counts the same events as the base, with noise of its own",
+    "raw counts thin out smoothly about the cut of each table",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripShare:
+    """How many trips a table does not show.
+
+    Attributes
+    ----------
+    total
+        All trips, as the margin tells.
+    dropped, low, high
+        The trips that are not shown, and an interval for them.
+    noises
+        How many noises the estimate holds.
+    rows_missing
+        Rows of the margin that are suppressed themselves: what they hold comes on top.
+    """
+
+    source: str
+    total: float
+    dropped: float
+    low: float
+    high: float
+    level: float
+    noises: int
+    rows_missing: int
+
+    @property
+    def share(self) -> float:
+        """The share of all trips."""
+        return self.dropped / self.total if self.total > 0 else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """An interval for the share."""
+        return (self.low / self.total, self.high / self.total) if self.total > 0 else (0.0, 1.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "source": self.source,
+            "total": round(self.total, 1),
+            "dropped": round(self.dropped, 1),
+            "interval": [round(self.low, 1), round(self.high, 1)],
+            "share": self.share,
+            "share_interval": list(self.interval),
+            "level": self.level,
+            "noises": self.noises,
+            "margin_rows_suppressed": self.rows_missing,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dropped:
+    """What the tables of a structure do not show.
+
+    `rows` are the links to the margins, and `laws` the noise of each table by name, as it shows in published values. Without
+    noise, rows can be counted and trips cannot.
+    """
+
+    structure: Structure
+    possible: PossibleRows
+    rows: tuple[MarginRows, ...]
+    laws: Mapping[str, Law]
+    level: float
+
+    @classmethod
+    def of(
+        cls, structure: Structure, rows: Sequence[MarginRows], makers: Makers, /, *, level: float
+    ) -> Dropped:
+        """What is dropped from the tables of `structure`; margins that a card calls derived or reconciled tell nothing."""
+        shared = makers.card is not None and makers.card.margins in ("derive", "reconcile")
+        seen = [makers.of(cells, structure) for cells in structure.tables]
+        return cls(
+            structure=structure,
+            possible=PossibleRows.of(structure),
+            rows=() if shared else tuple(rows),
+            laws={one.cells.name: one.mechanism.published_law for one in seen if one is not None},
+            level=level,
+        )
+
+    def count(self, cells: Cells, chosen: Mapping[int, int], /) -> RowCount:
+        """Possible and published rows of a table with some values fixed."""
+        return self.possible.count(cells, chosen)
+
+    def trips(self, cells: Cells, chosen: Mapping[int, int], /) -> TripShare | None:
+        """The trips that a table does not show; None if no other table tells.
+
+        *Assumes* `ASSUMES`. *Guarantee*: the interval is that of the exact law of the noise in the estimate.
+        """
+        if cells is not self.structure.base:
+            return None
+        found = [self._from_margin(rows, chosen) for rows in self.rows if _has_own_noise(rows)]
+        usable = [one for one in found if one is not None]
+        return min(usable, key=lambda one: (one.rows_missing, one.high - one.low)) if usable else None
+
+    def _from_margin(self, rows: MarginRows, chosen: Mapping[int, int], /) -> TripShare | None:
+        """The trips missing from the base according to one margin."""
+        link, base = rows.link, self.structure.base
+        part, whole = self.laws.get(base.name), self.laws.get(link.margin.name)
+        inside = _margin_rows(rows, chosen)
+        if part is None or whole is None or inside is None or not inside.any():
+            return None
+        groups = link.group_of(base.flat)
+        mine = np.isin(groups, rows.rows[inside]) & chosen_cells(base, chosen)
+        members = (rows.link.margin.counts[np.searchsorted(link.margin.flat, rows.rows[inside])]).astype(
+            float
+        )
+        pieces = rows.pieces.number or 1 if rows.pieces is not None else 1
+        laws = [(whole, int(inside.sum())), (part, int(mine.sum()) * pieces)]
+        over_parts = overstated(base.counts[mine].astype(float), base, part)
+        over_total = overstated(members, link.margin, whole)
+        dropped = float(rows.residual[inside].sum()) + over_parts - over_total
+        low, high = noise_interval(laws, self.level)
+        possible = link.comparable & _suppressed_rows(rows, chosen)
+        return TripShare(
+            source=link.margin.name,
+            total=float(members.sum()) - over_total,
+            dropped=max(dropped, 0.0),
+            low=max(dropped - high, 0.0),
+            high=max(dropped - low, 0.0),
+            level=self.level,
+            noises=sum(n for _, n in laws),
+            rows_missing=int(possible.sum()),
+        )
+
+    def by_mode(self) -> Iterator[tuple[Cells, str | None, Mapping[int, int]]]:
+        """Every table in all, and mode by mode."""
+        for cells in self.structure.tables:
+            yield cells, None, {}
+            place = mode_place(cells)
+            if place is not None:
+                for code, label in enumerate(cells.dimensions[place].labels):
+                    yield cells, label, {place: code}
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Rows and trips by table and mode, as plain values for JSON."""
+        found = []
+        for cells, mode, chosen in self.by_mode():
+            rows = self.count(cells, chosen)
+            if not rows.possible:
+                continue
+            trips = self.trips(cells, chosen) if rows.suppressed else None
+            found.append(
+                {
+                    "table": cells.name,
+                    "mode": mode,
+                    "possible": rows.possible,
+                    "published": rows.published,
+                    "suppressed": rows.suppressed,
+                    "share": rows.share,
+                    "trips": None if trips is None else trips.to_json(),
+                }
+            )
+        return found
+
+
+def _has_own_noise(rows: MarginRows, /) -> bool:
+    """Whether nothing speaks against a margin with noise of its own that counts what the base lists."""
+    return perturbed_apart(rows) is not False and bool(rows.residual.any()) and not rows.link.unlisted
+
+
+def mode_place(cells: Cells, /) -> int | None:
+    """The dimension that tells modes apart: the one whose values are words for modes; None if there is none."""
+    for place, dimension in enumerate(cells.dimensions):
+        known = [
+            word for word, lost in zip(dimension.labels, dimension.unknown.tolist(), strict=True) if not lost
+        ]
+        if known and all(mode_of_word(word) is not None for word in known):
+            return place
+    return None
+
+
+def _margin_rows(rows: MarginRows, chosen: Mapping[int, int], /) -> Flags | None:
+    """Which rows of a margin are about the chosen values; None if it does not tell them apart."""
+    places = _margin_places(rows, chosen)
+    if places is None:
+        return None
+    codes = rows.link.margin.codes(rows.rows)
+    out = np.ones(rows.rows.size, dtype=bool)
+    for place, code in places.items():
+        out &= codes[place] == code
+    return out
+
+
+def _suppressed_rows(rows: MarginRows, chosen: Mapping[int, int], /) -> Flags:
+    """Which rows of the margin's domain are about the chosen values and not published."""
+    link = rows.link
+    codes = link.margin.codes(np.arange(link.margin.size))
+    out: Flags = ~link.published
+    for place, code in (_margin_places(rows, chosen) or {}).items():
+        out &= codes[place] == code
+    return out
+
+
+def _margin_places(rows: MarginRows, chosen: Mapping[int, int], /) -> dict[int, int] | None:
+    """The chosen values of the base in the codes of a margin; None if it lacks one of the dimensions."""
+    base, margin = rows.link.base, rows.link.margin
+    found: dict[int, int] = {}
+    for place, code in chosen.items():
+        key = base.dimensions[place].keys[code]
+        same = [
+            (i, d.keys.index(key))
+            for i, d in enumerate(margin.dimensions)
+            if d.name == base.dimensions[place].name and key in d.keys
+        ]
+        if not same:
+            return None
+        found[same[0][0]] = same[0][1]
+    return found

@@ -1,0 +1,234 @@
+"""What a timetable gives away about the published cells: cells of one vehicle, the hours they come in, and what to merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noisegate.assessment.roles import Ints
+from noisegate.assessment.services import Services, tolerance_of
+from noisegate.reading._structure import Structure
+from noisegate.reading._table import Kind
+from noisegate.recovery.couplings import names, published
+from noisegate.timetable.exposure import Hours, by_hour
+from noisegate.timetable.fragment import ALL, OWN, SpecNames, merge_fragment, merge_rules, needs_time
+from noisegate.timetable.linkage import Linkage, link
+from noisegate.timetable.merges import Merges, suggest_merges
+
+#: Cells and vehicles that are listed by name.
+_LISTED = 200
+#: An hour is unprotected if more than this share of its cells belongs to one vehicle.
+_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniqueCell:
+    """A published cell that only one vehicle can have produced; `stop` is the one place it called at, if it is one."""
+
+    title: str
+    count: float
+    vehicle: str
+    run: int
+    stop: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {"cell": self.title, "count": self.count, "vehicle": self.vehicle, "stop": self.stop}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Exposure:
+    """Cells of one vehicle.
+
+    Attributes
+    ----------
+    possible
+        Cells of the public domain that a vehicle can have produced within the tolerance.
+    scheduled_alone, alone
+        Those of one vehicle if all run to the second, and those of one vehicle within the tolerance.
+    published, published_scheduled_alone, published_alone
+        Published cells in all, and published ones among these.
+    listed
+        Some of the published cells of one vehicle within the tolerance, by vehicle and time.
+    trails
+        How many vehicles have at least two published cells to themselves.
+    hours
+        Cells by mode and hour, if all run to the second.
+    """
+
+    services: Services
+    possible: int
+    scheduled_alone: int
+    alone: int
+    published: int
+    published_scheduled_alone: int
+    published_alone: int
+    listed: tuple[UniqueCell, ...]
+    trails: tuple[tuple[UniqueCell, ...], ...]
+    hours: Hours
+
+    @classmethod
+    def of(cls, services: Services, /) -> Exposure:
+        """What the timetable gives away about the base."""
+        base, roles = services.base, services.roles
+        numbers = roles.numbers(base.flat)
+        scheduled, alone = services.alone(services.scheduled), services.alone(services.possible)
+        mine = np.isin(numbers, alone.cells)
+        cells = _listed(services, base.flat[mine])
+        return cls(
+            services=services,
+            possible=int(roles.in_domain(services.possible.cells).sum()),
+            scheduled_alone=len(scheduled),
+            alone=len(alone),
+            published=base.published,
+            published_scheduled_alone=int(np.isin(numbers, scheduled.cells).sum()),
+            published_alone=int(mine.sum()),
+            listed=tuple(cells[:_LISTED]),
+            trails=tuple(_trails(cells)),
+            hours=by_hour(services.scheduled),
+        )
+
+    def unprotected(self) -> dict[str, list[int]]:
+        """For each mode, the hours in which most cells belong to one vehicle."""
+        found: dict[str, list[int]] = {}
+        for mode, hour in self.hours.unprotected(share=_SHARE):
+            found.setdefault(self.services.feed.modes[mode], []).append(hour)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        modes = self.services.feed.modes
+        used = np.flatnonzero(self.hours.cells.sum(axis=1))
+        return {
+            "cells": {
+                "possible": self.possible,
+                "one_vehicle": self.alone,
+                "one_vehicle_scheduled": self.scheduled_alone,
+                "published": self.published,
+                "published_one_vehicle": self.published_alone,
+                "published_one_vehicle_scheduled": self.published_scheduled_alone,
+            },
+            "hours": {
+                modes[mode]: {
+                    "cells": self.hours.cells[mode].tolist(),
+                    "one_vehicle": self.hours.one_vehicle[mode].tolist(),
+                    "one_stop": self.hours.one_stop[mode].tolist(),
+                }
+                for mode in used.tolist()
+            },
+            "unprotected_hours": self.unprotected(),
+            "one_vehicle": [cell.to_json() for cell in self.listed],
+            "trails": [
+                {"vehicle": trail[0].vehicle, "cells": [[cell.title, cell.count] for cell in trail]}
+                for trail in self.trails[:_LISTED]
+            ],
+        }
+
+
+def _listed(services: Services, flat: Ints, /) -> list[UniqueCell]:
+    """The cells by name, with vehicle and stop, by vehicle and in order of time."""
+    if not flat.size:
+        return []
+    linkage, feed = services.possible, services.feed
+    numbers = services.roles.numbers(flat)
+    place = linkage.find(numbers)
+    run = linkage.visits.run[linkage.first_visit[place]]
+    order = np.lexsort((linkage.bin[place], run))
+    stops = linkage.sole_stops()[place]
+    counts, titles = published(services.base, flat), names(services.base, flat)
+    words = {one: feed.vehicle(linkage.visits, one) for one in np.unique(run).tolist()}
+    return [
+        UniqueCell(
+            title=titles[i],
+            count=float(counts[i]),
+            vehicle=words[int(run[i])],
+            run=int(run[i]),
+            stop=feed.stops.names[stops[i]] if stops[i] >= 0 else None,
+        )
+        for i in order.tolist()
+    ]
+
+
+def _trails(cells: Sequence[UniqueCell], /) -> list[tuple[UniqueCell, ...]]:
+    """Vehicles with at least two cells to themselves, the longest first."""
+    by_run: dict[int, list[UniqueCell]] = {}
+    for cell in cells:
+        by_run.setdefault(cell.run, []).append(cell)
+    found = [tuple(trail) for trail in by_run.values() if len(trail) > 1]
+    return sorted(found, key=len, reverse=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """What to merge so that every cell mixes at least k vehicles, as a piece of a release spec.
+
+    `within` says for which tolerance in minutes the merges hold, and `uncovered` how many locations have no stop, so that
+    nothing is known about their vehicles; `rules` and `fragment` are the same as values and as text.
+    """
+
+    merges: Merges
+    within: int
+    uncovered: int
+    rules: tuple[dict[str, Any], ...]
+    fragment: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "k": self.merges.k,
+            "late_min": self.within,
+            "cells_before": self.merges.before,
+            "cells_below_k": self.merges.below,
+            "cells_after": self.merges.after,
+            "needs_time": needs_time(self.merges),
+            "not_possible": len(self.merges.hopeless),
+            "locations_without_stop": self.uncovered,
+            "rules": list(self.rules),
+            "fragment": self.fragment,
+        }
+
+
+def suggest(services: Services, structure: Structure, /, *, k: int) -> Suggestion | None:
+    """Merges for the base; None for a table without times or without places.
+
+    First for cells that vehicles reach when they are off the timetable by the whole tolerance; if a mode cannot be
+    mixed then, for vehicles that run to the second.
+    """
+    roles = services.roles
+    if not {"time", "location"} <= set(roles.place):
+        return None
+    # A table without times cannot show places that are merged at some hours only.
+    at_hours = all(any(d.kind is Kind.TIME for d in cells.dimensions) for cells in structure.tables)
+    # Times that no table shows are merged too: somebody may tap then in another week.
+    grid = roles.grid(services.feed, services.matching, whole_day=True)
+    scheduled, possible = (
+        link(services.visits, grid=grid, tolerance=tolerance_of(late)) for late in (0, services.late)
+    )
+    merges, within = _merged(scheduled, possible, k=k, by_hour=at_hours), services.late
+    if merges.hopeless:
+        strict = _merged(scheduled, scheduled, k=k, by_hour=at_hours)
+        if len(strict.hopeless) < len(merges.hopeless):
+            merges, within = strict, 0
+    spec = SpecNames(
+        modes=roles.labels("mode"),
+        mode=roles.dimension("mode").name if "mode" in roles.place else "mode",
+        time=roles.dimension("time").name,
+        location=roles.dimension("location").name,
+    )
+    bin_s = services.scheduled.grid.bin_s
+    return Suggestion(
+        merges=merges,
+        within=within,
+        uncovered=len(services.matching.unmatched),
+        rules=tuple(merge_rules(merges, bin_s=bin_s, names=spec)),
+        fragment=merge_fragment(merges, bin_s=bin_s, names=spec),
+    )
+
+
+def _merged(scheduled: Linkage, reach: Linkage, /, *, k: int, by_hour: bool) -> Merges:
+    places = scheduled.grid.size("location")
+    levels = {OWN: np.arange(places), ALL: np.zeros(places, dtype=np.int64)}
+    return suggest_merges(scheduled, k=k, levels=levels, reach=reach, by_hour=by_hour)

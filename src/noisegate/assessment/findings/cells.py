@@ -1,0 +1,258 @@
+"""What suppressed cells give away: pinned counts, people shown to be there, and what the cut removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.assessment.finding import Check, Finding, Result
+from noisegate.assessment.inference import Inference
+from noisegate.assessment.score import Score
+from noisegate.inference.linked.prior import Flat
+from noisegate.recovery.couplings import names
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+#: Somebody was in the cell, with more than this probability.
+_SURE = 0.99
+#: Interval widths that are counted.
+_WIDTHS = (0, 2, 5)
+_LISTED = 10
+
+_ADVICE = (
+    "Suppressing a small cell does not hide it while totals over few cells stay. Derive margins from the published "
+    "base or reconcile them (margins: reconcile), perturb zeros, and merge bins at hours and places with few vehicles."
+)
+
+
+def about_cells(inference: Inference, /) -> list[Result]:
+    """What the posteriors say about suppressed cells."""
+    hidden = np.flatnonzero(inference.evidence.suppressed)
+    if not hidden.size:
+        title = f"{inference.cells.name}: every possible cell is published, nothing is suppressed"
+        return [Check(id="suppressed-cells", outcome="known", title=title)]
+    return [
+        *_pinned(inference, hidden),
+        *_present(inference, hidden),
+        *_sharpest(inference),
+        *_totals(inference),
+        _method(inference),
+    ]
+
+
+def about_no_inference(reason: str, /) -> list[Result]:
+    """Why there are no posteriors."""
+    return [Check(id="suppressed-cells", outcome="cannot tell", title=f"suppressed cells: {reason}")]
+
+
+def about_score(score: Score | None, /) -> list[Result]:
+    """How well the attack really did."""
+    if score is None:
+        return []
+    whole = score.rows[0]
+    gain = 1 - whole.error / whole.baseline_error if whole.baseline_error else 0.0
+    better = f"{gain:.1%} closer" if gain >= 0 else f"{-gain:.1%} further off"
+    said = f"mean error {whole.error:.2f}"
+    if score.linked:
+        said = f"estimates are {better} than without the margins ({said} against {whole.baseline_error:.2f})"
+    return [
+        Check(
+            id="attack-score",
+            outcome="known",
+            title=(
+                f"against the raw counts: {score.level:.0%} intervals hold {whole.coverage:.1%} of {whole.cells:,} "
+                f"suppressed cells, {said}"
+            ),
+            numbers=score.to_json(),
+        )
+    ]
+
+
+def most_exposed(inference: Inference, /, limit: int = _LISTED) -> Ints:
+    """Suppressed cells that surely hold somebody, the sharpest first; among equals the smallest count first."""
+    posterior = inference.posterior
+    shown = np.flatnonzero(inference.evidence.suppressed & (posterior.low > 0))
+    width = posterior.high[shown] - posterior.low[shown]
+    return shown[np.lexsort((shown, posterior.mean[shown], width))[:limit]]
+
+
+def _pinned(inference: Inference, hidden: Ints, /) -> list[Result]:
+    posterior = inference.posterior
+    width = (posterior.high - posterior.low)[hidden]
+    filled = posterior.low[hidden] > 0
+    numbers: dict[str, Any] = {"suppressed": int(hidden.size), "level": posterior.level}
+    for most in _WIDTHS:
+        numbers[f"width_at_most_{most}"] = int((width <= most).sum())
+        numbers[f"width_at_most_{most}_non_empty"] = int((filled & (width <= most)).sum())
+    chosen = most_exposed(inference)
+    numbers["most_exposed"] = _cells(inference, chosen)
+    sharp, exact = numbers["width_at_most_2_non_empty"], numbers["width_at_most_0_non_empty"]
+    if not numbers["width_at_most_5_non_empty"]:
+        title = f"no suppressed cell of {inference.cells.name} with people in it is known to within 5"
+        return [Check(id="pinned-cells", outcome="fine", title=title, numbers=numbers)]
+    known = (
+        f"{numbers['width_at_most_5_non_empty']:,} suppressed cells with people in them are known to within 5"
+    )
+    closer = f": {sharp:,} to within 2, {exact:,} exactly" if sharp else ""
+    title = f"{known}{closer}"
+    return [
+        Finding(
+            id="pinned-cells",
+            severity="high" if sharp else "medium",
+            title=title,
+            numbers=numbers,
+            evidence=[_line(one) for one in numbers["most_exposed"]],
+            advice=_ADVICE,
+        )
+    ]
+
+
+def _present(inference: Inference, hidden: Ints, /) -> list[Result]:
+    posterior = inference.posterior
+    sure = hidden[posterior.p_zero[hidden] < 1 - _SURE]
+    numbers = {"suppressed": int(hidden.size), "present": int(sure.size), "probability": _SURE}
+    if not sure.size:
+        title = f"no suppressed cell of {inference.cells.name} is shown to hold anybody with more than {_SURE:.0%}"
+        return [Check(id="presence", outcome="fine", title=title, numbers=numbers)]
+    if not inference.evidence.linked:
+        title = (
+            f"{sure.size:,} of {hidden.size:,} suppressed cells of {inference.cells.name} surely hold somebody, to judge "
+            "by how counts vary; no total adds to that"
+        )
+        return [Check(id="presence", outcome="known", title=title, numbers=numbers)]
+    lonely = sure[np.lexsort((sure, posterior.mean[sure]))[:_LISTED]]
+    return [
+        Finding(
+            id="presence",
+            severity="medium",
+            title=(
+                f"{sure.size:,} of {hidden.size:,} suppressed cells of {inference.cells.name} are shown to hold "
+                f"somebody with more than {_SURE:.0%}"
+            ),
+            numbers={**numbers, "fewest_people": _cells(inference, lonely)},
+            evidence=[_line(one) for one in _cells(inference, lonely)],
+            advice=_ADVICE,
+        )
+    ]
+
+
+def _sharpest(inference: Inference, /) -> list[Result]:
+    """The totals under which suppressed cells are known best."""
+    results: list[Result] = []
+    posterior, hidden = inference.posterior, inference.evidence.suppressed
+    for rows, seen in inference.evidence.margins:
+        group = np.where(hidden, rows.link.groups(), -1)
+        mine = np.flatnonzero(group >= 0)
+        mine = mine[~np.isnan(seen.values[group[mine]])]
+        if not mine.size:
+            continue
+        size = seen.values.size
+        cells = np.bincount(group[mine], minlength=size)
+        people = np.bincount(group[mine], weights=posterior.mean[mine], minlength=size)
+        width = np.bincount(group[mine], weights=(posterior.high - posterior.low)[mine], minlength=size)
+        mean_width = np.where((cells > 0) & (people >= 1), width / np.maximum(cells, 1), np.inf)
+        best = np.argsort(mean_width, kind="stable")[:_LISTED]
+        best = best[np.isfinite(mean_width[best])]
+        if not best.size:
+            continue
+        listed = [
+            {
+                "row": title,
+                "published": float(seen.values[g]),
+                "suppressed_cells": int(cells[g]),
+                "people": round(float(people[g]), 1),
+                "mean_width": round(float(mean_width[g]), 3),
+            }
+            for title, g in zip(names(seen.cells, best), best.tolist(), strict=True)
+        ]
+        first = listed[0]
+        results.append(
+            Check(
+                id="sharpest-rows",
+                outcome="known",
+                title=(
+                    f"suppressed cells are known best under {seen.cells.name} {first['row']}: "
+                    f"{first['suppressed_cells']:,} cells share about {first['people']:g} people, intervals are "
+                    f"{first['mean_width']:.2g} wide on average"
+                ),
+                numbers={"table": seen.cells.name, "rows": listed},
+            )
+        )
+    return results
+
+
+def _totals(inference: Inference, /) -> list[Result]:
+    results: list[Result] = []
+    for name, one in inference.totals.items():
+        results.append(
+            Check(
+                id="suppressed-total",
+                outcome="known",
+                title=(
+                    f"{name}: what is suppressed adds up to about {one.mean[0]:,.0f} "
+                    f"({one.level:.0%}: {one.low[0]:,} to {one.high[0]:,})"
+                ),
+                numbers={
+                    "table": name,
+                    "mean": float(one.mean[0]),
+                    "sd": float(one.sd[0]),
+                    "interval": [int(one.low[0]), int(one.high[0])],
+                    "level": one.level,
+                },
+            )
+        )
+    return results
+
+
+def _method(inference: Inference, /) -> Check:
+    """How the posteriors were made, and on which assumptions."""
+    posterior, evidence = inference.posterior, inference.evidence
+    used = " and ".join(seen.cells.name for _, seen in evidence.margins) or "no margin"
+    said = [f"Assumed: {_belief(inference)}."]
+    said += [f"Assumed: {line}." for line in evidence.assumes]
+    said += [f"{name} is not used: {reason}." for name, reason in evidence.left_out]
+    if not posterior.converged:
+        said.append(f"{posterior.unsettled:,} cells had not settled when the limit on sweeps was reached.")
+    return Check(
+        id="inference",
+        outcome="known",
+        title=f"{inference.attacker} attacker: {posterior.cells:,} cells inferred, linked by {used}",
+        numbers={
+            "cells": posterior.cells,
+            "exact": int(posterior.exact.sum()),
+            "sweeps": posterior.iterations,
+        },
+        evidence=said,
+    )
+
+
+def _belief(inference: Inference, /) -> str:
+    if isinstance(inference.prior, Flat):
+        return "every count is as likely as any other beforehand"
+    if inference.attacker == "informed":
+        return "counts vary by place, time and day as the tables show"
+    return "a cell is near what the levels of its totals give, each day by itself, and nothing else is known"
+
+
+def _cells(inference: Inference, which: Ints, /) -> list[dict[str, Any]]:
+    """Some cells with what is known about them."""
+    posterior = inference.posterior
+    return [
+        {
+            "cell": title,
+            "mean": round(float(posterior.mean[i]), 2),
+            "lo": int(posterior.low[i]),
+            "hi": int(posterior.high[i]),
+            "p_zero": float(posterior.p_zero[i]),
+        }
+        for title, i in zip(names(inference.cells, which), which.tolist(), strict=True)
+    ]
+
+
+def _line(one: dict[str, Any], /) -> str:
+    if one["lo"] == one["hi"]:
+        return f"{one['cell']}: {one['lo']}"
+    return f"{one['cell']}: {one['lo']} to {one['hi']} (mean {one['mean']:g})"

@@ -1,0 +1,161 @@
+"""The assessment job: read published tables, find out what they tell, judge it, write it down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from noisegate.assessment.assessment import Assessment
+from noisegate.assessment.attackers import Attacker
+from noisegate.assessment.cells_file import write_cells
+from noisegate.assessment.claims import Claim
+from noisegate.assessment.facts import Progress, find_facts
+from noisegate.assessment.files import (
+    check_output,
+    staged,
+    table_files,
+    write_assessment,
+    write_pictures,
+    write_weeks_picture,
+)
+from noisegate.assessment.judgement import judge
+from noisegate.assessment.outside import Outside
+from noisegate.assessment.request import Request
+from noisegate.assessment.services import LATE_MIN
+from noisegate.assessment.vehicles_file import write_vehicle_cells
+from noisegate.reading._overrides import Overrides
+from noisegate.reading._reader import read_table
+from noisegate.reading._structure import Structure, find_structure
+from noisegate.recovery.card import read_card
+from noisegate.recovery.makers import StatedNoise
+from noisegate.recovery.selection import Statement, parse_lag
+from noisegate.report import write_report
+from noisegate.spec import load_spec
+
+AnyPath = str | os.PathLike[str]
+
+
+def assess(
+    paths: Sequence[AnyPath],
+    /,
+    *,
+    overrides: Overrides | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+    identities: Sequence[str] = (),
+    lag: str | int | timedelta | None = None,
+    summed_from: str | int | timedelta | None = None,
+    card: AnyPath | None = None,
+    noise: str | None = None,
+    attacker: Attacker | None = "informed",
+    truth: AnyPath | None = None,
+    person: str | None = None,
+    workload: AnyPath | None = None,
+    gtfs: AnyPath | None = None,
+    late: int = LATE_MIN,
+    stops: AnyPath | None = None,
+    k: int = 3,
+    claims: Sequence[str] = (),
+    weeks: int | None = None,
+    level: float = 0.95,
+    out: AnyPath | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """What published tables give away.
+
+    Parameters
+    ----------
+    paths
+        CSV or Parquet files, one or more tables of the same events; or the directory of a release.
+    overrides
+        What is decided about the files already, see `noisegate.reading.load_overrides`.
+    pairs, lag
+        Two sets of cells that hold the same raw counts, each written "dimension=value,dimension=value", the
+        second `lag` later ("30min").
+    identities
+        Values of one dimension that add up: "Male + Female = Total".
+    summed_from
+        The bins in which the base was published before somebody summed it ("15min"); found if it shows.
+    card
+        The card of the release; found when it lies beside the tables.
+    noise
+        The noise of tables from which none can be recovered, as LAW:SCALE ("laplace:1.4").
+    attacker
+        Who infers the suppressed cells: "informed" learns from the tables how counts vary by place, time and
+        day, "minimal" knows only the levels of the totals that were published; None leaves cells alone.
+    truth, person
+        Raw events or counts, which only the custodian has, to score the attack against; and their column
+        that says whose event it is.
+    workload
+        A release spec whose questions the tables are measured by, in place of those on the card. It also says which of
+        the raw events count.
+    gtfs, late, stops
+        A timetable (GTFS, zip or folder), by how many minutes at most cards are read off it, and a map of
+        published locations to its stops (CSV with the columns location and stop).
+    k
+        How many vehicles every cell should mix: merges that achieve it are suggested.
+    claims
+        Shares that are said to be dropped, such as "lightrail off dropped 0.0005%".
+    weeks
+        How many weeks of such releases to look ahead.
+    level
+        Of all intervals.
+    out
+        A directory to make for `assessment.json`, `cells.parquet`, pictures and the report; it must not exist.
+
+    Raises
+    ------
+    DataError, SpecError, OutputError
+        One sentence: what is wrong, and the way out.
+    """
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_output(folder)
+    request = Request(
+        pairs=tuple((str(a), str(b)) for a, b in pairs),
+        statements=tuple(Statement.parse(text) for text in identities),
+        lag=parse_lag(lag),
+        piece=None if summed_from is None else parse_lag(summed_from),
+        level=level,
+        attacker=attacker,
+        noise=None if noise is None else StatedNoise.parse(noise),
+        truth=None if truth is None else Path(truth),
+        person=person,
+        workload=None if workload is None else load_spec(workload),
+        outside=Outside(
+            gtfs=None if gtfs is None else Path(gtfs),
+            late=late,
+            stops=None if stops is None else Path(stops),
+            k=k,
+            claims=tuple(Claim.parse(text) for text in claims),
+            weeks=weeks,
+        ),
+    )
+    report = progress or (lambda _: None)
+    files = [file for path in paths for file in table_files(Path(path))]
+    structure = _read(files, overrides, report)
+    stated = read_card(None if card is None else Path(card), files)
+    result = judge(find_facts(structure, request, stated, report), request, report)
+    if folder is not None:
+        report("writing")
+        with staged(folder) as staging:
+            write_assessment(staging, result.to_json())
+            write_pictures(staging, result.noise)
+            write_weeks_picture(staging, result.sections.weeks)
+            if result.sections.linked is not None:
+                write_vehicle_cells(staging, result.sections.linked)
+            if result.inference is not None:
+                write_cells(staging, result.inference)
+            report("writing the report")
+            write_report(staging)
+    return result
+
+
+def _read(files: Sequence[Path], overrides: Overrides | None, report: Progress, /) -> Structure:
+    tables = []
+    for file in files:
+        report(f"reading {file.name}")
+        tables.append(read_table(file, overrides=overrides))
+    report("finding the structure")
+    return find_structure(tables, overrides=overrides)

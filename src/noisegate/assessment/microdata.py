@@ -1,0 +1,207 @@
+"""What would happen if trips were published with a person behind them: how few known points single somebody out.
+
+Only the custodian can ask: it takes the raw events. Nothing about any single person leaves this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
+from noisegate.errors import DataError
+from noisegate.reading._cells import Cells
+from noisegate.reading._table import Kind
+from noisegate.workload.raw_events import TruthFile
+
+Ints = NDArray[np.int64]
+
+KNOWN = (1, 2, 3, 4)
+SAMPLE = 2_000
+#: How points are made coarser: the width of a time bin in minutes, and whether the place is kept.
+COARSENINGS = ((15, True), (60, True), (240, True), (1440, True))
+_MINUTE_US = 60_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PersonEvents:
+    """Raw events in the order of persons: person i has `start[i]` up to (not with) `start[i + 1]`.
+
+    `place` are numbers of places, `minute` whole minutes after the first midnight.
+    """
+
+    start: Ints
+    place: Points
+    minute: Points
+
+    @property
+    def events(self) -> Ints:
+        """How many events each person has."""
+        return np.diff(self.start)
+
+    @property
+    def days(self) -> int:
+        """How many days the events span."""
+        return int(self.minute.max(initial=0)) // 1440 + 1
+
+    @classmethod
+    def of(cls, table: pa.Table, /, *, person: str, place: str, time: str) -> PersonEvents:
+        """The events of an Arrow table with a person, a place and a moment in each row.
+
+        Rows that lack one of them are left out.
+
+        Raises
+        ------
+        DataError
+            If the moments are not timestamps, or there is no event.
+        """
+        chosen = table.select([person, place, time])
+        if any(column.null_count for column in chosen.columns):
+            chosen = chosen.drop_null()
+        if not pa.types.is_timestamp(chosen.schema.field(time).type):
+            raise DataError(f"The column {time!r} of the raw events must hold timestamps.")
+        if not chosen.num_rows:
+            raise DataError("The raw events hold no row with a person, a place and a time.")
+        minute = _minutes(chosen.column(time))
+        where, who = _numbered(chosen.column(place)), _numbered(chosen.column(person))
+        start, places, minutes = by_person(who, where, minute)
+        return cls(start=start, place=places, minute=minutes)
+
+    def histories(self, *, minutes: int, places: bool) -> Histories:
+        """The points of all persons with times in bins of so many minutes, with or without places."""
+        bins = self.minute // minutes
+        if not places:
+            return Histories(start=self.start, points=bins)
+        span = int(bins.max(initial=0)) + 1
+        if span * (int(self.place.max(initial=0)) + 1) >= 2**31:
+            raise DataError("The raw events have too many places and times to tell points apart.")
+        return Histories(start=self.start, points=(self.place * np.int32(span) + bins).astype(np.int32))
+
+
+def _minutes(column: pa.ChunkedArray, /) -> Points:
+    """Whole minutes after the first midnight."""
+    whole = [
+        chunk.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy() // _MINUTE_US for chunk in column.chunks
+    ]
+    first = min(int(part.min()) for part in whole if part.size) // 1440 * 1440
+    return np.concatenate([(part - first).astype(np.int32) for part in whole])
+
+
+def _numbered(column: pa.ChunkedArray, /) -> Points:
+    """The values as numbers from 0."""
+    # One chunk first: dictionaries of many chunks would have to be unified.
+    whole = pa.chunked_array([column.combine_chunks()]) if column.num_chunks > 1 else column
+    encoded = whole.dictionary_encode().chunk(0)
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coarsening:
+    """How many persons are unique if points are told so coarsely."""
+
+    minutes: int
+    places: bool
+    found: tuple[Uniqueness, ...]
+
+    @property
+    def title(self) -> str:
+        """In words."""
+        width = {60: "hour", 240: "four hours", 1440: "day"}.get(self.minutes, f"{self.minutes} minutes")
+        return f"place and {width}" if self.places else f"{width} without the place"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "coarsening": self.title,
+            "minutes": self.minutes,
+            "places": self.places,
+            "unique": [
+                {
+                    "points": one.points,
+                    "share": one.share,
+                    "interval": [one.low, one.high],
+                    "sampled": one.sampled,
+                    "persons_with_so_many": one.able,
+                }
+                for one in self.found
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Microdata:
+    """Uniqueness at several coarsenings."""
+
+    persons: int
+    level: float
+    coarsenings: tuple[Coarsening, ...]
+
+    @classmethod
+    def of(
+        cls,
+        events: PersonEvents,
+        /,
+        *,
+        rng: np.random.Generator,
+        level: float = 0.95,
+        sample: int = SAMPLE,
+        coarsenings: Sequence[tuple[int, bool]] = COARSENINGS,
+    ) -> Microdata:
+        """How many persons are unique from 1, 2, 3, 4 known points, by sampling."""
+        found = [
+            Coarsening(
+                minutes=minutes,
+                places=places,
+                found=tuple(
+                    uniqueness(
+                        events.histories(minutes=minutes, places=places),
+                        rng=rng,
+                        known=KNOWN,
+                        sample=sample,
+                        level=level,
+                    )
+                ),
+            )
+            for minutes, places in coarsenings
+        ]
+        return cls(persons=int((events.events > 0).sum()), level=level, coarsenings=tuple(found))
+
+    def to_json(self) -> dict[str, Any]:
+        """The section `microdata` of `assessment.json`."""
+        return {
+            "persons": self.persons,
+            "level": self.level,
+            "known": list(KNOWN),
+            "coarsenings": [one.to_json() for one in self.coarsenings],
+        }
+
+
+def read_person_events(file: TruthFile, base: Cells, /) -> PersonEvents | None:
+    """The events of a file of raw data; None if it does not say whose, where and when.
+
+    The place is the dimension of the base with the most values that is neither a date nor a time.
+    """
+    moments = [
+        file.columns[d.name]
+        for d in base.dimensions
+        if d.kind in (Kind.TIME, Kind.DATE) and file.kinds[file.columns[d.name]].startswith("TIMESTAMP")
+    ]
+    places = sorted(
+        (d for d in base.dimensions if d.kind not in (Kind.TIME, Kind.DATE)), key=lambda d: -d.size
+    )
+    if file.person is None or file.count is not None or not moments or not places:
+        return None
+    names = (file.person, file.columns[places[0].name], moments[0])
+    chosen = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in dict.fromkeys(names))
+    with duckdb.connect() as connection:
+        try:
+            table = connection.sql(f"SELECT {chosen} FROM {file.source}").to_arrow_table()  # noqa: S608 - quoted parts
+        except duckdb.Error:
+            raise DataError(f"{file.path} cannot be read as Parquet or CSV with a header.") from None
+    return PersonEvents.of(table, person=names[0], place=names[1], time=names[2])

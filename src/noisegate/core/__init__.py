@@ -1,1 +1,0 @@
-"""The mathematics: NumPy, SciPy and Numba, no input or output."""

@@ -1,0 +1,1 @@
+"""What published tables tell of the counts behind them: posteriors of cells and of sums."""

@@ -1,0 +1,184 @@
+"""One part of a model that can be solved by itself: a component, a run of totals, or of unlinked unknowns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noisegate.inference.linked.model import Factors, Model, Own
+from noisegate.inference.linked.pmfs import Pmfs, multiply_negative_binomial, multiply_tables, normalise
+from noisegate.inference.linked.prior import Flat, NegativeBinomial, Prior
+from noisegate.inference.linked.problem import Bools, Floats, Ints, contradiction, tally, unheard
+from noisegate.mechanisms.likelihood import bounded, log_likelihood, window
+from noisegate.mechanisms.mechanism import Mechanism
+
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Part:
+    """Unknowns 0 .. size-1 with their own evidence and factors; `cells` are their first cells."""
+
+    size: int
+    cells: Ints
+    own: tuple[Own, ...]
+    factors: Factors
+    mechanisms: tuple[Mechanism, ...]
+
+    @classmethod
+    def of(cls, model: Model, low: int, high: int, /, *, factors: tuple[int, int]) -> Part:
+        """The unknowns low .. high-1 of `model` with the factors that link them."""
+        own = (evidence.between(low, high) for evidence in model.own)
+        linked = model.factors.take(np.arange(*factors))
+        return cls(
+            size=high - low,
+            cells=model.first_cell[low:high],
+            own=tuple(evidence for evidence in own if evidence.values.size),
+            factors=replace(linked, members=linked.members - low),
+            mechanisms=model.mechanisms,
+        )
+
+    @property
+    def stars(self) -> bool:
+        """Whether every unknown is in exactly one sum of several."""
+        return self.factors.count > 0 and len(self.factors.members) == self.size
+
+    def only(self, factors: Bools, /) -> tuple[Ints, Part]:
+        """The part with some of the factors and their members, and which unknowns those were."""
+        chosen = self.factors.take(np.flatnonzero(factors))
+        unknowns = np.unique(chosen.members)
+        rank = np.full(self.size, -1, dtype=np.int64)
+        rank[unknowns] = np.arange(len(unknowns))
+        own = (
+            Own(
+                unknowns=rank[evidence.unknowns[kept]],
+                values=evidence.values[kept],
+                mechanism=evidence.mechanism,
+            )
+            for evidence in self.own
+            for kept in [rank[evidence.unknowns] >= 0]
+            if kept.any()
+        )
+        return unknowns, Part(
+            size=len(unknowns),
+            cells=self.cells[unknowns],
+            own=tuple(own),
+            factors=replace(chosen, members=rank[chosen.members]),
+            mechanisms=self.mechanisms,
+        )
+
+    def pmfs(self, prior: Prior, /, *, nats: float) -> Pmfs:
+        """Prior times own evidence of every unknown, on a window that holds all but e^{-nats}."""
+        pmfs = self.evidence(prior, nats=nats)
+        return pmfs if isinstance(prior, Flat) else weighed(pmfs, prior.at(self.cells))
+
+    def evidence(self, prior: Prior, /, *, nats: float) -> Pmfs:
+        """Own evidence alone; the prior only bounds unknowns that nothing else bounds."""
+        pmfs = Pmfs.ones(*self.supports(prior, nats=nats))
+        for evidence in self.own:
+            multiply_tables(pmfs, evidence)
+        if not normalise(pmfs.start, pmfs.p):
+            raise contradiction()
+        return pmfs
+
+    def likelihoods(self, f: Factors, low: Ints, high: Ints, /) -> Pmfs:
+        """How likely what was seen of each of some factors is for sums low .. high, the largest being 1."""
+        tables = Pmfs.ones(low, high)
+        sizes = tables.sizes
+        sums = np.repeat(low - tables.start[:-1], sizes) + np.arange(len(tables.p))
+        values, which = np.repeat(f.values, sizes), np.repeat(f.mechanism, sizes)
+        for k in np.unique(f.mechanism):
+            here = which == k
+            tables.p[here] = log_likelihood(self.mechanisms[k], values=values[here], counts=sums[here])
+        top = np.maximum.reduceat(tables.p, tables.start[:-1]) if f.count else np.zeros(0)
+        if np.isneginf(top).any():
+            raise contradiction()
+        return replace(tables, p=np.exp(tables.p - np.repeat(top, sizes)))
+
+    def supports(self, prior: Prior, /, *, nats: float) -> tuple[Ints, Ints]:
+        """The least and the largest count of each unknown that need looking at."""
+        low, high = self._from_own(nats)
+        f = self.factors
+        least, most = np.full(f.count, -np.inf), np.full(f.count, np.inf)
+        hard = np.zeros(f.count, dtype=bool)
+        for k in np.unique(f.mechanism):
+            here = f.mechanism == k
+            least[here], most[here] = window(self.mechanisms[k], values=f.values[here], nats=nats)
+            hard[here] = bounded(self.mechanisms[k])
+        low, high = _tighten(f, low, high, least, most, rows=hard)
+        if np.isinf(high).any():
+            opened = high.copy()
+            _, tight = _tighten(f, low, high, np.full(f.count, -np.inf), most, rows=np.ones_like(hard))
+            high = np.where(np.isinf(opened), np.maximum(tight, low), opened)
+        if np.isinf(high).any():
+            high = np.where(np.isinf(high), _prior_top(prior, self.cells, nats), high)
+        if (high < low).any():
+            raise contradiction()
+        return low.astype(np.int64), high.astype(np.int64)
+
+    def _from_own(self, nats: float, /) -> tuple[Floats, Floats]:
+        """Windows from each unknown's own evidence; where two disagree, the span of both."""
+        low, high = np.zeros(self.size), np.full(self.size, np.inf)
+        span_low, span_high = np.full(self.size, np.inf), np.zeros(self.size)
+        hard = np.zeros(self.size, dtype=bool)
+        for evidence in self.own:
+            least, most = window(evidence.mechanism, values=evidence.values, nats=nats)
+            np.maximum.at(low, evidence.unknowns, least)
+            np.minimum.at(high, evidence.unknowns, most)
+            np.minimum.at(span_low, evidence.unknowns, least)
+            np.maximum.at(span_high, evidence.unknowns, most)
+            hard[evidence.unknowns] |= bounded(evidence.mechanism)
+        apart = (high < low) & ~hard
+        return np.where(apart, span_low, low), np.where(apart, span_high, high)
+
+
+def weighed(pmfs: Pmfs, prior: NegativeBinomial, /) -> Pmfs:
+    """`pmfs` times the prior of the same unknowns."""
+    p = pmfs.p.astype(np.float64)
+    multiply_negative_binomial(pmfs.low, pmfs.start, p, prior.mean, prior.shape, prior.zero_share)
+    if not normalise(pmfs.start, p):
+        raise contradiction()
+    return Pmfs(low=pmfs.low, start=pmfs.start, p=p)
+
+
+def _tighten(
+    f: Factors, low: Floats, high: Floats, least: Floats, most: Floats, /, *, rows: Bools
+) -> tuple[Floats, Floats]:
+    """Bounds on members from bounds on their sums, until nothing changes."""
+    entries = np.repeat(rows, f.sizes)
+    if not entries.any():
+        return low, high
+    row, member, weight = f.rows[entries], f.members[entries], f.weights[entries].astype(float)
+    for _ in range(_ROUNDS):
+        small = np.where(weight > 0, weight * low[member], weight * high[member])
+        large = np.where(weight > 0, weight * high[member], weight * low[member])
+        others_small = _all_but_own(row, small, f.count, -np.inf)
+        others_large = _all_but_own(row, large, f.count, np.inf)
+        top, bottom = most[row] - others_small, least[row] - others_large
+        upper = np.floor(np.where(weight > 0, top, bottom) / weight)
+        lower = np.ceil(np.where(weight > 0, bottom, top) / weight)
+        new_low, new_high = low.copy(), high.copy()
+        np.maximum.at(new_low, member, lower)
+        np.minimum.at(new_high, member, upper)
+        if np.array_equal(new_low, low) and np.array_equal(new_high, high):
+            break
+        low, high = new_low, new_high
+    return low, high
+
+
+def _all_but_own(row: Ints, term: Floats, rows: int, endless: float, /) -> Floats:
+    """For each entry the sum of the other entries of its row, `endless` if one of them is."""
+    infinite = np.isinf(term)
+    finite = np.where(infinite, 0.0, term)
+    others = tally(row, infinite, size=rows)[row] - infinite
+    return np.where(others > 0, endless, tally(row, finite, size=rows)[row] - finite)
+
+
+def _prior_top(prior: Prior, cells: Ints, nats: float, /) -> Floats:
+    """A count that an unknown without any evidence exceeds with negligible prior probability."""
+    if isinstance(prior, Flat):
+        raise unheard()
+    local = prior.at(cells)
+    spread = np.sqrt(local.mean + local.mean**2 / local.shape)
+    return np.ceil(local.mean + nats * np.maximum(spread, local.mean / local.shape) + nats)

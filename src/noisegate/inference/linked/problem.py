@@ -1,0 +1,229 @@
+"""A problem: integer cells nobody may see, and the noisy sums of them that were published.
+
+A cell is a non-negative integer. Each table is a list of sums over sets of cells, every sum
+either published (raw sum, noise, rounding) or suppressed, all through one mechanism. The base
+table is the one whose sets are single cells. Identities are linear equations among raw cells
+that are known to hold. Which cells exist, which are structurally zero and what the sets are is
+public; nothing here depends on raw counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisegate.errors import DataError, SpecError
+from noisegate.mechanisms.mechanism import Mechanism
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sums:
+    """One published table: noisy sums over sets of cells.
+
+    Parameters
+    ----------
+    indptr, indices
+        Row r sums the cells `indices[indptr[r]:indptr[r + 1]]`, each once.
+    values
+        What was published for each row; NaN says that the row was suppressed.
+    mechanism
+        How each raw sum became its published value.
+    name
+        The table's name, for messages.
+    """
+
+    indptr: Ints
+    indices: Ints
+    values: Floats
+    mechanism: Mechanism
+    name: str = "table"
+
+    def __post_init__(self) -> None:
+        indptr, indices = _csr(self.indptr, self.indices, what=self.name)
+        values = np.array(self.values, dtype=np.float64)
+        if values.shape != (len(indptr) - 1,):
+            raise SpecError.for_value(
+                f"values of {self.name}",
+                found=values.shape,
+                allowed=f"one for each of {len(indptr) - 1} rows",
+            )
+        _check_values(values, mechanism=self.mechanism, name=self.name)
+        for field, array in (("indptr", indptr), ("indices", indices), ("values", values)):
+            array.flags.writeable = False
+            object.__setattr__(self, field, array)
+
+    @property
+    def rows(self) -> int:
+        """How many sums the table has."""
+        return len(self.values)
+
+    @classmethod
+    def of_cells(
+        cls, values: ArrayLike, /, *, mechanism: Mechanism, cells: ArrayLike | None = None, name: str = "base"
+    ) -> Self:
+        """The table of single cells: `values[k]` belongs to `cells[k]`, or to cell k."""
+        numbers = np.asarray(values, dtype=np.float64)
+        which = np.arange(len(numbers)) if cells is None else np.asarray(cells)
+        return cls(
+            indptr=np.arange(len(numbers) + 1), indices=which, values=numbers, mechanism=mechanism, name=name
+        )
+
+    @classmethod
+    def by(
+        cls, codes: ArrayLike, values: ArrayLike, /, *, mechanism: Mechanism, name: str = "margin"
+    ) -> Self:
+        """The margin in which `values[g]` belongs to the sum of all cells with code g; -1 is in none."""
+        numbers = np.asarray(values, dtype=np.float64)
+        indptr, indices = group(np.asarray(codes, dtype=np.int64), groups=len(numbers), what=name)
+        return cls(indptr=indptr, indices=indices, values=numbers, mechanism=mechanism, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Identities:
+    """Equations among raw cells, free of noise: in each row the signed cells add up to zero."""
+
+    indptr: Ints
+    indices: Ints
+    signs: Ints
+
+    def __post_init__(self) -> None:
+        indptr, indices = _csr(self.indptr, self.indices, what="identities")
+        signs = np.array(self.signs, dtype=np.int64)
+        if signs.shape != indices.shape or not np.isin(signs, (-1, 1)).all():
+            raise SpecError("an identity needs a sign, 1 or -1, for each of its cells.")
+        for field, array in (("indptr", indptr), ("indices", indices), ("signs", signs)):
+            object.__setattr__(self, field, array)
+
+    @classmethod
+    def between_cells(cls, left: ArrayLike, right: ArrayLike, /) -> Self:
+        """`left[k]` and `right[k]` are the same count: on here is off there, half an hour later."""
+        a, b = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
+        if a.shape != b.shape or a.ndim != 1:
+            raise SpecError.for_value(
+                "pairs of equal cells", found=(a.shape, b.shape), allowed="two equal lists"
+            )
+        indices = np.stack([a, b], axis=1).ravel()
+        return cls(indptr=np.arange(0, len(indices) + 1, 2), indices=indices, signs=np.tile([1, -1], len(a)))
+
+    @classmethod
+    def between_groups(cls, left: ArrayLike, right: ArrayLike, /, *, groups: int) -> Self:
+        """The cells with code g on the left and those with code g on the right have one sum."""
+        a, b = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
+        cells = np.concatenate([np.arange(len(a)), np.arange(len(b))])
+        signs = np.repeat([1, -1], [len(a), len(b)])
+        indptr, order = group(np.concatenate([a, b]), groups=groups, what="identities")
+        return cls(indptr=indptr, indices=cells[order], signs=signs[order])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Problem:
+    """Cells and everything that was published about them.
+
+    Parameters
+    ----------
+    cells
+        How many cells there are.
+    tables
+        What was published.
+    identities
+        Equations that the raw cells are known to satisfy.
+    structural_zero
+        Cells that are zero for a public reason: no service at that stop and time.
+    """
+
+    cells: int
+    tables: tuple[Sums, ...]
+    identities: tuple[Identities, ...] = ()
+    structural_zero: Bools | None = None
+
+    def __post_init__(self) -> None:
+        if self.cells < 1:
+            raise SpecError.for_value("cells", found=self.cells, allowed="at least 1")
+        object.__setattr__(self, "tables", tuple(self.tables))
+        object.__setattr__(self, "identities", tuple(self.identities))
+        named = [table.indices for table in self.tables]
+        named += [identity.indices for identity in self.identities]
+        for indices in named:
+            if indices.size and not 0 <= indices.min() <= indices.max() < self.cells:
+                raise SpecError(f"a table or identity names a cell outside 0 .. {self.cells - 1}.")
+        zeros = np.zeros(self.cells, dtype=bool) if self.structural_zero is None else self.structural_zero
+        zeros = np.array(zeros, dtype=bool)
+        if zeros.shape != (self.cells,):
+            raise SpecError.for_value(
+                "structural_zero", found=zeros.shape, allowed=f"one flag for each of {self.cells} cells"
+            )
+        object.__setattr__(self, "structural_zero", zeros)
+
+    @property
+    def zeros(self) -> Bools:
+        """Which cells are structurally zero."""
+        assert self.structural_zero is not None
+        return self.structural_zero
+
+
+def group(codes: Ints, /, *, groups: int, what: str) -> tuple[Ints, Ints]:
+    """Rows (indptr, indices) of the places that carry each code 0 .. groups-1; -1 is skipped."""
+    if codes.ndim != 1 or (codes.size and not -1 <= codes.min() <= codes.max() < groups):
+        raise SpecError.for_value(
+            f"codes of {what}", found="others", allowed=f"one list of -1 .. {groups - 1}"
+        )
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes + 1, minlength=groups + 1)
+    return np.concatenate([[0], np.cumsum(counts[1:])]), order[counts[0] :]
+
+
+def tally(codes: NDArray[np.integer], weights: ArrayLike, /, *, size: int = 0) -> Floats:
+    """The weights added up by code."""
+    return np.asarray(np.bincount(codes, weights=np.asarray(weights), minlength=size), dtype=np.float64)
+
+
+def contradiction() -> DataError:
+    """The error for tables that no counts can explain."""
+    return DataError("the tables contradict each other: no counts could have been published like this.")
+
+
+def unheard() -> DataError:
+    """The error for cells that neither a table nor a prior says anything about."""
+    return DataError(
+        "some cells are in no published or suppressed sum, and a flat prior says nothing about them; leave "
+        "them out or use an informed prior."
+    )
+
+
+def _csr(indptr: ArrayLike, indices: ArrayLike, /, *, what: str) -> tuple[Ints, Ints]:
+    rows, cells = np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int64)
+    if rows.ndim != 1 or cells.ndim != 1 or rows.size == 0 or rows[0] != 0 or rows[-1] != cells.size:
+        raise SpecError(f"{what}: indptr must run from 0 to the number of indices.")
+    if (np.diff(rows) < 0).any():
+        raise SpecError(f"{what}: indptr must not decrease.")
+    return rows, cells
+
+
+def _check_values(values: Floats, /, *, mechanism: Mechanism, name: str) -> None:
+    """Refuse values that the mechanism cannot have published."""
+    shown = values[~np.isnan(values)]
+    if np.isinf(shown).any():
+        raise DataError(f"{name} has infinite values; leave out rows that were never asked for.")
+    if shown.size < values.size and mechanism.threshold is None:
+        raise DataError(
+            f"{name} has suppressed rows, but its mechanism suppresses nothing; give a threshold."
+        )
+    if mechanism.integers and (shown != np.rint(shown)).any():
+        raise DataError(f"{name} has values that are not integers, but its mechanism publishes integers.")
+    if mechanism.threshold is None or not shown.size:
+        return
+    least = float(shown.min())
+    edge = least + 0.5 if mechanism.cuts_before_rounding else least
+    if not mechanism.passes(edge):
+        word = "above" if mechanism.rule == "gt" else "at least"
+        raise DataError(
+            f"{name} has the value {least:g}, but its mechanism publishes only what is {word} "
+            f"{mechanism.threshold:g}; lower the threshold."
+        )

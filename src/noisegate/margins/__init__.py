@@ -1,0 +1,65 @@
+"""Margins: consistent tables from noisy measurements of one base and sums of it (MATH 7).
+
+    Measurement, ...  ->  reconcile  ->  Reconciled        real, signed, unbiased, smallest variance
+                                         |
+                                         v
+                          round_consistent  ->  ConsistentTables   whole, non-negative, all sums exact
+
+`reconcile_tables` does both for a whole public domain, piece by piece. Everything here is post-processing of
+noisy values and draws no randomness. `best_split` says beforehand how to share epsilon among the tables, `pieces`
+and `plan_rounding` whether a set of margins can be handled at all, and `error_figures` what a card may
+state; none of them looks at data.
+"""
+
+from __future__ import annotations
+
+from noisegate.margins.design import Box, Design, Influence, MeasuredTable
+from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm, error_figures
+from noisegate.margins.integers import ConsistentTables, derive, round_consistent
+from noisegate.margins.pieces import (
+    EstimatedTables,
+    NoisyTable,
+    Piece,
+    WholeTables,
+    estimate_tables,
+    pieces,
+    reconcile_tables,
+)
+from noisegate.margins.plan import Apportion, Join, Nearest, Step, plan_rounding
+from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
+from noisegate.margins.shape import MOST_CELLS, Table, TableShape
+from noisegate.margins.split import best_split, error_ratios
+
+__all__ = [
+    "MOST_CELLS",
+    "Apportion",
+    "Box",
+    "ConsistentTables",
+    "Design",
+    "ErrorFigures",
+    "ErrorLaw",
+    "ErrorTerm",
+    "EstimatedTables",
+    "Influence",
+    "Join",
+    "MeasuredTable",
+    "Measurement",
+    "Nearest",
+    "NoisyTable",
+    "Piece",
+    "Reconciled",
+    "Step",
+    "Table",
+    "TableShape",
+    "WholeTables",
+    "best_split",
+    "derive",
+    "error_figures",
+    "error_ratios",
+    "estimate_tables",
+    "pieces",
+    "plan_rounding",
+    "reconcile",
+    "reconcile_tables",
+    "round_consistent",
+]

@@ -1,0 +1,198 @@
+"""Consistent non-negative whole numbers close to a reconciled estimate.
+
+The estimate is real and signed. The published counts are whole and not negative, and every margin is the
+sum of its base cells. Tables are fixed from the coarsest to the finest (`plan.py`), with some coarse ones that nobody asked for
+at the beginning (`coarse.py`); each is first moved to the nearest
+non-negative table with the sums already fixed (`_nonnegative.py`), then rounded so that these sums stay exact
+(`_controlled.py`).
+
+Guarantees, always: no negative count; every planned margin equals the sum of its base cells; every cell
+is the floor or the ceiling of the real non-negative table it was rounded from.
+
+What it costs: the estimate is unbiased, counts that cannot be negative are not. Cells near zero are biased upwards
+and small positive cells downwards, by less than the noise. `docs/explanation/margins.md` has measurements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import DataError, InternalError
+from noisegate.margins.coarse import coarse_tables
+from noisegate.margins.plan import Apportion, Join, Step, plan_rounding
+from noisegate.margins.reconcile import Reconciled
+from noisegate.margins.shape import Table, TableShape
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Number = TypeVar("Number", np.float64, np.int64)
+
+#: Estimates below this many standard deviations give way first when a table is made non-negative.
+BEND_SDS = 2.0
+_MOST_SHIFT = 24
+_MOST_TOTAL_BITS = 50
+_SWEEPS = 200
+_TOLERANCE = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ConsistentTables:
+    """A base of whole numbers; every other table is its sums."""
+
+    shape: TableShape
+    base: Ints
+
+    def __post_init__(self) -> None:
+        if self.base.dtype != np.int64 or self.base.shape != self.shape.sizes:
+            raise DataError("a base of counts must be 64-bit integers in the shape of its dimensions.")
+
+    def table(self, axes: Iterable[str], /) -> Ints:
+        """The table that keeps `axes`: sums of the base."""
+        return np.asarray(self.shape.summed(self.base, self.shape.table(axes)))
+
+
+def derive(shape: TableShape, published: Ints, /) -> ConsistentTables:
+    """Margins as sums of a published base: consistent, and no further loss of privacy.
+
+    The noise of a sum of n cells has n times the variance of one (`Design` with the base alone says so), and
+    whatever clamping or suppression did to the base adds up: sums of suppressed tables are biased downwards,
+    sums of tables clamped at zero upwards.
+    """
+    return ConsistentTables(shape=shape, base=published)
+
+
+def round_consistent(
+    estimate: Reconciled, /, *, margins: Iterable[Iterable[str]] | None = None
+) -> ConsistentTables:
+    """Non-negative whole numbers close to `estimate`; deterministic, so pure post-processing.
+
+    Parameters
+    ----------
+    estimate
+        From `reconcile`.
+    margins
+        The margins that must stay close to their estimates; by default those that were measured. Every other
+        table is consistent too, being a sum of the base. Sums over what repeats stay close as well (`coarse.py`); of other
+        tables parts may have been clamped first.
+    """
+    shape = estimate.design.shape
+    wanted = estimate.margins if margins is None else tuple(shape.table(axes) for axes in margins)
+    tables = {table: estimate.table(table) for table in wanted}
+    rounder = _Rounder(estimate, tables)
+    before = coarse_tables(estimate, tables, values_of=rounder.estimated)
+    for step in plan_rounding(shape, (*tables, *before)):
+        rounder.take(step)
+    return rounder.result()
+
+
+class _Rounder:
+    """Carries out a plan; `known` holds estimated tables, `fixed` the whole ones found so far."""
+
+    def __init__(self, estimate: Reconciled, tables: Mapping[Table, Floats], /) -> None:
+        self.estimate = estimate
+        self.known = {estimate.design.shape.axes: estimate.base, **tables}
+        self.shape = estimate.design.shape
+        self.fixed: dict[Table, Ints] = {}
+        total = float(np.abs(estimate.base).sum()) + self.shape.cells
+        bits = math.ceil(math.log2(total)) + 1
+        if bits > _MOST_TOTAL_BITS:
+            raise DataError(
+                f"the table's values add up to more than 2^{_MOST_TOTAL_BITS}; they cannot be counts."
+            )
+        self.shift = min(_MOST_SHIFT, 62 - bits)
+        self.tolerance = max(_TOLERANCE, total * 1e-12)
+
+    def take(self, step: Step) -> None:
+        """Fix one more table."""
+        values = self.estimated(step.table)
+        if isinstance(step, Apportion):
+            found = self._apportion(step, values)
+        elif isinstance(step, Join):
+            found = self._join(step, values)
+        else:
+            found = np.asarray(np.rint(np.maximum(values, 0.0)).astype(np.int64))
+        self.fixed[step.table] = found
+
+    def result(self) -> ConsistentTables:
+        """The base, once every table that was fixed is seen to be its sums."""
+        tables = ConsistentTables(shape=self.shape, base=self.fixed[self.shape.axes])
+        if tables.base.min(initial=0) < 0:
+            raise InternalError("a rounded table has a negative count.")
+        for table, values in self.fixed.items():
+            if not np.array_equal(tables.table(table), values):
+                raise InternalError("a rounded table does not add up to its margins.")
+        return tables
+
+    def _apportion(self, step: Apportion, values: Floats) -> Ints:
+        rest = tuple(axis for axis in step.table if axis not in step.within)
+        view = _arranged(values, step.table, (step.within, rest))
+        out = np.empty(view.shape, np.int64)
+        sums = self._known(step.within).reshape(-1)
+        _compiled_rounding().round_groups(view, self._bend(step.table), sums, self.tolerance, self.shift, out)
+        return self._restored(out, (step.within, rest), step.table)
+
+    def _join(self, step: Join, values: Floats) -> Ints:
+        shared = tuple(axis for axis in step.rows if axis in step.columns)
+        short, long = (
+            tuple(axis for axis in side if axis not in shared)
+            for side in sorted((step.rows, step.columns), key=lambda t: math.prod(self.shape.lengths(t)))
+        )
+        parts = (shared, short, long)
+        view = _arranged(values, step.table, parts)
+        sums = [
+            _arranged(
+                self._known(self.shape.table(shared + side)), self.shape.table(shared + side), (shared, side)
+            )
+            for side in (short, long)
+        ]
+        out = np.empty(view.shape, np.int64)
+        worked = _compiled_rounding().round_slices(
+            view, self._bend(step.table), sums[0], sums[1], self.tolerance, _SWEEPS, self.shift, out
+        )
+        if not worked:
+            raise InternalError("controlled rounding found no augmenting path.")
+        return self._restored(out, parts, step.table)
+
+    def estimated(self, table: Table) -> Floats:
+        """The estimate of `table`, from the smallest known one that contains it."""
+        wider = min((t for t in self.known if set(table) <= set(t)), key=lambda t: self.known[t].size)
+        gone = tuple(place for place, axis in enumerate(wider) if axis not in table)
+        return np.asarray(self.known[wider].sum(axis=gone)) if gone else self.known[wider]
+
+    def _known(self, table: Table) -> Ints:
+        """The whole numbers of `table`, from any fixed table that contains it."""
+        for wider, values in self.fixed.items():
+            if set(table) <= set(wider):
+                gone = tuple(i for i, axis in enumerate(wider) if axis not in table)
+                return np.asarray(values.sum(axis=gone))
+        raise InternalError("a table was rounded before the sums it must have.")
+
+    def _bend(self, table: Table) -> float:
+        return BEND_SDS * math.sqrt(self.estimate.variance(table))
+
+    def _restored(self, values: Ints, parts: tuple[Table, ...], table: Table) -> Ints:
+        """An array over merged `parts` as an array of `table`."""
+        order = [axis for part in parts for axis in part]
+        split = values.reshape(self.shape.lengths(tuple(order)))
+        return np.ascontiguousarray(np.transpose(split, [order.index(axis) for axis in table]))
+
+
+def _compiled_rounding() -> ModuleType:
+    """The compiled part, loaded when it is first needed."""
+    return import_module("noisegate.margins._whole")
+
+
+def _arranged(values: NDArray[Number], table: Table, parts: tuple[Table, ...]) -> NDArray[Number]:
+    """An array of `table` with one axis for each of `parts`, in their order."""
+    order = [axis for part in parts for axis in part]
+    turned = np.transpose(values, [table.index(axis) for axis in order])
+    sizes = [math.prod(values.shape[table.index(axis)] for axis in part) for part in parts]
+    return np.ascontiguousarray(turned.reshape(sizes))

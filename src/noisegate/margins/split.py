@@ -1,0 +1,213 @@
+"""How to share one epsilon among the base and its margins.
+
+With Laplace noise a table measured with share s of epsilon has standard deviation proportional to 1/s.
+Against *derive* (all of epsilon on the base, margins summed from it) the error of table T is then
+
+    ratio_T(s) = sd of T after reconciling, with shares s  /  sd of T by derive,
+
+which depends on the sizes and the shares alone: epsilon and the sensitivity cancel. For the base it is a
+little below 1/s_base; for a margin of n cells measured alone it is 1/(s_T sqrt(n)).
+
+The default split minimises the sum of ratio_T over the declared tables, the base among them, subject to
+
+* ratio_T <= `goal` (one third) for every margin for which that is affordable, and
+* the base keeps at least `base_floor` (one half).
+
+A margin of n cells needs a share of about 1/(goal sqrt(n)) to reach the goal. Goals are granted from the largest n
+down while their shares fit into 1 - `base_floor`. A margin of few cells (n < 1/goal^2) can
+never reach it; it still counts in the sum, and gets no share at all where measuring it does not pay.
+
+The ratios describe the signed estimate. Published counts are made non-negative afterwards, which
+lowers the base's error where counts are small; `docs/explanation/margins.md` has the measurements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import InternalError, SpecError
+from noisegate.margins.design import Design, MeasuredTable, subsets
+from noisegate.margins.shape import Table, TableShape
+
+_STEPS = 1000
+_MOST_STARTS = 16
+_LEAST_SHARE = 1e-9
+Floats = NDArray[np.float64]
+
+
+def error_ratios(shape: TableShape, shares: Mapping[Table, Fraction], /) -> dict[Table, float]:
+    """Standard deviation of each table after reconciling, over that of `derive` at the same epsilon.
+
+    A table with share 0 is not measured; it is summed from the reconciled base.
+
+    Examples
+    --------
+    >>> shape = TableShape(axes=("time", "location"), sizes=(96, 500))
+    >>> half, quarter = Fraction(1, 2), Fraction(1, 4)
+    >>> ratios = error_ratios(shape, {shape.axes: half, ("time",): quarter, ("location",): quarter})
+    >>> round(ratios[("time",)], 3), round(ratios[("location",)], 3)
+    (0.178, 0.4)
+    """
+    _check_shares(shape, shares)
+    values = [float(share) for share in shares.values()]
+    return dict(zip(shares, _ratios(shape, list(shares), values), strict=True))
+
+
+def best_split(
+    shapes: TableShape | Sequence[TableShape],
+    tables: Mapping[str, Iterable[str]],
+    /,
+    *,
+    goal: Fraction = Fraction(1, 3),
+    base_floor: Fraction = Fraction(1, 2),
+) -> dict[str, Fraction]:
+    """The share of epsilon for each named table: exact rationals that sum to 1.
+
+    Assumes Laplace noise (standard deviation proportional to 1/share) and the same sensitivity in every table, which
+    holds when each counts the same events. The objective is in the module's docstring. A domain in several
+    pieces has several shapes over the same axes; ratios are then means over pieces, weighted by their cells.
+
+    Examples
+    --------
+    >>> shape = TableShape(axes=("day", "time", "location"), sizes=(14, 96, 500))
+    >>> tables = {"base": shape.axes, "time": ("day", "time"), "loc": ("day", "location")}
+    >>> split = best_split(shape, tables)
+    >>> sum(split.values()), split["base"] > Fraction(1, 2)
+    (Fraction(1, 1), True)
+    """
+    if not (0 < goal < 1 and 0 < base_floor < 1):
+        raise SpecError(
+            f"goal and base_floor must lie strictly between 0 and 1, got {goal} and {base_floor}."
+        )
+    pieces = (shapes,) if isinstance(shapes, TableShape) else tuple(shapes)
+    shape = pieces[0]
+    named = {name: shape.table(axes) for name, axes in tables.items()}
+    if len(set(named.values())) != len(named):
+        raise SpecError("two tables have the same dimensions; declare each table once.")
+    if shape.axes not in named.values():
+        raise SpecError("the tables to split epsilon over must include the base, which keeps all dimensions.")
+    problem = _Problem(
+        pieces=pieces,
+        margins=tuple(table for table in named.values() if table != shape.axes),
+        goal=float(goal),
+        base_floor=float(base_floor),
+    )
+    shares = problem.solve()
+    return {name: shares[table] for name, table in named.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Problem:
+    """The minimisation over the margins' shares; the base has what they leave."""
+
+    pieces: tuple[TableShape, ...]
+    margins: tuple[Table, ...]
+    goal: float
+    base_floor: float
+
+    def solve(self) -> dict[Table, Fraction]:
+        best = np.zeros(len(self.margins))
+        for start in self._starts():
+            found = self._descend(start)
+            if self._feasible(found) and (not self._feasible(best) or self.cost(found) < self.cost(best)):
+                best = found
+        # Upwards, so that a goal that is met stays met; the base gives what is missing.
+        rounded = [
+            Fraction(math.ceil(s * _STEPS - 1e-6), _STEPS) if s > 1 / _STEPS else Fraction(0) for s in best
+        ]
+        left = 1 - sum(rounded, Fraction(0))
+        if left <= 0:
+            raise InternalError("the split leaves nothing to the base.")
+        return {self.pieces[0].axes: left, **dict(zip(self.margins, rounded, strict=True))}
+
+    def cost(self, margin_shares: Floats) -> float:
+        """The sum of the ratios."""
+        return float(self.ratios(margin_shares).sum())
+
+    def ratios(self, margin_shares: Floats) -> Floats:
+        """Those of the base and then of each margin."""
+        shares = [max(1 - float(margin_shares.sum()), _LEAST_SHARE), *map(float, margin_shares)]
+        tables = [self.pieces[0].axes, *self.margins]
+        return np.average(
+            [_ratios(shape, tables, shares) for shape in self.pieces], axis=0, weights=self._weights()
+        )
+
+    def _weights(self) -> list[int]:
+        return [shape.cells for shape in self.pieces]
+
+    def _wanted(self, table: Table) -> float:
+        """The share with which `table`, measured alone, reaches the goal."""
+        alone = [1 / math.sqrt(shape.terms(table)) for shape in self.pieces]
+        return float(np.average(alone, weights=self._weights())) / self.goal
+
+    def _granted(self) -> list[int]:
+        """The margins whose goal is affordable, dearest last."""
+        left, granted = 1 - self.base_floor, []
+        for i in sorted(range(len(self.margins)), key=lambda i: self._wanted(self.margins[i])):
+            if self._wanted(self.margins[i]) > left:
+                break
+            left -= self._wanted(self.margins[i])
+            granted.append(i)
+        return granted
+
+    def _starts(self) -> list[Floats]:
+        """One start for each choice of margins to measure: the cost has a local minimum for each."""
+        if not self.margins:
+            return []
+        wanted = np.array([self._wanted(table) for table in self.margins])
+        room = 1 - self.base_floor
+        guess = room * np.sqrt(wanted) / (1 / math.sqrt(self.goal) + np.sqrt(wanted).sum())
+        granted = self._granted()
+        guess[granted] = wanted[granted]
+        guess *= min(1.0, room / max(float(guess.sum()), _LEAST_SHARE))
+        optional = [i for i in range(len(self.margins)) if i not in granted]
+        starts = []
+        for dropped in subsets(optional):
+            start = guess.copy()
+            start[list(dropped)] = 0.0
+            starts.append(start)
+        return starts[:_MOST_STARTS]
+
+    def _descend(self, start: Floats) -> Floats:
+        from scipy import optimize
+
+        found = optimize.minimize(
+            self.cost,
+            start,
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * len(start),
+            constraints=optimize.NonlinearConstraint(self._slack, 0.0, np.inf),
+        )
+        return np.clip(np.asarray(found.x, dtype=np.float64), 0.0, 1.0)
+
+    def _slack(self, shares: Floats) -> Floats:
+        """Not negative where the base keeps its floor and every granted goal is met."""
+        goals = self.goal - self.ratios(shares)[1:][self._granted()]
+        return np.concatenate([[1 - self.base_floor - float(shares.sum())], goals])
+
+    def _feasible(self, shares: Floats) -> bool:
+        return bool((self._slack(shares) >= -1e-6).all())
+
+
+def _ratios(shape: TableShape, tables: list[Table], shares: list[float]) -> list[float]:
+    """Square roots of variance ratios; a share s gives variance 1/s^2, derive gives one per base cell."""
+    measured = [
+        MeasuredTable(table=table, variance=share**-2)
+        for table, share in zip(tables, shares, strict=True)
+        if share > _LEAST_SHARE or table == shape.axes
+    ]
+    design = Design(shape=shape, measured=tuple(measured))
+    return [math.sqrt(design.variance(design.cell_of(t)) / shape.terms(t)) for t in tables]
+
+
+def _check_shares(shape: TableShape, shares: Mapping[Table, Fraction], /) -> None:
+    if shape.axes not in shares or shares[shape.axes] <= 0:
+        raise SpecError("the base table needs a share of epsilon above 0.")
+    if any(share < 0 for share in shares.values()) or sum(shares.values()) > 1:
+        raise SpecError("shares of epsilon must not be negative and must sum to at most 1.")

@@ -1,0 +1,135 @@
+"""The law of the error of any sum of published cells in which nothing is missing.
+
+*derive*: a sum of as many independent noises of the base as there are base cells. *independent*: the same with the table's
+own noise. *reconcile*: the error of the least-squares estimate, a fixed combination of the noises of all measured
+tables; the same whichever table the sum is read from. All of it is public: it follows from the plan of a release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from noisegate.laws._law import LatticeLaw
+from noisegate.margins.design import Design, MeasuredTable
+from noisegate.margins.error import ErrorLaw, ErrorTerm
+from noisegate.margins.pieces import Piece, pieces
+from noisegate.tables.domain import Domain, Ints
+from noisegate.tables.margin import Margin
+from noisegate.tables.selection import Cells, Selection
+
+Method = Literal["derive", "reconcile", "independent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SumErrors:
+    """The tables of a release: `laws` holds the noise of each measured one, the base under its own name."""
+
+    domain: Domain
+    base: str
+    margins: Mapping[str, Margin]
+    laws: Mapping[str, LatticeLaw]
+    method: Method
+    parts: tuple[Piece, ...]
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        /,
+        *,
+        base: str,
+        margins: Mapping[str, Margin],
+        laws: Mapping[str, LatticeLaw],
+        method: Method,
+    ) -> SumErrors:
+        """The errors of a release's sums; refuses margins that cannot be reconciled."""
+        parts = pieces(domain, margins) if method == "reconcile" else ()
+        return cls(domain=domain, base=base, margins=margins, laws=laws, method=method, parts=parts)
+
+    def tables(self, selection: Selection, /) -> dict[str, Cells]:
+        """The selected cells of every table that can answer."""
+        domains = {self.base: self.domain, **{name: m.domain for name, m in self.margins.items()}}
+        return {
+            name: Cells(domain, selection)
+            for name, domain in domains.items()
+            if selection.restricted <= set(domain.names)
+        }
+
+    def best_table(self, cells_of: Mapping[str, Cells], /) -> str:
+        """The table whose sums have the least noise; where tables agree, the one with the fewest cells."""
+
+        def noise(name: str) -> float:
+            terms = cells_of[name].counts()
+            mean = float(terms[terms > 0].mean()) if (terms > 0).any() else math.inf
+            if self.method == "reconcile":
+                return mean
+            return mean * self.laws[name].variance if name in self.laws else math.inf
+
+        return self.base if self.method == "derive" else min(cells_of, key=noise)
+
+    def laws_of(self, cells: Cells, table: str, groups: Ints, /) -> list[ErrorLaw]:
+        """The law of the error of each of these groups' sums, read from `table`."""
+        if self.method != "reconcile":
+            law, terms = self.laws[table if self.method == "independent" else self.base], cells.counts()
+            made = {
+                n: ErrorLaw(terms=(ErrorTerm(coefficient=1.0, copies=n, law=law),))
+                for n in set(terms[groups].tolist())
+            }
+            return [made[n] for n in terms[groups].tolist()]
+        known: dict[bytes, ErrorLaw] = {}
+        boxes = np.stack([self._boxes(cells, piece) for piece in self.parts], axis=1)
+        found = []
+        for group in groups.tolist():
+            key = boxes[group].tobytes()
+            if key not in known:
+                known[key] = self._of_boxes(boxes[group])
+            found.append(known[key])
+        return found
+
+    def _boxes(self, cells: Cells, piece: Piece, /) -> Ints:
+        """For each group, how many labels of each axis of the piece lie in it; zeros if none do."""
+        names, selection = self.domain.names, cells.selection
+        taken = np.zeros((cells.groups, len(names)), np.int64)
+        inside = []
+        for axis in range(len(names)):
+            labels = np.unique(
+                np.concatenate([self.domain.blocks[i].axes[axis] for i in self._blocks(piece)])
+            )
+            inside.append(labels[selection.mask(names[axis])[labels]])
+        if not all(codes.size for codes in inside):
+            return taken
+        sizes = [1 if name in selection.by else codes.size for name, codes in zip(names, inside, strict=True)]
+        grids = [inside[self.domain.axis(name)] for name in selection.by]
+        places = (
+            np.ravel_multi_index(np.ix_(*grids), cells.group_shape).reshape(-1) if grids else np.zeros(1, int)
+        )
+        taken[places] = sizes
+        return taken
+
+    def _blocks(self, piece: Piece, /) -> list[int]:
+        starts = {int(where.start) for where, _ in piece.blocks}
+        return [i for i, offset in enumerate(self.domain.offsets[:-1].tolist()) if offset in starts]
+
+    def _of_boxes(self, boxes: Ints, /) -> ErrorLaw:
+        terms: list[ErrorTerm] = []
+        for piece, taken in zip(self.parts, boxes, strict=True):
+            if taken.all():
+                box = dict(zip(piece.shape.axes, taken.tolist(), strict=True))
+                terms += ErrorLaw.of(*self._design(piece), box).terms
+        return ErrorLaw(terms=tuple(terms))
+
+    def _design(self, piece: Piece, /) -> tuple[Design, tuple[LatticeLaw, ...]]:
+        names = {self.base: self.domain.names, **{name: m.domain.names for name, m in self.margins.items()}}
+        design = Design(
+            shape=piece.shape,
+            measured=tuple(
+                MeasuredTable(table=piece.shape.table(names[name]), variance=law.variance)
+                for name, law in self.laws.items()
+            ),
+        )
+        return design, tuple(self.laws.values())

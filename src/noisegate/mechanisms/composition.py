@@ -1,0 +1,202 @@
+"""The privacy of many cells at once, by privacy-loss distributions, with both bounds.
+
+A person's events touch several cells in several tables; the losses add up. Each loss is laid
+on a grid twice: rounded so that delta can only rise (mass split between grid points, see
+`split_between`), and so that it can only fall (mass moved down). Convolving gives an upper and
+a lower bound of the true delta; where the losses lie on the grid (discrete Laplace noise) the
+two agree. Sums are plain sums of positive products, so no rounding error hides in small
+deltas; tails below 1e-25 are cut, to infinity in the upper bound and to the left in the lower.
+
+Worst case over data: a touched cell is either empty and kept (it shows itself with some
+probability q) or noisy. The upper bound uses the loss "infinite with probability q, else the
+noisy one", which is at least as bad as both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import SpecError
+from noisegate.laws.gaussian import DiscreteGaussian
+from noisegate.mechanisms.loss import LossAtoms, Side, split_between
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.privacy import CountLosses, count_losses, least_epsilon
+
+Floats = NDArray[np.float64]
+
+_CUT_MASS = 1e-25
+_ROUNDING = 1e-11
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contribution:
+    """What one person adds to one table: `cells` cells, each changed by `change`."""
+
+    mechanism: Mechanism
+    cells: int
+    change: int = 1
+
+    def __post_init__(self) -> None:
+        if self.cells < 0 or self.cells != int(self.cells):
+            raise SpecError.for_value("cells", found=self.cells, allowed="a whole number of at least 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bracket:
+    """A number that is known to lie between two bounds; `upper` is the safe one."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class GridLoss:
+    """A loss on the grid `(first + i) * step`, and its mass at infinity."""
+
+    step: float
+    first: int
+    mass: Floats
+    infinite: float
+
+    @classmethod
+    def of(cls, atoms: LossAtoms, /, *, step: float, side: Side) -> Self:
+        """`atoms` on a grid, rounded to the safe side (`upper`) or below the truth (`lower`)."""
+        place = atoms.loss / step
+        near = np.rint(place)
+        on_grid = np.abs(place - near) < 1e-9
+        low = np.where(on_grid, near, np.floor(place)).astype(np.int64)
+        first, width = int(low.min(initial=0)), int(low.max(initial=0) - low.min(initial=0)) + 2
+        mass = np.zeros(width)
+        if side == "lower":
+            np.add.at(mass, low - first, atoms.mass)
+            return cls(step, first, mass, atoms.infinite)
+        left = low.astype(float) * step
+        up, down = split_between(left, left + step, atoms.mass, atoms.mass * np.exp(-atoms.loss))
+        np.add.at(mass, low - first, np.where(on_grid, atoms.mass, down))
+        np.add.at(mass, low - first + 1, np.where(on_grid, 0.0, up))
+        return cls(step, first, mass, atoms.infinite)
+
+    @classmethod
+    def nothing(cls, step: float, /) -> Self:
+        """The loss of touching no cell."""
+        return cls(step, 0, np.ones(1), 0.0)
+
+    def plus(self, other: GridLoss, /, *, side: Side) -> GridLoss:
+        """The loss of suffering both, independently."""
+        mass = np.convolve(self.mass, other.mass)
+        infinite = self.infinite + other.infinite - self.infinite * other.infinite
+        return _trimmed(GridLoss(self.step, self.first + other.first, mass, infinite), side)
+
+    def times(self, n: int, /, *, side: Side) -> GridLoss:
+        """The loss of suffering it `n` times, independently."""
+        total, power = GridLoss.nothing(self.step), self
+        while n:
+            if n & 1:
+                total = total.plus(power, side=side)
+            n >>= 1
+            if n:
+                power = power.plus(power, side=side)
+        return total
+
+    def delta(self, epsilon: float, /) -> float:
+        """Delta at `epsilon`."""
+        loss = (self.first + np.arange(len(self.mass))) * self.step
+        gain = -np.expm1(np.minimum(epsilon - loss, 0.0))
+        return min(1.0, self.infinite + float(self.mass @ gain))
+
+
+def _trimmed(grid: GridLoss, side: Side, /) -> GridLoss:
+    """`grid` without negligible tails; what is cut goes where it keeps the bound a bound."""
+    below, above = np.cumsum(grid.mass), np.cumsum(grid.mass[::-1])[::-1]
+    low = int(np.searchsorted(below, _CUT_MASS))
+    high = len(grid.mass) - int(np.searchsorted(above[::-1], _CUT_MASS))
+    low, high = min(low, len(grid.mass) - 1), max(high, min(low, len(grid.mass) - 1) + 1)
+    mass = grid.mass[low:high].copy()
+    cut_below, cut_above = float(grid.mass[:low].sum()), float(grid.mass[high:].sum())
+    if side == "upper":
+        mass[0] += cut_below
+        return GridLoss(grid.step, grid.first + low, mass, grid.infinite + cut_above)
+    mass[-1] += cut_above
+    return GridLoss(grid.step, grid.first + low, mass, grid.infinite)
+
+
+def composed_delta(contributions: Sequence[Contribution], epsilon: float, /) -> Bracket:
+    """Delta at `epsilon` for one person who adds all `contributions` (or takes them away).
+
+    Assumes noise independent from cell to cell and table to table, and a person who is only
+    in the cells counted. The worst case over all data is meant; the upper bound is safe.
+    """
+    if math.isnan(epsilon) or epsilon < 0:
+        raise SpecError.for_value("epsilon", found=epsilon, allowed="a number of at least 0")
+    live = tuple(c for c in contributions if c.cells)
+    if not live:
+        return Bracket(lower=0.0, upper=0.0)
+    upper = _composed(live, "upper", 0).delta(epsilon) * (1 + _ROUNDING)
+    lower = max(_composed(live, "lower", pick).delta(epsilon) for pick in range(3)) * (1 - _ROUNDING)
+    return Bracket(lower=lower, upper=min(1.0, upper))
+
+
+def composed_epsilon(contributions: Sequence[Contribution], delta: float, /) -> Bracket:
+    """The least epsilon at which delta is at most `delta`, between two bounds."""
+    if not 0 <= delta < 1:
+        raise SpecError.for_value("delta", found=delta, allowed="at least 0 and below 1")
+    if delta == 0:
+        bounds = [c.cells * c.mechanism.law.loss_bound(c.change) for c in contributions]
+        kept = any(c.cells and c.mechanism.zeros == "keep" for c in contributions)
+        total = math.inf if kept else sum(bounds)
+        return Bracket(lower=total, upper=total)
+    return Bracket(
+        lower=least_epsilon(lambda e: composed_delta(contributions, e).lower, wanted=delta),
+        upper=least_epsilon(lambda e: composed_delta(contributions, e).upper, wanted=delta),
+    )
+
+
+@lru_cache(maxsize=64)
+def _composed(contributions: tuple[Contribution, ...], side: Side, pick: int, /) -> GridLoss:
+    step = _grid_step(contributions)
+    total = GridLoss.nothing(step)
+    for one in contributions:
+        losses = count_losses(one.mechanism, change=one.change)
+        atoms = _worst_of_both(losses, step) if side == "upper" else _real_pair(losses, step, pick)
+        total = total.plus(GridLoss.of(atoms, step=step, side=side).times(one.cells, side=side), side=side)
+    return total
+
+
+def _worst_of_both(losses: CountLosses, step: float, /) -> LossAtoms:
+    """A loss at least as bad as the noisy one and as the kept zero, coming or going."""
+    if len(losses.noisy_losing) > 1:
+        raise SpecError(
+            "composition is worked out for additive noise that is cut after rounding; "
+            "random rounding and a cut before rounding are not."
+        )
+    noisy = losses.noisy_losing[0].atoms(step, side="upper")
+    shown = 0.0 if losses.zero_losing is None else losses.zero_losing.infinite
+    return LossAtoms(
+        loss=noisy.loss, mass=noisy.mass * (1 - shown), infinite=shown + (1 - shown) * noisy.infinite
+    )
+
+
+def _real_pair(losses: CountLosses, step: float, pick: int, /) -> LossAtoms:
+    """One real pair of counts: both noisy (0), a kept zero with people leaving (1) or coming (2)."""
+    zero = (None, losses.zero_losing, losses.zero_gaining)[pick]
+    return losses.noisy_losing[0].atoms(step, side="lower") if zero is None else zero
+
+
+def _grid_step(contributions: Sequence[Contribution], /) -> float:
+    """A step on which the losses of the first law lie, where it has such: then nothing is rounded."""
+    law, change = contributions[0].mechanism.law, contributions[0].change
+    if math.isfinite(law.loss_bound(1)):
+        return law.loss_bound(1) / 32
+    if isinstance(law, DiscreteGaussian):
+        return 1 / (2 * law.scale**2)
+    return change / math.sqrt(law.variance) / 64
+
+
+__all__ = ["Bracket", "Contribution", "GridLoss", "composed_delta", "composed_epsilon"]

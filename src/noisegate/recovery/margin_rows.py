@@ -1,0 +1,195 @@
+"""Identities between a margin and the base: a total and the published cells that add up to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.reading._links import Link
+from noisegate.recovery.couplings import least_published, names
+from noisegate.recovery.identities import Identities, margin_identities, residual_identities
+from noisegate.recovery.moments import Ints
+from noisegate.recovery.pieces import Pieces
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: With so many complete rows, rows with suppressed members add nothing; nor do they when rows are long.
+_ENOUGH = 20
+_MOST_MISSING, _LONG = 2, 12
+#: Rows with as many members are worked out together; so many different numbers of them are used.
+_KINDS, _KINDS_MISSING = 8, 5
+#: Fewer rows than this prove nothing by being exact.
+_FEWEST = 5
+#: The most rows and the most members that one set holds; more would not sharpen anything.
+_MOST_ROWS, _MOST_MEMBERS = 2_000, 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MarginRows:
+    """How a margin compares with the sums of the base.
+
+    Attributes
+    ----------
+    rows
+        The cells of the margin that are published and are sums of base cells.
+    residual
+        The margin minus the sum of the published base cells.
+    missing
+        How many of the base cells are suppressed.
+    pieces
+        What the cells of the base are sums of, if they are.
+    stated
+        Whether a card says that the tables were made to add up. A total above its published parts then holds
+        cells of the public domain that no table shows.
+    """
+
+    link: Link
+    rows: Ints
+    residual: Floats
+    missing: Ints
+    pieces: Pieces | None = None
+    stated: bool = False
+
+    @classmethod
+    def of(cls, link: Link, pieces: Pieces | None = None, /, *, stated: bool = False) -> MarginRows:
+        """The comparable rows of a link."""
+        rows = np.flatnonzero(link.published & link.comparable)
+        values = link.margin.counts[np.searchsorted(link.margin.flat, rows)]
+        return cls(
+            link=link,
+            rows=rows,
+            residual=values - link.parts[rows],
+            missing=(link.members - link.shown)[rows],
+            pieces=pieces,
+            stated=stated,
+        )
+
+    @property
+    def complete(self) -> Bools:
+        """Which rows have every member published."""
+        return np.asarray(self.missing == 0)
+
+    @property
+    def impossible(self) -> Bools:
+        """Which rows no consistent tables could show: parts above the total, or all of them off it.
+
+        Of cells that are sums of pieces, some pieces may be missing, and only the first is proof.
+        """
+        vague = self.pieces is not None or self.stated
+        off = np.zeros(self.rows.size, dtype=bool) if vague else self.complete & (self.residual != 0)
+        return np.asarray((self.residual < 0) | off)
+
+    def examples(self, which: Bools, limit: int = 3, /) -> list[str]:
+        """Some of these rows by name, those that are furthest off first."""
+        rows = np.flatnonzero(which)
+        rows = rows[np.argsort(-np.abs(self.residual[rows]), kind="stable")][:limit]
+        titles = names(self.link.margin, self.rows[rows])
+        return [
+            f"{title}: {self.link.margin.name} says {self.residual[row] + self.link.parts[self.rows[row]]:g}, "
+            f"{self._parts(int(self.rows[row]))}"
+            for title, row in zip(titles, rows.tolist(), strict=True)
+        ]
+
+    def _parts(self, row: int, /) -> str:
+        """What the base publishes of a row of the margin, in words."""
+        shown, base = int(self.link.shown[row]), self.link.base.name
+        if shown == 1:
+            return f"the one cell published in {base} {self.link.parts[row]:g}"
+        return f"the {shown:,} cells published in {base} add up to {self.link.parts[row]:g}"
+
+    def identities(self) -> Identities | None:
+        """The rows from which noise can be recovered; None if there is none.
+
+        Complete rows; where these are few, also rows with one or two members missing. Of cells that are
+        sums of pieces, only complete rows whose members all hold all their pieces.
+        """
+        if self.link.unlisted or (self.pieces is not None and self.pieces.number is None):
+            return None
+        if self.pieces is not None:
+            return self._summed(self.pieces)
+        chosen = self._chosen()
+        if not chosen.size:
+            return None
+        cuts = (least_published(self.link.base), least_published(self.link.margin))
+        members, absent = self._members(chosen)
+        totals = self.residual[chosen] + self.link.parts[self.rows[chosen]]
+        return margin_identities(
+            totals, members, absent=absent, cuts=cuts, tables=self.tables, most_missing=_MOST_MISSING
+        )
+
+    def _chosen(self) -> Ints:
+        """The rows that are used: complete ones, and short ones with few missing where those are few."""
+        members = self.link.members[self.rows]
+        usable, kinds = self.complete.copy(), _KINDS
+        if int(usable.sum()) < _ENOUGH:
+            usable |= (self.missing <= _MOST_MISSING) & (members <= _LONG)
+        usable &= self.link.shown[self.rows] > 0
+        if self.missing[usable].any():
+            kinds = _KINDS_MISSING
+        kind = members * (_MOST_MISSING + 1) + self.missing
+        found, times = np.unique(kind[usable], return_counts=True)
+        common = found[np.argsort(-times, kind="stable")[:kinds]]
+        chosen = np.flatnonzero(usable & np.isin(kind, common))
+        return _spread_out(chosen, int(members[chosen].max(initial=1)))
+
+    @property
+    def tables(self) -> tuple[str, str]:
+        """Names of the base and the margin."""
+        return self.link.base.name, self.link.margin.name
+
+    def _summed(self, pieces: Pieces, /) -> Identities | None:
+        """Complete rows of ample cells, each with as many noises as it has pieces."""
+        chosen = np.flatnonzero(self.complete & (self._smallest() >= pieces.least))
+        if not chosen.size:
+            return None
+        members = self.link.members[self.rows[chosen]]
+        noises = np.stack([members * (pieces.number or 1), np.ones(chosen.size, dtype=np.int64)], axis=1)
+        size = self.residual[chosen] + self.link.parts[self.rows[chosen]]
+        return residual_identities(self.residual[chosen], noises=noises, tables=self.tables, size=size)
+
+    def _smallest(self) -> Floats:
+        """The smallest published member of each row."""
+        group = self.link.group_of(self.link.base.flat)
+        smallest = np.full(self.link.margin.size, np.inf)
+        np.minimum.at(smallest, group[group >= 0], self.link.base.counts[group >= 0])
+        return smallest[self.rows]
+
+    def _members(self, chosen: Ints, /) -> tuple[Floats, Bools]:
+        """The members of the chosen rows, one row each: published ones first, then suppressed ones."""
+        group = self.link.group_of(self.link.base.flat)
+        place = np.full(self.link.margin.size + 1, -1)
+        place[self.rows[chosen]] = np.arange(chosen.size)
+        row = place[group]
+        mine = np.flatnonzero(row >= 0)
+        mine = mine[np.argsort(row[mine], kind="stable")]
+        shown = np.bincount(row[mine], minlength=chosen.size)
+        column = np.arange(mine.size) - np.repeat(np.cumsum(shown) - shown, shown)
+        size = self.link.members[self.rows[chosen]]
+        members = np.full((chosen.size, int(size.max())), np.nan)
+        members[row[mine], column] = self.link.base.counts[mine]
+        absent = np.arange(members.shape[1]) >= size[:, None]
+        return members, absent
+
+
+def perturbed_apart(rows: MarginRows, /) -> bool | None:
+    """Whether a margin has noise of its own: yes, no, or None if it cannot be told."""
+    if not rows.rows.size or rows.link.unlisted:
+        return None
+    if rows.impossible.any():
+        return True
+    exact = rows.residual == 0
+    enough = min(_FEWEST, rows.rows.size)
+    if exact.all() or (rows.pieces is None and int(rows.complete.sum()) >= enough):
+        return False
+    return None
+
+
+def _spread_out(chosen: Ints, members: int, /) -> Ints:
+    """Not more rows than can be worked with, evenly taken."""
+    most = max(min(_MOST_ROWS, _MOST_MEMBERS // max(members, 1)), 1)
+    if chosen.size <= most:
+        return chosen
+    return chosen[np.linspace(0, chosen.size - 1, most).astype(np.int64)]

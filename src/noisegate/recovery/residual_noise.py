@@ -1,0 +1,57 @@
+"""The noise in what is left over of totals: its law, its interval, and what a cut does to published values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
+from noisegate.laws.tabulated import convolve
+from noisegate.reading._cells import Cells
+from noisegate.recovery.couplings import least_published
+from noisegate.recovery.edge import edge_density
+
+#: Sums of so many noises are worked out exactly; longer ones are normal to within their rounding.
+_FEW_NOISES = 400
+#: How far above the cut its density is read, in standard deviations of the noise.
+_WINDOW_SDS = 3.0
+#: Of so few published values nothing is said about their density at the cut.
+_FEW_VALUES = 30
+
+
+def overstated(values: NDArray[np.float64], cells: Cells, noise: Law, /) -> float:
+    """By how much published values exceed their raw counts, because low noise was cut away."""
+    cut = least_published(cells)
+    if not math.isfinite(cut) or values.size < _FEW_VALUES or noise.variance == 0:
+        return 0.0
+    density = edge_density(values, cut=cut, window=_WINDOW_SDS * math.sqrt(noise.variance), step=1.0)
+    return values.size * noise.variance * density
+
+
+def noise_interval(laws: Sequence[tuple[Law, int]], level: float, /) -> tuple[float, float]:
+    """Between which two numbers a sum of independent noises lies at `level`, tails equal."""
+    tail = (1 - level) / 2
+    live = [(law, n) for law, n in laws if n and law.variance > 0]
+    sd = math.sqrt(sum(law.variance * n for law, n in live))
+    far = sd * float(-special.ndtri(tail))
+    if sum(n for _, n in live) > _FEW_NOISES or not live:
+        return -far, far
+    exact = noise_law(live)
+    grid = np.arange(-math.ceil(4 * far) - 10, math.ceil(4 * far) + 11)
+    above = np.exp(exact.logsf(grid))
+    high = float(grid[int(np.argmax(above <= tail))])
+    return -high, high
+
+
+def noise_law(laws: Sequence[tuple[Law, int]], /) -> Law:
+    """The law of the sum of so many noises of each kind, on whole numbers."""
+    parts: list[LatticeLaw] = []
+    for law, n in laws:
+        one = law.rounded() if isinstance(law, ContinuousLaw) else law
+        assert isinstance(one, LatticeLaw)
+        parts += [one.sum_of(n)] if n else []
+    return convolve(parts)

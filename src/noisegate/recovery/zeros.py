@@ -1,0 +1,128 @@
+"""The zero rule: empty cells get noise like any other, or stay empty.
+
+A margin with noise of its own that does not publish a total says, without looking at the base, that all base
+cells of that total are small. If zeros are perturbed, each of these cells is published with at least the
+chance q that noise alone passes the cut: an empty one with q, any other with more. So too few published
+ones among them mean that zeros are kept. About q times as many mean that zeros are perturbed, if that
+is more than the odd small group could explain.
+
+A margin that was derived from the base, or reconciled with it, says nothing: what is suppressed there was
+decided together with the base.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from noisegate.mechanisms.mechanism import Zeros
+from noisegate.reading._links import Link
+from noisegate.reading._table import Kind
+from noisegate.recovery.card import Card
+from noisegate.recovery.couplings import least_published
+from noisegate.recovery.margin_rows import MarginRows
+from noisegate.recovery.outcome import NoiseFit
+from noisegate.recovery.zero_rule import zero_rule as weigh
+
+#: The chance of a wrong verdict that is accepted.
+_SIZE = 0.01
+#: So many published cells must be expected before they can be told from the odd small group.
+_ENOUGH = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroRule:
+    """What is known about empty cells, from what, and how it was told."""
+
+    rule: Zeros | None
+    source: Literal["tables", "card"] | None
+    statement: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    def or_as_stated(self, card: Card | None, /) -> ZeroRule:
+        """The rule as the card states it, where the tables do not tell."""
+        if self.rule is not None or card is None or card.zeros not in ("keep", "perturb"):
+            return self
+        rule: Zeros = "keep" if card.zeros == "keep" else "perturb"
+        return ZeroRule(rule=rule, source="card", statement="the card says so", numbers=self.numbers)
+
+
+def zero_rule(rows: Sequence[MarginRows], fit: NoiseFit | None, /) -> ZeroRule:
+    """The zero rule of the base, as far as the tables tell.
+
+    Parameters
+    ----------
+    rows
+        The margins that have noise of their own.
+    fit
+        The recovered noise of the base.
+    """
+    usable = [one for one in rows if one.pieces is None and not one.link.unlisted]
+    if fit is None or fit.law == "none":
+        return ZeroRule(rule=None, source=None, statement="the noise of the base is not known")
+    if not usable:
+        return ZeroRule(
+            rule=None, source=None, statement="no margin with noise of its own says which cells are small"
+        )
+    best = max(usable, key=lambda one: _small_cells(one.link)[0])
+    cells, published = _small_cells(best.link)
+    return _verdict(cells, published, fit, best.link)
+
+
+def _small_cells(link: Link, /) -> tuple[int, int]:
+    """How many base cells add to totals that the margin does not publish, and how many of them are published.
+
+    A time of day that the margin never shows is one at which it publishes nothing: the grid of times is
+    public, whatever the base shows there.
+    """
+    silent = ~link.published & link.comparable
+    cells, published = int(link.members[silent].sum()), int(link.shown[silent].sum())
+    entries = link.base.entries(link.base.flat)
+    for place, onto in zip(link.from_axis, link.maps, strict=True):
+        unseen = (onto < 0) & _times(link, place)
+        if unseen.any():
+            rest = [(p, m) for p, m in zip(link.from_axis, link.maps, strict=True) if p != place]
+            inside = np.logical_and.reduce([unseen[entries[place]], *(m[entries[p]] >= 0 for p, m in rest)])
+            published += int(inside.sum())
+            sizes = dict(enumerate(link.base.shape)) | {p: int((m >= 0).sum()) for p, m in rest}
+            cells += int(unseen.sum()) * math.prod(size for p, size in sizes.items() if p != place)
+    return cells, published
+
+
+def _times(link: Link, place: int, /) -> NDArray[np.bool_]:
+    """Which entries of an axis of the base are known times of day."""
+    axis = link.base.axes[place]
+    dimension = link.base.dimensions[axis.dimensions[0]]
+    if len(axis.dimensions) > 1 or dimension.kind is not Kind.TIME:
+        return np.zeros(axis.size, dtype=bool)
+    return np.asarray(~dimension.unknown[axis.entries[0]])
+
+
+def _verdict(cells: int, published: int, fit: NoiseFit, link: Link, /) -> ZeroRule:
+    least = least_published(link.base)
+    if not np.isfinite(least):
+        return ZeroRule(
+            rule=None, source=None, statement="small counts are not cut, so empty cells do not stand out"
+        )
+    if not cells:
+        statement = f"{link.margin.name} publishes all its totals, so no cell is known to be empty"
+        return ZeroRule(rule=None, source=None, statement=statement)
+    weighed = weigh(published, cells, law=fit.noise, threshold=least, size=_SIZE)
+    p_few = float(stats.poisson.cdf(published, weighed.expected))
+    seen = f"{published:,} of {cells:,} cells whose total in {link.margin.name} is too small to be published"
+    expected = f"{weighed.expected:,.2g} expected if zeros are perturbed"
+    numbers = {"cells": cells, "published": published, "expected": weighed.expected, "p_few": p_few}
+    if p_few < _SIZE:
+        said = f"only {seen} are published, at least {expected} (p = {p_few:.2g})"
+        return ZeroRule(rule="keep", source="tables", statement=said, numbers=numbers)
+    if weighed.verdict == "perturbed" and weighed.expected >= _ENOUGH:
+        said = f"{seen} are published, {expected}"
+        return ZeroRule(rule="perturb", source="tables", statement=said, numbers=numbers)
+    said = f"{seen} are published, {expected}, which decides nothing"
+    return ZeroRule(rule=None, source=None, statement=said, numbers=numbers)

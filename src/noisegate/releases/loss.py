@@ -1,0 +1,176 @@
+"""What a release costs: the loss of one unit, one event, one day, one person; never stated too low.
+
+Laplace noise: epsilon is the sum over measured tables of total change / scale, an exact rational.
+Gaussian noise: the promised epsilon, and the delta that composition gives there.
+
+Zeros that are kept add to delta the probability that a cell shows itself which was empty without
+the unit. A cell that goes from 0 to k stays unseen with probability u(k), and a table of total
+change t can be changed in any cells, so it stays unseen with probability at least u(k)^(t/k) for the
+worst k. What a unit shows and what the noise gives away add up, as "shown, or else noisy" is at
+least as bad as what happens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from noisegate.mechanisms.composition import Contribution, composed_delta
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.perturb import PublishedNoise
+from noisegate.releases.change import (
+    Change,
+    all_days_change,
+    day_of_person_change,
+    event_change,
+    spread_change,
+    unit_change,
+)
+from noisegate.spec import ReleaseSpec
+
+#: Events of the commuter whose loss is stated where a release bounds events only.
+EXAMPLE_EVENTS = 40
+
+#: A cell that changes by more than this is taken to show itself for certain.
+_MOST_LOOKED_AT = 1_000_000
+
+#: Gaussian noise up to this sigma is composed exactly; the time for it grows with the fourth power.
+_WIDEST_COMPOSED = 40
+
+Measured = Mapping[str, tuple[PublishedNoise, int | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """Epsilon and delta, exact or rounded up."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def as_json(self) -> dict[str, float]:
+        """As numbers that are not below the exact ones."""
+        return {"epsilon": rounded_up(self.epsilon), "delta": rounded_up(self.delta)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossStatement:
+    """The loss of the promised unit, of one event, of a person-day and of a person.
+
+    None means: this release bounds nothing of the kind. `example` is the loss of a person with
+    `EXAMPLE_EVENTS` events, each in a cell of its own, stated where only events are protected.
+    """
+
+    unit: Loss
+    event: Loss
+    person_day: Loss | None
+    person: Loss | None
+    example: Loss | None
+    days: int | None
+
+
+def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
+    """All losses of a release that measures these tables with this noise and cut."""
+    unit = spec.privacy.unit
+    days = spec.day.days if spec.day is not None and unit != "event" else None
+
+    def loss(change: Change) -> Loss:
+        return _loss(spec, measured, change)
+
+    whole, day, person, example = loss(unit_change(spec)), None, None, None
+    if unit == "event":
+        example = loss(spread_change(spec, EXAMPLE_EVENTS))
+    elif unit == "person":
+        day, person = loss(day_of_person_change(spec)), whole
+    else:
+        day = whole
+        person = loss(all_days_change(spec, days)) if days is not None else None
+    return LossStatement(
+        unit=whole,
+        event=loss(event_change(spec)),
+        person_day=day,
+        person=person,
+        example=example,
+        days=days,
+    )
+
+
+def _loss(spec: ReleaseSpec, measured: Measured, change: Change, /) -> Loss:
+    privacy = spec.privacy
+    shown = _shown(measured, change) if privacy.zeros == "keep" else 0.0
+    if privacy.law != "discrete-gaussian":
+        epsilon = sum((Fraction(change.total) / noise.scale for noise, _ in measured.values()), Fraction(0))
+        return Loss(epsilon=epsilon, delta=_upwards(shown))
+    promised = privacy.epsilon if privacy.epsilon is not None else Fraction(1)
+    epsilon = promised * max(Fraction(1), Fraction(change.total, privacy.contribution.total))
+    noises = {name: noise for name, (noise, _) in measured.items()}
+    noisy = gaussian_delta(noises, change, float(epsilon))
+    delta = _upwards(shown + (1 - shown) * noisy)
+    if privacy.delta is not None and shown == 0 and noisy <= privacy.delta:
+        delta = min(delta, privacy.delta)
+    return Loss(epsilon=epsilon, delta=delta)
+
+
+def gaussian_delta(noises: Mapping[str, PublishedNoise], change: Change, epsilon: float, /) -> float:
+    """Delta at `epsilon` of measuring these tables with Gaussian noise; an upper bound.
+
+    The worst change puts as much as it may into as few cells as it can. By exact composition; for
+    wide noise, where that would take minutes, by concentrated differential privacy, which asks for
+    5 to 9 % more noise.
+    """
+    made = [
+        Contribution(
+            mechanism=Mechanism(law=noise.law, zeros="perturb"),
+            cells=-(-change.total // change.most[name]),
+            change=change.most[name],
+        )
+        for name, noise in noises.items()
+    ]
+    if max(noise.scale for noise in noises.values()) <= _WIDEST_COMPOSED:
+        return composed_delta(made, epsilon).upper
+    squares = [one.cells * one.change**2 for one in made]
+    rho = sum(float(square / (2 * n.scale**2)) for square, n in zip(squares, noises.values(), strict=True))
+    return _concentrated_delta(rho, epsilon)
+
+
+def _concentrated_delta(rho: float, epsilon: float, /) -> float:
+    """Delta at `epsilon` of anything that is rho-concentrated, as discrete Gaussian noise is.
+
+    Canonne, Kamath, Steinke (2020), *The Discrete Gaussian for Differential Privacy*, Theorem 4 and
+    Proposition 12: every order above 1 gives a bound, and the best of many is taken.
+    """
+    over = np.exp(np.linspace(-12, 12, 4001))  # the order minus 1
+    order = 1 + over
+    logs = over * (order * rho - epsilon) - np.log(over) + order * (np.log(over) - np.log(order))
+    return min(1.0, math.exp(min(0.0, float(np.min(logs)))) * (1 + 1e-9))
+
+
+def _shown(measured: Measured, change: Change, /) -> float:
+    """The most probable that a change shows itself in cells that are empty without it, zeros being kept."""
+    unseen = 0.0
+    for name, (noise, least) in measured.items():
+        most = min(change.most[name], change.total)
+        if most > _MOST_LOOKED_AT:
+            return 1.0
+        k = np.arange(1, most + 1)
+        # Without a cut, a kept zero and a noisy one look the same and all else shows.
+        log_unseen = noise.law.logpmf(-k) if least is None else noise.law.logcdf(least - 1 - k)
+        unseen += change.total * float(np.min(log_unseen / k))
+    return -math.expm1(unseen)
+
+
+def _upwards(value: float, /) -> Fraction:
+    """A rational with few digits that is not below `value`."""
+    if value == 0:
+        return Fraction(0)
+    return min(Fraction(1), Fraction(Decimal(value).normalize(Context(prec=4, rounding=ROUND_CEILING))))
+
+
+def rounded_up(value: Fraction, /) -> float:
+    """The least float that is not below `value`."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)

@@ -1,0 +1,57 @@
+"""The report's figures, drawn again, and two that it lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from noisegate.errors import OutputError
+from noisegate.laws.laplace import RoundedLaplace
+from noisegate.mechanisms.mechanism import second_algorithm
+from noisegate.pictures import (
+    detection_picture,
+    differences_picture,
+    posterior_picture,
+    response_picture,
+    save,
+)
+from noisegate.reproduction.item import SCALE
+from noisegate.reproduction.linked import posterior
+from noisegate.reproduction.noise import simulated_pairs
+
+
+def write_figures(folder: Path, /) -> list[Path]:
+    """Write all figures into `folder` as SVG and return their paths."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise OutputError(
+            f"cannot make the folder {folder}: {problem.strerror or 'unknown reason'}."
+        ) from None
+    first, second = simulated_pairs(), simulated_pairs(seed=2018)
+    law = RoundedLaplace(SCALE).difference()
+    pictures = {
+        "figure-1-differences": differences_picture(
+            first[0] - first[1], law, title="4,000 simulated sailings, p = 1.4: on minus off"
+        ),
+        "figure-2-responses": response_picture(second_algorithm(scale=1.0), [0, 17, 20]),
+        "figure-3-differences-and-simulation": differences_picture(
+            first[0] - first[1],
+            law,
+            simulated=second[0] - second[1],
+            title="Differences, their law, and a second simulation",
+        ),
+        "detection-by-group": detection_picture(second_algorithm(), groups=range(1, 18)),
+        "cremorne-point": posterior_picture(
+            {
+                "residual and suppression": posterior(censored=True),
+                "residual alone": posterior(censored=False),
+            },
+            printed=(17.02, 18.98),
+            title="Tap-offs at Cremorne Point, 12 August 2016, 00:00",
+        ),
+    }
+    paths = []
+    for name, picture in pictures.items():
+        paths.append(folder / f"{name}.svg")
+        save(picture, paths[-1])
+    return paths

@@ -1,0 +1,132 @@
+"""The files of a world, and the directory that appears whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from noisegate.errors import OutputError
+from noisegate.simulation.network import MODES, UNKNOWN, Network
+from noisegate.simulation.taps import TAPS, TapTable
+
+ROW_GROUP = 1 << 19
+_PARQUET: dict[str, Any] = {
+    "compression": "zstd",
+    "compression_level": 1,
+    "store_schema": False,
+    "version": "2.6",
+    "write_statistics": ["tapped_at", "service_date"],
+    "use_dictionary": ["mode", "tap", "stop", "trip_id", "vehicle", "service_date"],
+}
+_TAPS_SCHEMA = pa.schema(
+    [
+        ("card_id", pa.int64()),
+        ("mode", pa.dictionary(pa.int8(), pa.string())),
+        ("tap", pa.dictionary(pa.int8(), pa.string())),
+        ("tapped_at", pa.timestamp("ms")),
+        ("stop", pa.dictionary(pa.int32(), pa.string())),
+    ]
+)
+_TRUTH_SCHEMA = pa.schema(
+    [
+        ("trip_id", pa.dictionary(pa.int32(), pa.string())),
+        ("vehicle", pa.dictionary(pa.int32(), pa.string())),
+        ("service_date", pa.date32()),
+        ("stop", pa.dictionary(pa.int32(), pa.string())),
+    ]
+)
+
+
+@contextmanager
+def whole_directory(out: Path, /) -> Iterator[Path]:
+    """A staging directory beside `out` that becomes `out` at the end, or vanishes on any error."""
+    if out.exists() or out.is_symlink():
+        raise OutputError(
+            f"The output directory {str(out)!r} exists already. Remove it, or choose another name."
+        )
+    staging = out.parent / f".{out.name}.{secrets.token_hex(4)}.partial"
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        staging.mkdir()
+    except OSError as error:
+        raise OutputError(f"The output directory {str(out)!r} cannot be made: {error.strerror}.") from error
+    try:
+        yield staging
+        staging.rename(out)
+    except OSError as error:
+        raise OutputError(
+            f"The world cannot be written to {str(out)!r}: {error.strerror or error}."
+        ) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+class TapWriter:
+    """`taps.parquet` and `taps_truth.parquet`, row by row in step."""
+
+    def __init__(self, folder: Path, network: Network, /) -> None:
+        trips = network.trips
+        vehicles, vehicle_of_trip = np.unique(np.array(trips.vehicles, dtype=object), return_inverse=True)
+        self._modes, self._taps = pa.array(MODES), pa.array(TAPS)
+        self._stops = pa.array([*network.stops.names, UNKNOWN])
+        self._trips, self._vehicles = pa.array(trips.ids), pa.array(vehicles.tolist(), pa.string())
+        self._mode_of_trip = network.pattern_modes()[trips.pattern].astype(np.int8)
+        self._vehicle_of_trip = vehicle_of_trip.astype(np.int32)
+        self._tap_file = pq.ParquetWriter(folder / "taps.parquet", _TAPS_SCHEMA, **_PARQUET)
+        self._truth_file = pq.ParquetWriter(folder / "taps_truth.parquet", _TRUTH_SCHEMA, **_PARQUET)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._tap_file.close()
+        self._truth_file.close()
+
+    def write(self, taps: TapTable, /) -> None:
+        """Append `taps` in their order."""
+        coded = pa.DictionaryArray.from_arrays
+        nowhere = len(self._stops) - 1
+        columns = [
+            pa.array(taps.card),
+            coded(self._mode_of_trip[taps.trip], self._modes),
+            coded(taps.tap, self._taps),
+            pa.array(taps.at_s * 1000, pa.timestamp("ms")),
+            coded(np.where(taps.stop < 0, np.int32(nowhere), taps.stop), self._stops),
+        ]
+        self._tap_file.write_table(
+            pa.Table.from_arrays(columns, schema=_TAPS_SCHEMA), row_group_size=ROW_GROUP
+        )
+        truth = [
+            coded(taps.trip, self._trips),
+            coded(self._vehicle_of_trip[taps.trip], self._vehicles),
+            pa.array(taps.service_day, pa.date32()),
+            coded(taps.true_stop, self._stops),
+        ]
+        self._truth_file.write_table(
+            pa.Table.from_arrays(truth, schema=_TRUTH_SCHEMA), row_group_size=ROW_GROUP
+        )
+
+
+def write_stops(network: Network, path: Path, /) -> None:
+    """The public list of places: every stop of the network, then UNKNOWN without a place."""
+    stops = network.stops
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["stop", "mode", "postcode", "lat", "lon"])
+        for name, mode, postcode, lat, lon in zip(
+            stops.names, stops.modes, network.postcodes(), stops.lat.tolist(), stops.lon.tolist(), strict=True
+        ):
+            writer.writerow([name, MODES[mode], postcode, f"{lat:.6f}", f"{lon:.6f}"])
+        writer.writerow([UNKNOWN, "", UNKNOWN, "", ""])

@@ -1,0 +1,106 @@
+"""All days of a simulation: the same people, day after day.
+
+Every part draws from its own stream of random numbers, named by what it is for (the city, its
+people by chunk, the vehicles by day, the rides by day and chunk). What comes out therefore
+depends on the arguments alone, not on memory, cores or the order of work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+
+from noisegate.errors import SpecError
+from noisegate.simulation.day import ServiceDay, ride_day
+from noisegate.simulation.departures import Departures
+from noisegate.simulation.population import People, draw_people
+from noisegate.simulation.readers import Conduct, Running, trip_readers
+from noisegate.simulation.taps import TapTable
+from noisegate.simulation.town import Town
+
+MOST_DAYS = 366
+MOST_PERSONS = 10_000_000
+"""A person takes about 100 bytes of memory throughout."""
+
+CHUNK = 1 << 16
+"""People simulated together; part of what the seed means."""
+
+CITY, POPULARITY, _PEOPLE, _VEHICLES, _RIDES = range(5)
+"""Streams of random numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The checked arguments of a simulation."""
+
+    days: int
+    persons: int
+    seed: int
+    conduct: Conduct
+
+    def __post_init__(self) -> None:
+        for name, found, most in (("days", self.days, MOST_DAYS), ("persons", self.persons, MOST_PERSONS)):
+            if not 1 <= found <= most:
+                raise SpecError.for_value(name, found=found, allowed=f"from 1 to {most}")
+        if self.seed < 0:
+            raise SpecError.for_value("seed", found=self.seed, allowed="0 or a positive whole number")
+
+    def rng(self, *stream: int) -> np.random.Generator:
+        """The generator of one named stream."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=stream))
+
+
+def tap_days(town: Town, plan: Plan, *, first: date) -> Iterator[TapTable]:
+    """The taps of each calendar day in order of time.
+
+    The service day before the first one is simulated too, for its taps after midnight; taps after the
+    last midnight are left out, as an extract by date would.
+    """
+    firsts = range(0, plan.persons, CHUNK)
+    crowd = [
+        draw_people(
+            town, first_card=low + 1, count=min(CHUNK, plan.persons - low), rng=plan.rng(_PEOPLE, chunk)
+        )
+        for chunk, low in enumerate(firsts)
+    ]
+    boards: dict[frozenset[int], Departures] = {}
+    carried: list[TapTable] = []
+    for number in range(plan.days + 1):
+        day = first + timedelta(days=number - 1)
+        taps = TapTable.joined(
+            [*carried, *_ride_all(town, plan, crowd, day=day, number=number, boards=boards)]
+        )
+        today = taps.at_s < 86_400 * ((day - date(1970, 1, 1)).days + 1)
+        carried = [taps[~today]]
+        if number > 0:
+            yield taps[today].by_time()
+
+
+def _ride_all(
+    town: Town,
+    plan: Plan,
+    crowd: list[People],
+    *,
+    day: date,
+    number: int,
+    boards: dict[frozenset[int], Departures],
+) -> list[TapTable]:
+    """The taps of one service day, chunk by chunk; `boards` keeps the departures of days alike."""
+    services = town.network.services_on(day)
+    if services not in boards:
+        boards[services] = Departures.of(town.network, services)
+    readers = trip_readers(town.network)
+    today = ServiceDay(
+        town=town,
+        day=day,
+        departures=boards[services],
+        running=Running.of(readers, conduct=plan.conduct, rng=plan.rng(_VEHICLES, number)),
+        readers=readers,
+        conduct=plan.conduct,
+    )
+    return [
+        ride_day(today, people, rng=plan.rng(_RIDES, number, chunk)) for chunk, people in enumerate(crowd)
+    ]

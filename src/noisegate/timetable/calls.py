@@ -1,0 +1,182 @@
+"""The calls of a feed: the one long table, stop_times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import DataError
+from noisegate.timetable.clock import ALLOWED, BLANK, BROKEN, USUAL_TIMES, seconds_sql
+from noisegate.timetable.places import Stops
+from noisegate.timetable.rows import LineBreaks, Rows, Source
+from noisegate.timetable.trips import Trips
+from noisegate.timetable.visits import Flags, Ints, Ints32
+
+#: Called with the number of rows of stop_times that have been read.
+Progress = Callable[[int], None]
+
+_NO_STOP = "1"
+_BOARDS, _ALIGHTS = 1, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Calls:
+    """The rows of stop_times in the order of trips and stops; trip t has `start[t]` up to (not with) `start[t + 1]`.
+
+    Times are seconds after the midnight that starts the service day. `boards` and `alights` say whether the
+    feed lets people on and off.
+    """
+
+    start: Ints
+    stop: Ints32
+    arrival_s: Ints32
+    departure_s: Ints32
+    boards: Flags
+    alights: Flags
+
+    def __len__(self) -> int:
+        return len(self.stop)
+
+
+def read_calls(rows: Rows, /, *, trips: Trips, stops: Stops, progress: Progress | None) -> Calls:
+    """The rows of stop_times, checked, sorted, and with missing times filled in evenly."""
+    rows.keep("trips", ids=trips.ids)
+    rows.keep("stops", ids=stops.ids)
+    rows.connection.execute(USUAL_TIMES)
+    try:
+        columns = _stream(rows, parallel=True, progress=progress)
+    except LineBreaks:
+        columns = _stream(rows, parallel=False, progress=progress)
+    return _arranged(*columns, trips=len(trips))
+
+
+def _stream(rows: Rows, /, *, parallel: bool, progress: Progress | None) -> list[NDArray[np.int32]]:
+    """Trip, stop, arrival, departure, sequence and flags of every row, in the order of the file."""
+    source = rows.source(
+        "stop_times.txt",
+        required=("trip_id", "stop_id", "stop_sequence", "arrival_time", "departure_time"),
+        optional=("pickup_type", "drop_off_type"),
+        parallel=parallel,
+    )
+    assert source is not None
+    pieces: list[list[NDArray[np.int32]]] = [[] for _ in range(6)]
+    count = 0
+    for batch in rows.batches(_query(source), name=source.name):
+        read = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        if min(int(column.min(initial=0)) for column in read[:5]) < 0:
+            _check(rows, source, *read)
+        for piece, column in zip(pieces, read, strict=True):
+            piece.append(column.copy())
+        count += batch.num_rows
+        if progress is not None:
+            progress(count)
+    return [_joined(piece) for piece in pieces]
+
+
+def _joined(pieces: list[NDArray[np.int32]], /) -> NDArray[np.int32]:
+    """All pieces in one array; the list is emptied, because it may be long."""
+    whole = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int32)
+    pieces.clear()
+    return whole
+
+
+def _query(source: Source, /) -> str:
+    """SQL for the numbers of every row; -1 for an unknown id, BLANK or BROKEN for times."""
+    arrival, departure = source.text("arrival_time", of="x"), source.text("departure_time", of="x")
+    boards = f"coalesce({source.text('pickup_type', of='x')}, '0') <> '{_NO_STOP}'"
+    alights = f"coalesce({source.text('drop_off_type', of='x')}, '0') <> '{_NO_STOP}'"
+    return f"""
+        SELECT coalesce(t.n, -1)::INTEGER, coalesce(s.n, -1)::INTEGER,
+            {seconds_sql(arrival, "a.n")}::INTEGER, {seconds_sql(departure, "d.n")}::INTEGER,
+            coalesce(TRY_CAST({source.text("stop_sequence", of="x")} AS INTEGER), -1)::INTEGER,
+            (CASE WHEN {boards} THEN {_BOARDS} ELSE 0 END + CASE WHEN {alights} THEN {_ALIGHTS} ELSE 0 END)::TINYINT
+        FROM {source.sql} x
+        LEFT JOIN trips t ON t.id = {source.text("trip_id", of="x")}
+        LEFT JOIN stops s ON s.id = {source.text("stop_id", of="x")}
+        LEFT JOIN usual_times a ON a.id = x.arrival_time
+        LEFT JOIN usual_times d ON d.id = x.departure_time
+    """  # noqa: S608 - quoted parts
+
+
+def _check(rows: Rows, source: Source, /, *read: NDArray[np.int32]) -> None:
+    """Refuse unknown ids, broken times and sequences, showing the first of them."""
+    trip, stop, arrival, departure, sequence, _ = read
+    wrong = [
+        (trip, -1, "trip_id", "trips t", "the trip_id {!r}, which trips.txt does not have"),
+        (stop, -1, "stop_id", "stops t", "the stop_id {!r}, which stops.txt does not have"),
+    ]
+    for column, bad, name, known, phrase in wrong:
+        if (column == bad).any():
+            text = source.text(name, of="x")
+            query = f"SELECT {text} FROM {source.sql} x ANTI JOIN {known} ON t.id = {text} LIMIT 1"  # noqa: S608 - quoted parts
+            raise DataError(f"stop_times.txt has {phrase.format(_first(rows, query) or '')}.")
+    for column, name in ((arrival, "arrival_time"), (departure, "departure_time")):
+        if (column == BROKEN).any():
+            text = source.text(name)
+            query = f"SELECT {text} FROM {source.sql} WHERE {seconds_sql(text, 'NULL')} = {BROKEN} LIMIT 1"  # noqa: S608 - quoted parts
+            raise DataError(f"stop_times.txt: {name} must be {ALLOWED}, got {_first(rows, query)!r}.")
+    if (sequence < 0).any():
+        text = source.text("stop_sequence")
+        query = f"SELECT {text} FROM {source.sql} WHERE coalesce(TRY_CAST({text} AS INTEGER), -1) < 0 LIMIT 1"  # noqa: S608 - quoted parts
+        raise DataError(
+            f"stop_times.txt: stop_sequence must be a whole number of at least 0, got {_first(rows, query)!r}."
+        )
+
+
+def _first(rows: Rows, query: str, /) -> str | None:
+    found = rows.one(query, name="stop_times.txt")
+    return str(found[0])[:60] if found and found[0] is not None else None
+
+
+def _arranged(
+    trip: Ints32,
+    stop: Ints32,
+    arrival: Ints32,
+    departure: Ints32,
+    sequence: Ints32,
+    flags: Ints32,
+    /,
+    *,
+    trips: int,
+) -> Calls:
+    """The rows by trip and sequence, with times at every call."""
+    key = (trip.astype(np.int64) << 32) | sequence
+    if (key[1:] < key[:-1]).any():
+        order = np.argsort(key, kind="stable").astype(np.int32)
+        trip, stop, arrival, departure, flags = (c[order] for c in (trip, stop, arrival, departure, flags))
+    del key, sequence
+    start = np.concatenate([[0], np.cumsum(np.bincount(trip, minlength=trips))])
+    arrival = np.where(arrival == BLANK, departure, arrival)
+    departure = np.where(departure == BLANK, arrival, departure)
+    arrival, departure = _filled(arrival, departure, start, trip)
+    return Calls(
+        start=start,
+        stop=stop,
+        arrival_s=arrival,
+        departure_s=departure,
+        boards=(flags & _BOARDS) > 0,
+        alights=(flags & _ALIGHTS) > 0,
+    )
+
+
+def _filled(arrival: Ints32, departure: Ints32, start: Ints, trip: Ints32, /) -> tuple[Ints32, Ints32]:
+    """Times evenly between the timed calls around those that have none."""
+    blank = arrival == BLANK
+    if not blank.any():
+        return arrival, departure
+    used = start[:-1][np.diff(start) > 0]
+    last = start[1:][np.diff(start) > 0] - 1
+    if blank[used].any() or blank[last].any():
+        raise DataError("stop_times.txt must give a time at the first and at the last stop of every trip.")
+    # A gap lies between two timed calls of its own trip, so gaps of different trips cannot mix.
+    near = np.flatnonzero(np.isin(trip, np.unique(trip[blank])))
+    timed, gaps = near[~blank[near]], near[blank[near]]
+    before = timed[np.searchsorted(timed, gaps) - 1]
+    after = timed[np.searchsorted(timed, gaps)]
+    part = (gaps - before) / (after - before)
+    filled = departure[before] + part * (arrival[after].astype(np.float64) - departure[before])
+    arrival[gaps] = departure[gaps] = np.rint(filled).astype(np.int32)
+    return arrival, departure

@@ -1,0 +1,223 @@
+"""How the visits of a timetable meet the cells of a table.
+
+A table of counts has up to five dimensions that a timetable speaks about, its *roles*: mode, date, tap, time
+and location. A grid knows what the codes of each role mean, and asks the table for the number of
+the cell. It does not care whether the table comes from a release spec or from published files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import SpecError
+from noisegate.tables.domain import Domain
+from noisegate.timetable.tolerance import OFF, ON
+from noisegate.timetable.visits import DAY_S, Flags, Ints
+
+Role = Literal["mode", "date", "tap", "time", "location"]
+ROLES: tuple[Role, ...] = ("mode", "date", "tap", "time", "location")
+
+#: The day, or the start, of a code that means "not known".
+NO_TIME = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grid:
+    """The meaning of a table's codes, and the way from codes to cells.
+
+    Attributes
+    ----------
+    roles
+        The dimensions of the table, in its order. A role that is missing is summed over.
+    sizes
+        How many value codes each of them has.
+    locate
+        The cells of value codes, one array for each role; -1 for no cell.
+    decode
+        The label codes of cells, one array for each role.
+    days
+        For each date code, days since 1970; `NO_TIME` for unknown.
+    starts_s
+        For each time code, the start of the bin in seconds after midnight; `NO_TIME` for unknown.
+    bin_s
+        The width of all bins; they start at midnight and divide the day.
+    taps
+        The codes of "on" and of "off"; -1 if the table does not have it.
+    modes
+        For each mode of the timetable, its code in the table; -1 if the table does not have it.
+    places
+        Shape (modes, stops) of the timetable: the location code of each stop; -1 if no location matches.
+    members
+        For roles with merged values: arrays of label codes and of the value codes that they stand for.
+    """
+
+    roles: tuple[Role, ...]
+    sizes: tuple[int, ...]
+    locate: Callable[..., Ints]
+    decode: Callable[[Ints], Sequence[Ints]]
+    days: Ints
+    starts_s: Ints
+    bin_s: int
+    taps: tuple[int, int]
+    modes: Ints
+    places: NDArray[np.int32]
+    members: Mapping[Role, tuple[Ints, Ints]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(set(self.roles)) != len(self.roles) or not set(self.roles) <= set(ROLES):
+            raise SpecError(f"a table is linked by {', '.join(ROLES)}, got {', '.join(self.roles)}.")
+        if len(self.sizes) != len(self.roles):
+            raise SpecError(
+                f"a table of {len(self.roles)} dimensions has as many sizes, got {len(self.sizes)}."
+            )
+        if not 0 < self.bin_s <= DAY_S or DAY_S % self.bin_s:
+            raise SpecError.for_value(
+                "bin_s", found=self.bin_s, allowed="a number of seconds that divides the day"
+            )
+        known = self.starts_s[self.starts_s != NO_TIME]
+        if (known % self.bin_s).any() or ((known < 0) | (known >= DAY_S)).any():
+            raise SpecError(
+                f"time bins of {self.bin_s} s must start at multiples of their width after midnight."
+            )
+        if self.places.shape[0] != self.modes.size:
+            raise SpecError(
+                f"places must have one row for each of {self.modes.size} modes, got {len(self.places)}."
+            )
+
+    @classmethod
+    def of_domain(
+        cls,
+        domain: Domain,
+        /,
+        *,
+        roles: Sequence[Role],
+        days: Ints,
+        starts_s: Ints,
+        bin_s: int,
+        taps: tuple[int, int],
+        modes: Ints,
+        places: NDArray[np.int32],
+    ) -> Self:
+        """The grid of a public domain; `roles` says what each of its dimensions is."""
+        if len(roles) != len(domain.dimensions):
+            raise SpecError(f"the domain has {len(domain.dimensions)} dimensions, got {len(roles)} roles.")
+        return cls(
+            roles=tuple(roles),
+            sizes=tuple(len(dimension.values) for dimension in domain.dimensions),
+            locate=domain.locate,
+            decode=domain.decode,
+            days=days,
+            starts_s=starts_s,
+            bin_s=bin_s,
+            taps=taps,
+            modes=modes,
+            places=places,
+            members={role: _members(domain, axis) for axis, role in enumerate(roles)},
+        )
+
+    def size(self, role: Role, /) -> int:
+        """How many values a role has; 1 for one that is summed over."""
+        return self.sizes[self.roles.index(role)] if role in self.roles else 1
+
+    @property
+    def wanted_days(self) -> Ints:
+        """The dates of the table, in days since 1970, ascending."""
+        return np.unique(self.days[self.days != NO_TIME])
+
+    @property
+    def bins(self) -> int:
+        """How many bins a day has."""
+        return DAY_S // self.bin_s
+
+    def time_codes(self) -> Ints:
+        """The time code of each bin of a day; -1 where the table has none."""
+        codes = np.full(self.bins, -1, dtype=np.int64)
+        known = np.flatnonzero(self.starts_s != NO_TIME)
+        codes[self.starts_s[known] // self.bin_s] = known
+        return codes
+
+    def date_codes(self, days: Ints, /) -> Ints:
+        """The date code of each day; -1 where the table has none."""
+        known = np.flatnonzero(self.days != NO_TIME)
+        order = known[np.argsort(self.days[known])]
+        if not order.size:
+            return np.full(days.shape, -1, dtype=np.int64)
+        place = np.minimum(np.searchsorted(self.days[order], days), order.size - 1)
+        return np.where(self.days[order][place] == days, order[place], -1)
+
+    def cells(self, codes: Mapping[Role, Ints], /) -> Ints:
+        """The cells with these value codes; -1 for none."""
+        return self.locate(*(codes[role] for role in self.roles))
+
+    def codes(self, cells: Ints, /) -> dict[Role, Ints]:
+        """The label codes of cells, by role."""
+        return dict(zip(self.roles, self.decode(cells), strict=True))
+
+    def values_of(self, role: Role, label: int, /) -> Ints:
+        """The value codes that one label stands for."""
+        if role not in self.members:
+            return np.array([label], dtype=np.int64)
+        labels, values = self.members[role]
+        return np.asarray(values[labels == label])
+
+    def first_values(self, role: Role, labels: Ints, /) -> Ints:
+        """The first value code that each label stands for."""
+        if role not in self.members:
+            return labels
+        known, at = np.unique(self.members[role][0], return_index=True)
+        first = np.zeros(int(known[-1]) + 1, dtype=np.int64)
+        first[known] = self.members[role][1][at]
+        return first[labels]
+
+    def bins_of(self, cells: Ints, /, *, first_day: int) -> Ints:
+        """The time bin of each cell, counted from the midnight of `first_day`; the first one of a merged cell."""
+        codes = self.codes(cells)
+        out = np.zeros(cells.shape, dtype=np.int64)
+        if "date" in codes:
+            out += (self.days[self.first_values("date", codes["date"])] - first_day) * self.bins
+        if "time" in codes:
+            out += self.starts_s[self.first_values("time", codes["time"])] // self.bin_s
+        return out
+
+    def taps_of(self, cells: Ints, /) -> Ints:
+        """ON or OFF for each cell; ON for a cell that counts both."""
+        codes = self.codes(cells)
+        if "tap" not in codes:
+            return np.full(cells.shape, ON, dtype=np.int64)
+        return np.where(self.first_values("tap", codes["tap"]) == self.taps[OFF], OFF, ON)
+
+    def windows(self, cell: int, /, *, first_day: int) -> Ints:
+        """The starts of all time bins of one cell, in seconds after the midnight of `first_day`."""
+        codes = {role: int(code[0]) for role, code in self.codes(np.array([cell])).items()}
+        days = self.days[self.values_of("date", codes["date"])] if "date" in codes else self.wanted_days
+        starts = self.starts_s[self.values_of("time", codes["time"])] if "time" in codes else self.starts_s
+        midnights: Ints = (days - first_day) * DAY_S
+        return np.repeat(midnights, starts.size) + np.tile(starts, days.size)
+
+    def known_labels(self, role: Role, known: Flags, /, *, axis: int = 0) -> Flags:
+        """From which values are known to which labels are: those all of whose values are.
+
+        `axis` says along which axis of `known` the values of the role run.
+        """
+        if role not in self.members:
+            return known
+        labels, values = self.members[role]
+        flags = np.moveaxis(known, axis, 0)
+        out = np.ones((int(labels.max()) + 1, *flags.shape[1:]), dtype=bool)
+        np.logical_and.at(out, labels, flags[values])
+        return cast("Flags", np.moveaxis(out, 0, axis))
+
+
+def _members(domain: Domain, axis: int, /) -> tuple[Ints, Ints]:
+    """Labels and the values that they stand for, each pair once."""
+    pairs = []
+    for block in domain.blocks:
+        values = np.flatnonzero(block.maps[axis] >= 0)
+        pairs.append(np.column_stack([block.maps[axis][values], values]))
+    found = np.unique(np.concatenate(pairs), axis=0)
+    return found[:, 0], found[:, 1]

@@ -1,0 +1,20 @@
+"""How useful a release is: what noise will cost each question, and what everything together does cost."""
+
+from __future__ import annotations
+
+from noisegate.workload.measure import Measured, measure
+from noisegate.workload.outlook import Outlook, QuestionOutlook, outlook
+from noisegate.workload.rehearsal import Rehearsed, rehearse
+from noisegate.workload.stand_in import StandIn, stand_in
+
+__all__ = [
+    "Measured",
+    "Outlook",
+    "QuestionOutlook",
+    "Rehearsed",
+    "StandIn",
+    "measure",
+    "outlook",
+    "rehearse",
+    "stand_in",
+]

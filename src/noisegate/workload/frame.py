@@ -1,0 +1,268 @@
+"""A release as questions are put to it: its public domain, its tables cell by cell, and what it is said to do.
+
+It comes from the card beside the tables or, where there is none, from the spec that the tables were made by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import DataError, SpecError
+from noisegate.query import open_release
+from noisegate.query.release import Release
+from noisegate.reading._cells import Cells
+from noisegate.reading._structure import Structure
+from noisegate.recovery.selection import folded
+from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec.fields import DAY_S
+from noisegate.tables.domain import Block, Dimension, Domain, Ints, Mask
+from noisegate.tables.margin import Margin
+from noisegate.tables.selection import Cells as Asked
+from noisegate.tables.selection import Selection
+from noisegate.tables.where import kind_of
+
+AnyDimension = ListedDimension | DateDimension | TimeDimension
+
+#: Tables are held cell by cell here, in a few arrays of numbers.
+MOST_CELLS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FrameTable:
+    """A published table: for each cell its value (0 where there is no row), and whether it has a row."""
+
+    name: str
+    domain: Domain
+    margin: Margin | None
+    values: NDArray[Any]
+    shown: Mask
+
+    def sums(self, cells: Ints, weights: NDArray[Any], /) -> NDArray[np.float64]:
+        """What base cells with these weights add up to, in each cell of this table."""
+        places = cells if self.margin is None else self.margin.of(cells)
+        return np.bincount(places, weights=weights, minlength=self.domain.size).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Frame:
+    """A release as questions are put to it.
+
+    Attributes
+    ----------
+    dimensions
+        Of the base: which values an event can have.
+    domain
+        The cells of the base, in terms of these values.
+    tables
+        The base first.
+    method
+        How margins were made: `derive`, `reconcile` or `independent`.
+    unit, bound
+        The privacy unit, and the most that one adds; None if the unit is an event.
+    release
+        The opened release, if there is a card: it knows the laws of its noise.
+    """
+
+    dimensions: Mapping[str, AnyDimension]
+    domain: Domain
+    tables: tuple[FrameTable, ...]
+    method: str
+    unit: str
+    bound: Contribution | None
+    release: Release | None = None
+
+    @property
+    def base(self) -> FrameTable:
+        """The finest table."""
+        return self.tables[0]
+
+    @property
+    def day(self) -> str | None:
+        """The dimension that days of a person are told by."""
+        days = [name for name, one in self.dimensions.items() if isinstance(one, DateDimension)]
+        return days[0] if len(days) == 1 else None
+
+    def answering(self, selection: Selection, /) -> tuple[FrameTable, Asked]:
+        """The table that a reader would ask, with the least noise, and the cells to add up."""
+        able = {
+            table.name: Asked(table.domain, selection)
+            for table in self.tables
+            if selection.restricted <= set(table.domain.names)
+        }
+        name = self._fewest(able) if self.release is None else self.release.errors.best_table(able)
+        return next(table for table in self.tables if table.name == name), able[name]
+
+    def _fewest(self, able: Mapping[str, Asked], /) -> str:
+        """The table with the fewest cells to add up; derived margins have no more to say than the base."""
+        if self.method == "derive":
+            return self.base.name
+        return min(able, key=lambda name: int(able[name].counts().sum()))
+
+
+def frame_of_card(folder: Path, /) -> Frame:
+    """The release in `folder`, as its card states it.
+
+    Raises
+    ------
+    DataError
+        If the card cannot be used, tables are missing, or they are too large to hold.
+    """
+    release = open_release(folder)
+    statement = release.statement
+    card = statement.card
+    _check_size(statement.domain.size)
+    groups = {name: set(members) for name, members in statement.merged.items()}
+    values = {
+        one.name: tuple(label for label in one.labels if label not in groups.get(one.name, ()))
+        for one in statement.domain.dimensions
+    }
+    domain = _with_values(statement.domain, values, statement.merged)
+    bounding = card.get("bounding")
+    return Frame(
+        dimensions={name: stated_dimension(name, found) for name, found in values.items()},
+        domain=domain,
+        tables=tuple(
+            FrameTable(
+                name=table.name,
+                domain=table.domain,
+                margin=table.margin,
+                values=release.values[table.name].values,
+                shown=release.values[table.name].shown,
+            )
+            for table in statement.tables
+        ),
+        method=statement.method,
+        unit=str(card.get("privacy_unit")),
+        bound=None
+        if not bounding
+        else Contribution(cells=int(bounding["max_cells"]), per_cell=int(bounding["max_per_cell"])),
+        release=release,
+    )
+
+
+def frame_of_spec(spec: ReleaseSpec, structure: Structure, /) -> Frame:
+    """The tables that were read, as the spec lays them out.
+
+    Raises
+    ------
+    SpecError
+        If the finest table of the spec is not among them.
+    """
+    _check_size(spec.domain.size)
+    found = {name: _cells_of(spec, name, structure) for name in spec.tables}
+    if found[spec.base] is None:
+        raise SpecError(
+            f"none of the tables has the dimensions of {spec.base!r}, the finest table of the spec "
+            f"({', '.join(spec.tables[spec.base])}); give all tables that it made."
+        )
+    names = (spec.base, *(name for name in spec.margins if found[name] is not None))
+    return Frame(
+        dimensions={name: spec.dimensions[name] for name in spec.domain.names},
+        domain=spec.domain,
+        tables=tuple(
+            _read(name, spec.margins.get(name), spec.domain, cells)
+            for name in names
+            if (cells := found[name]) is not None
+        ),
+        method=spec.privacy.margins,
+        unit=spec.privacy.unit,
+        bound=None if spec.privacy.unit == "event" else spec.privacy.contribution,
+    )
+
+
+def stated_dimension(name: str, values: tuple[str, ...], /) -> AnyDimension:
+    """What a list of values is: days without a gap, bins that fill a day, or names.
+
+    Examples
+    --------
+    >>> type(stated_dimension("time", ("00:00", "12:00"))).__name__
+    'TimeDimension'
+    """
+    kind = kind_of(values)
+    found: AnyDimension | None = None
+    if kind == "day":
+        found = DateDimension.model_validate({"column": name, "from": values[0], "to": values[-1]})
+    if kind == "time" and DAY_S % len(values) == 0:
+        found = TimeDimension.model_validate({"column": name, "every": f"{DAY_S // len(values)}s"})
+    if found is not None and found.values == values:
+        return found
+    return ListedDimension.model_validate({"column": name, "values": list(values)})
+
+
+def _check_size(cells: int, /) -> None:
+    if cells > MOST_CELLS:
+        raise DataError(
+            f"the release has {cells:,} cells; its questions are taken apart for at most {MOST_CELLS:,}."
+        )
+
+
+def _with_values(
+    stated: Domain,
+    values: Mapping[str, tuple[str, ...]],
+    merged: Mapping[str, Mapping[str, tuple[str, ...]]],
+    /,
+) -> Domain:
+    """The domain of a card, cell by cell the same, with merged labels as groups of the values behind them."""
+    dimensions = tuple(
+        Dimension(name=one.name, values=values[one.name], groups=one.labels[len(values[one.name]) :])
+        for one in stated.dimensions
+    )
+    if any(one.labels != old.labels for one, old in zip(dimensions, stated.dimensions, strict=True)):
+        raise DataError("the card lists merged labels among values, which cannot be told apart.")
+    blocks = tuple(
+        Block(
+            maps=tuple(
+                _shown_as(one, codes, merged.get(one.name, {}))
+                for one, codes in zip(dimensions, block.axes, strict=True)
+            )
+        )
+        for block in stated.blocks
+    )
+    return Domain(dimensions=dimensions, blocks=blocks)
+
+
+def _shown_as(dimension: Dimension, codes: Ints, merged: Mapping[str, tuple[str, ...]], /) -> Ints:
+    """For each value the label that shows it, among the labels of one block; -1 if none does."""
+    place = {value: code for code, value in enumerate(dimension.values)}
+    shown = np.full(len(dimension.values), -1, np.int64)
+    for code in codes.tolist():
+        label = dimension.labels[code]
+        for value in merged.get(label, (label,)):
+            shown[place[value]] = code
+    return shown
+
+
+def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Cells | None:
+    """The table that was read for one of the spec: by its name, else the only one with its dimensions."""
+    wanted = {folded(one) for one in spec.tables[name]}
+    alike = [cells for cells in structure.tables if {folded(one.name) for one in cells.dimensions} == wanted]
+    named = [cells for cells in alike if cells.name == name]
+    return named[0] if named else alike[0] if len(alike) == 1 else None
+
+
+def _read(name: str, margin: Margin | None, base: Domain, cells: Cells, /) -> FrameTable:
+    """The rows of a table at their places in the domain; rows that have none there are left out."""
+    domain = base if margin is None else margin.domain
+    codes = cells.codes(cells.flat)
+    columns = []
+    for dimension in domain.dimensions:
+        at = next(j for j, one in enumerate(cells.dimensions) if folded(one.name) == folded(dimension.name))
+        known = {folded(label): code for code, label in enumerate(dimension.labels)}
+        read = cells.dimensions[at]
+        place = [
+            known.get(folded(key), known.get(folded(label), -1))
+            for key, label in zip(read.keys, read.labels, strict=True)
+        ]
+        columns.append(np.array(place, dtype=np.int64)[codes[at]])
+    places = domain.encode(*columns)
+    inside = places >= 0
+    values, shown = np.zeros(domain.size), np.zeros(domain.size, bool)
+    values[places[inside]] = cells.counts[inside]
+    shown[places[inside]] = True
+    return FrameTable(name=name, domain=domain, margin=margin, values=values, shown=shown)

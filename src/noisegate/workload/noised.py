@@ -1,0 +1,170 @@
+"""Published tables before small rows were left out: shown rows as they are, missing ones by their mean.
+
+Where margins were reconciled they are sums of the base, missing rows included; so a shown row of a margin says what
+its missing base cells add up to, and their means are moved to agree with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.inference.profile.combination import lattice_law
+from noisegate.margins.error import ErrorLaw
+from noisegate.query.release import Release
+from noisegate.tables.selection import Cells, Selection
+from noisegate.workload.frame import Frame, FrameTable
+from noisegate.workload.missing import Kept, MissingRows
+from noisegate.workload.raw_cells import RawCells
+
+Floats = NDArray[np.float64]
+
+#: A sum of missing rows is off if it is so many standard deviations of the total's noise above what is left for it.
+_CLEAR_SDS = 1.0
+#: The most that cells are lowered by, in standard deviations of their noise, and how finely that is found.
+_MOST_SHIFT, _HALVINGS = 8.0, 12
+#: Rounds over all margins in which means of missing cells are moved towards shown sums.
+_ROUNDS = 10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Noised:
+    """The tables of a release with noise and nothing left out, as far as the raw data and the card tell."""
+
+    frame: Frame
+    raw: RawCells
+    _known: dict[str, Floats] = field(default_factory=dict, init=False)
+
+    def bounded(self, table: FrameTable, /) -> Floats:
+        """The raw counts of a table with each unit held to its bound, on average over the lots."""
+        cells, kept = self._kept()
+        return table.sums(cells, kept.mean)
+
+    def spread(self, table: FrameTable, /) -> Floats:
+        """The variance of these counts by the lots, as if they were drawn event by event."""
+        cells, kept = self._kept()
+        share = kept.kept / np.maximum(kept.drawing, 1)
+        return table.sums(cells, kept.kept * (1 - share))
+
+    def of(self, table: FrameTable, /) -> Floats:
+        """The values of a table before any row was left out.
+
+        Without a card the law of the noise is not known, and missing rows are taken to have had none.
+        """
+        if table.name not in self._known:
+            self._known[table.name] = self._with_missing(table)
+        return self._known[table.name]
+
+    def _with_missing(self, table: FrameTable, /) -> Floats:
+        missing = ~table.shown
+        if not missing.any():
+            return table.values.astype(np.float64)
+        release = self.frame.release
+        if release is None:
+            return np.where(table.shown, table.values, self.bounded(table))
+        if self.frame.method != "reconcile":
+            return np.where(table.shown, table.values, self._means(table, _own_rows(release, table)))
+        means = self._reconciled(table, release)
+        if table.margin is not None:
+            return np.where(table.shown, table.values, means)
+        return self._agreeing(table, means)
+
+    def _kept(self) -> tuple[NDArray[np.int64], Kept]:
+        """What is left of raw counts after bounding; all of them where that cannot be told."""
+        if self.raw.bounded is not None:
+            return self.raw.bounded
+        cells, place = np.unique(self.raw.cells, return_inverse=True)
+        sure = np.rint(np.bincount(place, weights=self.raw.counts)).astype(np.int64)
+        return cells, Kept(sure=sure, drawing=np.zeros_like(sure), kept=np.zeros(sure.size))
+
+    def _means(self, table: FrameTable, rows: MissingRows | None, /) -> Floats:
+        """The mean of every cell, if it is missing; nothing where no row is left out."""
+        if rows is None:
+            return np.zeros(table.domain.size)
+        cells, kept = self._kept()
+        sure, drawing = (
+            np.rint(table.sums(cells, one)).astype(np.int64) for one in (kept.sure, kept.drawing)
+        )
+        whole = Kept(sure=sure, drawing=drawing, kept=table.sums(cells, kept.kept))
+        empty = Kept(sure=np.zeros(1, np.int64), drawing=np.zeros(1, np.int64), kept=np.zeros(1))
+        found = np.full(table.domain.size, rows.means(empty)[0])
+        used = np.flatnonzero((sure + drawing > 0) & ~table.shown)
+        found[used] = rows.means(whole.take(used))
+        return found
+
+    def _reconciled(self, table: FrameTable, release: Release, /) -> Floats:
+        """The mean of every cell, if it is missing, of tables that were made to agree and non-negative.
+
+        Sums of all cells have no bias, so what empty cells gained by being raised to zero was taken from the others. How
+        much that is for one cell follows from what the shown rows leave of the expected total, where that is clear
+        of the total's noise.
+        """
+        least = release.values[table.name].table.least
+        if least is None:
+            return np.zeros(table.domain.size)
+        rows = MissingRows(
+            law=lattice_law(_cell_error(release, table)), least=least, zeros="perturb", floor=0.0
+        )
+        missing = ~table.shown
+        left = float(self.bounded(table).sum() - table.values[table.shown].sum())
+        sure = _CLEAR_SDS * _total_error(release, table).standard_deviation
+        means = self._means(table, rows)
+        low, high = 0.0, rows.law.variance**0.5 * _MOST_SHIFT
+        if means[missing].sum() - max(left, 0.0) <= sure:
+            return means
+        for _ in range(_HALVINGS):
+            floor = (low + high) / 2
+            means = self._means(table, replace(rows, floor=floor))
+            low, high = (floor, high) if means[missing].sum() > left else (low, floor)
+        return means
+
+    def _agreeing(self, base: FrameTable, means: Floats, /) -> Floats:
+        """The base with missing cells moved so that they add up to what shown rows of margins leave for them."""
+        missing = np.flatnonzero(~base.shown)
+        found = np.where(base.shown, base.values, 0).astype(np.float64)
+        moved, cells = means[missing], np.arange(found.size)
+        margins = [
+            (one.margin.of(missing), np.maximum(self.of(one) - one.sums(cells, found), 0.0))
+            for one in self.frame.tables
+            if one.margin is not None
+        ]
+        for _ in range(_ROUNDS):
+            for place, left in margins:
+                sums = np.bincount(place, weights=moved, minlength=left.size)
+                moved = moved * np.divide(left, sums, out=np.ones_like(left), where=sums > 0)[place]
+        found[missing] = moved
+        return found
+
+
+def _own_rows(release: Release, table: FrameTable, /) -> MissingRows | None:
+    """Missing rows of a table with noise of its own."""
+    stated = release.values[table.name].table
+    if stated.law is None or stated.least is None:
+        return None
+    return MissingRows(law=stated.law.rounded(), least=stated.least, zeros=stated.zeros, floor=None)
+
+
+def _cell_error(release: Release, table: FrameTable, /) -> ErrorLaw:
+    """The law of the error of one cell of a table, in the largest block of its domain."""
+    block = max(table.domain.blocks, key=lambda one: one.size)
+    masks = {}
+    for dimension, codes in zip(table.domain.dimensions, block.axes, strict=True):
+        masks[dimension.name] = np.zeros(len(dimension.labels), bool)
+        masks[dimension.name][codes[0]] = True
+    return _error(release, table, masks)
+
+
+def _total_error(release: Release, table: FrameTable, /) -> ErrorLaw:
+    """The law of the error of the sum of all cells of a table."""
+    return _error(release, table, {})
+
+
+def _error(release: Release, table: FrameTable, masks: Mapping[str, NDArray[np.bool_]], /) -> ErrorLaw:
+    """The law of the error of the sum of some cells of a table."""
+    whole = release.statement.domain
+    every = {d.name: np.ones(len(d.labels), bool) for d in whole.dimensions} | dict(masks)
+    selection = Selection(domain=whole, masks=tuple(every[name] for name in whole.names), by=())
+    return release.errors.laws_of(Cells(table.domain, selection), table.name, np.zeros(1, np.int64))[0]

@@ -1,0 +1,236 @@
+"""What a budget buys: the error of every question for a range of epsilons, and the epsilon that a wanted error needs.
+
+No event is read and nothing is spent. Laplace-like noise has a scale in inverse proportion to epsilon, so a plan for one
+epsilon says all; Gaussian noise is planned anew for each.
+
+The plan by itself knows no counts and assumes that they are well above zero. With a release that is public already (`like`), its
+counts stand in for the truth and the release is rehearsed on them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noisegate.errors import SpecError
+from noisegate.laws.entropy import SeededNoise
+from noisegate.margins.sum_errors import SumErrors
+from noisegate.releases.plan import Plan, make_plan
+from noisegate.releases.prediction import Prediction, depends_on_counts, predict
+from noisegate.releases.questions import Asked, asked_questions
+from noisegate.spec import ReleaseSpec
+from noisegate.workload.epsilons import FACTORS, epsilon_on, errors_by_factor, factor_for, plan_at
+from noisegate.workload.measure import MOST_CELLS
+from noisegate.workload.rehearsal import DRAWS, Rehearsed, rehearse
+from noisegate.workload.stand_in import StandIn, stand_in
+
+_SEED = 2016
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionOutlook:
+    """One question: its prediction for each epsilon, and the epsilon that its wanted error needs.
+
+    `reason` says why it cannot be answered; then there is nothing else. `rehearsed` has what was found on a stand-in for each
+    epsilon, if there was one; then `epsilon_needed` is about that, missing rows included. It is infinite if no epsilon that
+    was tried is enough.
+    """
+
+    name: str
+    reason: str | None
+    by_epsilon: tuple[tuple[float, Prediction], ...]
+    wanted: float | None
+    epsilon_needed: float | None
+    depends_on_counts: bool = False
+    rehearsed: tuple[Rehearsed, ...] = ()
+
+    @property
+    def curve(self) -> list[tuple[float, float]]:
+        """Expected absolute error by noise for each epsilon: as rehearsed, else as predicted."""
+        errors = [one.noise for one in self.rehearsed] or [p.expected_absolute for _, p in self.by_epsilon]
+        return [(epsilon, error) for (epsilon, _), error in zip(self.by_epsilon, errors, strict=True)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The question as plain data."""
+        needed = self.epsilon_needed
+        return {
+            "name": self.name,
+            "answered": self.reason is None,
+            "reason": self.reason,
+            "wanted": self.wanted,
+            "epsilon_needed": needed if needed is not None and math.isfinite(needed) else None,
+            "depends_on_counts": self.depends_on_counts,
+            "by_epsilon": [
+                {
+                    "epsilon": epsilon,
+                    **prediction.as_json(),
+                    "like": None if found is None else found.as_json(),
+                }
+                for (epsilon, prediction), found in zip_longest(self.by_epsilon, self.rehearsed)
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """All questions of a spec. `epsilon` is the loss of one unit that the spec as it stands would be charged.
+
+    `like` are the counts that stood in for the truth, if any did.
+    """
+
+    spec_name: str
+    unit: str
+    epsilon: float
+    questions: tuple[QuestionOutlook, ...]
+    like: StandIn | None = None
+
+    @property
+    def assumes(self) -> str | None:
+        """What is assumed about counts; None if the errors are the same whatever they are."""
+        if self.like is not None:
+            return f"counts like those of the release {self.like.name!r}"
+        return "counts well above zero" if any(one.depends_on_counts for one in self.questions) else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The outlook as plain data."""
+        return {
+            "spec": self.spec_name,
+            "unit": self.unit,
+            "epsilon": self.epsilon,
+            "spent": False,
+            "assumes": self.assumes,
+            "like": None if self.like is None else self.like.as_json(),
+            "questions": [one.as_json() for one in self.questions],
+        }
+
+
+def outlook(
+    spec: ReleaseSpec,
+    /,
+    *,
+    wanted: float | None = None,
+    like: Path | None = None,
+    report: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Outlook:
+    """What each question's error would be; reads no event and spends nothing.
+
+    Parameters
+    ----------
+    wanted
+        The mean absolute error to aim for where a question states none.
+    like
+        The directory of a release whose published counts stand in for the truth. Noise is drawn on them again and again; it
+        is seeded, so that the plan is the same every time.
+    report
+        Told how much is done, and of how much.
+    """
+    if not spec.workload:
+        raise SpecError(
+            "the spec has no workload, so there is nothing to plan for; add one: "
+            "workload: {morning-peak: {where: {time: 07:00..09:00}, by: [mode]}}."
+        )
+    if wanted is not None and not (math.isfinite(wanted) and wanted > 0):
+        raise SpecError.for_value("error", found=wanted, allowed="a number above 0")
+    plan = make_plan(spec)
+    stand = None if like is None else stand_in(spec, like, rng=np.random.default_rng(_SEED))
+    asked = asked_questions(spec)
+    steps = _Steps(report, len(asked) + (0 if stand is None else len(FACTORS)))
+    errors_at = errors_by_factor(plan)
+    found = []
+    for one in asked:
+        found.append(_of(one, plan, errors_at, wanted, bisect=stand is None))
+        steps.done()
+    if stand is not None:
+        found = _rehearsed(plan, stand, asked, found, steps)
+    return Outlook(
+        spec_name=spec.name,
+        unit=spec.privacy.unit,
+        epsilon=float(plan.charged.epsilon),
+        questions=tuple(found),
+        like=stand,
+    )
+
+
+class _Steps:
+    """Counts what is done, and says so more often than it counts."""
+
+    def __init__(self, report: Callable[[int, int], None], total: int) -> None:
+        self._report, self._done, self._total = report, 0, total
+        self.busy()
+
+    def busy(self) -> None:
+        self._report(self._done, self._total)
+
+    def done(self) -> None:
+        self._done += 1
+        self.busy()
+
+
+def _of(
+    asked: Asked,
+    plan: Plan,
+    errors_at: Callable[[float], SumErrors],
+    wanted: float | None,
+    /,
+    *,
+    bisect: bool,
+) -> QuestionOutlook:
+    if asked.reason is not None:
+        return QuestionOutlook(
+            name=asked.name, reason=asked.reason, by_epsilon=(), wanted=None, epsilon_needed=None
+        )
+    base = float(plan.charged.epsilon)
+    own = asked.question.wanted
+    aim = float(own) if own is not None else wanted
+    return QuestionOutlook(
+        name=asked.name,
+        reason=None,
+        by_epsilon=tuple((float(f) * base, predict(asked, errors_at(float(f)))) for f in FACTORS),
+        wanted=aim,
+        epsilon_needed=None if aim is None or not bisect else base * factor_for(asked, errors_at, aim),
+        depends_on_counts=depends_on_counts(asked, plan),
+    )
+
+
+def _rehearsed(
+    plan: Plan, stand: StandIn, asked: Sequence[Asked], found: Sequence[QuestionOutlook], steps: _Steps, /
+) -> list[QuestionOutlook]:
+    """The same questions with what a rehearsal at every epsilon says of them; at the spec's own more closely."""
+    if plan.base.cells > MOST_CELLS:
+        raise SpecError(
+            f"a plan with the counts of another release holds all {plan.base.cells:,} cells in memory; at most "
+            f"{MOST_CELLS:,} are allowed."
+        )
+    by_factor = []
+    for place, factor in enumerate(FACTORS):
+        both = {
+            one.name: (one, entry.by_epsilon[place][1])
+            for one, entry in zip(asked, found, strict=True)
+            if entry.by_epsilon
+        }
+        by_factor.append(
+            rehearse(
+                plan_at(plan, factor),
+                stand,
+                both,
+                noise=SeededNoise(seed=_SEED),
+                draws=None if factor == 1 else DRAWS,
+                report=steps.busy,
+            )
+        )
+        steps.done()
+    return [_with(one, [by_name[one.name] for by_name in by_factor if one.by_epsilon]) for one in found]
+
+
+def _with(question: QuestionOutlook, rehearsed: Sequence[Rehearsed], /) -> QuestionOutlook:
+    needed = None
+    if question.wanted is not None:
+        points = [(e, r.published) for (e, _), r in zip(question.by_epsilon, rehearsed, strict=True)]
+        needed = epsilon_on(points, question.wanted)
+    return replace(question, rehearsed=tuple(rehearsed), epsilon_needed=needed)
