@@ -48,7 +48,10 @@ def differences(found, golden, *, rel, place="$"):
     """Where two JSON values differ, keys in their order, floats by a relative tolerance."""
     if isinstance(found, dict) and isinstance(golden, dict):
         if list(found) != list(golden):
-            return [f"{place}: keys {list(found)}, golden {list(golden)}"]
+            more, fewer = ([k for k in a if k not in b] for a, b in ((found, golden), (golden, found)))
+            return [
+                f"{place}: new keys {more}, lost keys {fewer}" + ("" if more or fewer else ", other order")
+            ]
         pairs = [(f"{place}.{key}", found[key], golden[key]) for key in golden]
     elif isinstance(found, list) and isinstance(golden, list):
         if len(found) != len(golden):
@@ -206,7 +209,7 @@ def town(tmp_path_factory, run):
             spec = folder / f"{shape}.yaml"
             spec.write_text(yaml.safe_dump({"name": shape, **common, **shapes[shape]}, sort_keys=False))
             place = folder / shape  # of its own: a ledger looks for releases that it does not know
-            place.mkdir()
+            place.mkdir(exist_ok=True)
             out, ledger, result = (place / name for name in ("out", "ledger.sqlite", "result.json"))
             said = run("release", spec, "--out", out, "--ledger", ledger, "--json", result, seed=17)
             made[shape] = SimpleNamespace(
