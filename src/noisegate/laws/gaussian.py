@@ -21,7 +21,7 @@ from noisegate.laws._law import (
     positive_scale,
     whole,
 )
-from noisegate.laws.entropy import NoiseSource, as_noise, as_rng
+from noisegate.laws.entropy import Entropy, as_entropy, as_rng
 from noisegate.laws.tabulated import power
 
 # Beyond this many sigmas the tail of a discrete Gaussian is summed afresh from where it starts.
@@ -159,6 +159,6 @@ class DiscreteGaussian(SymmetricLatticeLaw):
         place = np.searchsorted(cumulative, as_rng(rng).random(size), side="right")
         return k[np.minimum(place, len(k) - 1)]
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` draws for publishing."""
-        return np.asarray(exact.discrete_gaussian(self.scale, size, noise=as_noise(noise)))
+        return np.asarray(exact.discrete_gaussian(self.scale, size, entropy=as_entropy(entropy)))

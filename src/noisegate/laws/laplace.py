@@ -34,7 +34,7 @@ from noisegate.laws._law import (
     positive_scale,
     whole,
 )
-from noisegate.laws.entropy import NoiseSource, as_noise, as_rng
+from noisegate.laws.entropy import Entropy, as_entropy, as_rng
 from noisegate.laws.tabulated import Tabulated, power
 
 
@@ -184,9 +184,9 @@ class RoundedLaplace(SymmetricLatticeLaw):
         """`size` draws for a simulation."""
         return np.rint(as_rng(rng).laplace(scale=self.scale, size=size)).astype(np.int64)
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` draws for publishing."""
-        return np.asarray(exact.rounded_laplace(self.scale, size, noise=as_noise(noise)))
+        return np.asarray(exact.rounded_laplace(self.scale, size, entropy=as_entropy(entropy)))
 
 
 @dataclass(frozen=True)
@@ -227,9 +227,9 @@ class DiscreteLaplace(SymmetricLatticeLaw):
         draws = as_rng(rng).geometric(-math.expm1(-1 / self.scale), size=(2, size))
         return np.asarray(draws[0] - draws[1])
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` draws for publishing."""
-        return np.asarray(exact.discrete_laplace(self.scale, size, noise=as_noise(noise)))
+        return np.asarray(exact.discrete_laplace(self.scale, size, entropy=as_entropy(entropy)))
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from datetime import timedelta
 from typing import Self
 
 from noisegate.errors import SpecError
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Dimension
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Dimension
 
 _MINUTES = {"min": 1, "mins": 1, "minute": 1, "minutes": 1, "m": 1}
 _MINUTES |= {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60}
