@@ -2,7 +2,8 @@
 
 The noise of a real release has no seed, and no option of the command line gives it one. Here the
 operating system's generator is replaced for the length of a command, so that the tables hang on
-the order in which noise is drawn. Whoever changes that order on purpose writes `golden/tables`
+the order in which noise is drawn. No unit has more cells than its bound: which cells are kept
+hangs on the order in which threads hand persons over. Whoever changes that order on purpose writes `golden/tables`
 anew; the cards must stay as they are, but for `rows` and `suppressed`.
 """
 
