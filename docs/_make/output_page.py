@@ -84,7 +84,7 @@ def _examples() -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         world = simulate(folder / "city", persons=30_000, days=2, seed=1)
         made, out = folder / "release", folder / "assessed"
         spec = load_spec(world.spec_2016).model_copy(update={"workload": _WORKLOAD})
-        release(spec, out=made, ledger=folder / "ledger.db", noise=SeededNoise(seed=1))
+        release(spec, out=made, ledger=folder / "ledger.db", entropy=SeededNoise(seed=1))
         tables = [made / f"{one}.csv" for one in _TABLES]
         raw = folder / "city" / "taps.parquet"
         with_card = [assess(tables, attacker=None, truth=truth).to_json() for truth in (raw, None)]

@@ -90,7 +90,7 @@ def released(city):
         if not folder.exists():
             path = spec or city.spec(margins=margins)
             release(
-                load_spec(path), out=folder, ledger=city.folder / f"{margins}.db", noise=SeededNoise(seed=1)
+                load_spec(path), out=folder, ledger=city.folder / f"{margins}.db", entropy=SeededNoise(seed=1)
             )
         return folder
 
@@ -145,9 +145,9 @@ def repeated(city, released, request):
     raw = RawEvents(file=opened(city, released(request.param), spec=plan.spec)[0], frame=frame).count(wanted)
     frames, expected = [], []
     for draw in range(DRAWS):
-        noise = SeededNoise(seed=100 + draw)
-        counts = count(plan.spec, noise=noise)
-        _, published = draw_tables(plan, counts, noise)
+        entropy = SeededNoise(seed=100 + draw)
+        counts = count(plan.spec, entropy=entropy)
+        _, published = draw_tables(plan, counts, entropy)
         tables = tuple(
             replace(one, values=published[one.name].values, shown=published[one.name].shown)
             for one in frame.tables
@@ -155,7 +155,7 @@ def repeated(city, released, request):
         )
         frames.append(replace(frame, tables=tables))
         if draw % 6 == 0:
-            expected.append({one.name: one.parts for one in measure(plan, counts, noise=noise, draws=20)})
+            expected.append({one.name: one.parts for one in measure(plan, counts, entropy=entropy, draws=20)})
     return SimpleNamespace(frames=frames, raw=raw, wanted=wanted, expected=expected)
 
 
@@ -206,8 +206,10 @@ def reconciled(city, released):
     file, _ = opened(city, released("reconcile"), spec=plan.spec)
     wanted = [one for one in wanted_by_spec(plan.spec) if one.name in ANSWERED]
     raw = RawEvents(file=file, frame=frame).count(wanted)
-    noise = SeededNoise(seed=6)
-    expected = {one.name: one.parts for one in measure(plan, count(plan.spec, noise=noise), noise=noise)}
+    entropy = SeededNoise(seed=6)
+    expected = {
+        one.name: one.parts for one in measure(plan, count(plan.spec, entropy=entropy), entropy=entropy)
+    }
     found = []
     for one in (frame, replace(frame, release=None)):
         parts = {ask.name: Workload(frame=one, raw=raw).measure(ask).parts for ask in wanted}
@@ -343,7 +345,7 @@ def test_a_merged_domain_is_read_off_its_card_as_the_spec_has_it(city):
     merges = "merge:\n  - {dimension: time, into: 4h, where: {mode: [ferry]}}\nworkload:\n"
     spec = load_spec(city.spec(**{"workload:\n": merges}))
     out = city.folder / "merged"
-    release(spec, out=out, ledger=city.folder / "merged.db", noise=SeededNoise(seed=1))
+    release(spec, out=out, ledger=city.folder / "merged.db", entropy=SeededNoise(seed=1))
     frame = frame_of_card(out)
     rng = np.random.default_rng(1)
     codes = [rng.integers(len(one.values), size=3000) for one in spec.domain.dimensions]
@@ -369,7 +371,7 @@ def test_bounding_is_the_mean_of_what_the_engine_keeps(city, released, unit, mos
     cells, kept = RawEvents(file=file, frame=frame_of_spec(spec, structure)).count(()).bounded
     draws = np.zeros((25, spec.domain.size))
     for draw, one in enumerate(draws):
-        found = count(spec, noise=SeededNoise(seed=draw))
+        found = count(spec, entropy=SeededNoise(seed=draw))
         one[found.cells] = found.raw_counts
     mean, error = draws[:, cells].mean(axis=0), draws[:, cells].std(axis=0, ddof=1) / math.sqrt(len(draws))
     random = error > 0

@@ -83,7 +83,7 @@ def published(folder: Path, raw, privacy, *, seed):
     counts = Counts(
         cells=cells, raw_counts=flat[cells].astype(np.int64), tally=Tally(events=int(flat.sum()), outside={})
     )
-    tables = publish_tables(plan, counts, noise=SeededNoise(seed=seed))
+    tables = publish_tables(plan, counts, entropy=SeededNoise(seed=seed))
     for name, table in tables.items():
         write_table(folder, name, spec.domain if name == "base" else spec.margins[name].domain, table)
     rows = {name: len(table.cells) for name, table in tables.items()}

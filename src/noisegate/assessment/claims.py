@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 from noisegate.assessment.dropped import Dropped, TripShare
 from noisegate.assessment.rows import RowCount
 from noisegate.errors import SpecError
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.selection import value_code
 from noisegate.tables.where import find_dimension, folded, listed, split_conditions
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from noisegate.assessment.outside import Linked
 from noisegate.assessment.request import Request
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling, couple
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets

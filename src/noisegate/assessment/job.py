@@ -25,9 +25,9 @@ from noisegate.assessment.outside import Outside
 from noisegate.assessment.request import Request
 from noisegate.assessment.services import LATE_MIN
 from noisegate.assessment.vehicles_file import write_vehicle_cells
-from noisegate.reading._overrides import Overrides
-from noisegate.reading._reader import read_table
-from noisegate.reading._structure import Structure, find_structure
+from noisegate.reading.overrides import Overrides
+from noisegate.reading.reader import read_table
+from noisegate.reading.structure import Structure, find_structure
 from noisegate.recovery.card import read_card
 from noisegate.recovery.makers import StatedNoise
 from noisegate.recovery.selection import Statement, parse_lag

@@ -7,19 +7,18 @@ margins, and which base cells every margin cell sums; `summarise` puts the decis
 
 from __future__ import annotations
 
-from noisegate.reading._cells import Axis, Cells
-from noisegate.reading._links import Coverage, Link
-from noisegate.reading._overrides import (
+from noisegate.reading.cells import Axis, Cells, Coverage, Link
+from noisegate.reading.overrides import (
     DimensionOverride,
     Overrides,
     TableOverride,
     load_overrides,
     parse_overrides,
 )
-from noisegate.reading._reader import read_table
-from noisegate.reading._structure import Structure, find_structure
-from noisegate.reading._summary import DimensionSummary, LinkSummary, TableSummary, summarise
-from noisegate.reading._table import Dimension, ExtraColumn, Kind, PublishedTable, SetAside
+from noisegate.reading.published import Dimension, ExtraColumn, Kind, PublishedTable, SetAside
+from noisegate.reading.reader import read_table
+from noisegate.reading.structure import Structure, find_structure
+from noisegate.reading.summary import DimensionSummary, LinkSummary, TableSummary, summarise
 
 __all__ = [
     "Axis",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.equality import Equality
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.selection import FixedValues

@@ -16,8 +16,8 @@ from datetime import timedelta
 from typing import Self
 
 from noisegate.errors import SpecError
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Dimension
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Dimension
 from noisegate.tables.where import (
     alternatives,
     find_dimension,

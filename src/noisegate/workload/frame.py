@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from noisegate.errors import DataError, SpecError
 from noisegate.query import open_release
 from noisegate.query.release import Release
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
 from noisegate.tables.domain import Domain, Ints, Mask

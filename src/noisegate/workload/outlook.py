@@ -221,7 +221,7 @@ def _rehearsed(
                 plan_at(plan, factor),
                 stand,
                 both,
-                noise=SeededNoise(seed=_SEED),
+                entropy=SeededNoise(seed=_SEED),
                 draws=None if factor == 1 else DRAWS,
                 report=steps.busy,
             )

@@ -8,7 +8,7 @@ from typing import Literal
 
 from noisegate.errors import DataError
 from noisegate.query.statement import read_statement
-from noisegate.reading._structure import Structure
+from noisegate.reading.structure import Structure
 from noisegate.recovery.card import NAME, Card
 from noisegate.spec import ReleaseSpec
 from noisegate.tables.question import Question

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.engine import count
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 from noisegate.releases.plan import Plan
 from noisegate.spec import ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S, clock
@@ -34,7 +34,7 @@ def _remade(spec: ReleaseSpec, /, **changes: Any) -> ReleaseSpec:
     return copy
 
 
-def exact_answer(reader: Reader, plan: Plan, noise: NoiseSource, connection: Any, /) -> Floats:
+def exact_answer(reader: Reader, plan: Plan, entropy: Entropy, connection: Any, /) -> Floats:
     """The exact answer: events counted in bins as fine as the question, nothing merged.
 
     The groups are those of the published tables: labels of `by`.
@@ -49,7 +49,7 @@ def exact_answer(reader: Reader, plan: Plan, noise: NoiseSource, connection: Any
         },
         workload={},
     )
-    counted = count(fine, noise=noise, connection=connection)
+    counted = count(fine, entropy=entropy, connection=connection)
     codes = dict(zip(fine.domain.names, fine.domain.decode(counted.cells), strict=True))
     weights = counted.raw_counts.astype(np.float64)
     again = asked.question.put(fine.domain).selection

@@ -6,17 +6,22 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterable, Sequence
-from datetime import date
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from noisegate.simulation.network import ROUTE_TYPES, Ints, Network
+from noisegate.timetable.calendar import EPOCH, WEEKDAYS
+from noisegate.timetable.clock import clock
+from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
+from noisegate.timetable.network import Network
+from noisegate.timetable.visits import Ints
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 _AGENCY_ID = "1"
+_ROUTE_TYPES = {TRAIN: 2, BUS: 3, FERRY: 4, LIGHTRAIL: 0}
 
 
 def write_feed(network: Network, path: Path, /) -> None:
@@ -37,11 +42,6 @@ def write_feed(network: Network, path: Path, /) -> None:
             archive.writestr(member, text, compress_type=zipfile.ZIP_DEFLATED, compresslevel=3)
 
 
-def clock(seconds: int, /) -> str:
-    """HH:MM:SS, past 24 hours where a service day runs on into the next date."""
-    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-
-
 def _csv(header: str, rows: Iterable[Sequence[object]]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -50,8 +50,8 @@ def _csv(header: str, rows: Iterable[Sequence[object]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _day(day: date) -> str:
-    return f"{day:%Y%m%d}"
+def _day(number: int, /) -> str:
+    return f"{EPOCH + timedelta(days=int(number)):%Y%m%d}"
 
 
 def _agency(network: Network) -> bytes:
@@ -63,26 +63,26 @@ def _agency(network: Network) -> bytes:
 
 
 def _calendar(network: Network) -> bytes:
+    calendar = network.calendar
+    weeks = calendar.weekdays.astype(int).tolist()
+    rows = zip(calendar.ids, weeks, calendar.first.tolist(), calendar.last.tolist(), strict=True)
     return _csv(
-        "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date",
-        ((s.id, *map(int, s.weekdays), _day(s.first), _day(s.last)) for s in network.services),
+        f"service_id,{','.join(WEEKDAYS)},start_date,end_date",
+        ((name, *week, _day(first), _day(last)) for name, week, first, last in rows),
     )
 
 
 def _calendar_dates(network: Network) -> bytes:
-    rows = [
-        (service.id, _day(day), kind)
-        for service in network.services
-        for kind, days in ((1, service.added), (2, service.removed))
-        for day in sorted(days)
-    ]
+    calendar = network.calendar
+    exceptions = np.unique(np.column_stack([calendar.service, calendar.kind, calendar.day]), axis=0)
+    rows = [(calendar.ids[service], _day(day), kind) for service, kind, day in exceptions.tolist()]
     return _csv("service_id,date,exception_type", rows)
 
 
 def _routes(network: Network) -> bytes:
     return _csv(
         "route_id,agency_id,route_short_name,route_long_name,route_type",
-        ((r.id, _AGENCY_ID, r.short_name, r.long_name, ROUTE_TYPES[r.mode]) for r in network.routes),
+        ((r.id, _AGENCY_ID, r.short_name, r.long_name, _ROUTE_TYPES[r.mode]) for r in network.routes),
     )
 
 
@@ -102,7 +102,7 @@ def _trips(network: Network) -> bytes:
     trips, patterns = network.trips, network.patterns
     headsigns = [network.stops.names[s] for s in patterns.stop[patterns.last_calls()]]
     routes = [network.routes[r].id for r in patterns.route]
-    services = [service.id for service in network.services]
+    services = network.calendar.ids
     rows = zip(trips.ids, trips.vehicles, trips.pattern.tolist(), trips.service.tolist(), strict=True)
     return _csv(
         "route_id,service_id,trip_id,trip_headsign,direction_id,block_id",

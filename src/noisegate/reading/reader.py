@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from noisegate.errors import DataError
-from noisegate.reading._columns import Column, RawTable, read_csv, read_parquet
-from noisegate.reading._counts import find_count
-from noisegate.reading._dialect import check_file, find_dialect, is_parquet
-from noisegate.reading._encoding import choose_dimensions, encode, used
-from noisegate.reading._numbers import Numbers
-from noisegate.reading._overrides import Overrides, TableOverride, table_name
-from noisegate.reading._table import Bools, Codes, Counts, Ints, PublishedTable, SetAside, row_ids
-from noisegate.reading._words import is_total
+from noisegate.reading.columns import Column, RawTable, read_csv, read_parquet
+from noisegate.reading.counts import Numbers, find_count
+from noisegate.reading.dialect import check_file, find_dialect, is_parquet
+from noisegate.reading.dimensions import choose_dimensions, encode, used
+from noisegate.reading.overrides import Overrides, TableOverride, table_name
+from noisegate.reading.published import Bools, Codes, Counts, Ints, PublishedTable, SetAside, row_ids
+from noisegate.reading.values import is_total
 
 _Test = Callable[[str], bool]
 

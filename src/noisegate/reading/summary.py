@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from noisegate.mechanisms.thresholds import Threshold
-from noisegate.reading._cells import Cells
-from noisegate.reading._links import Link
-from noisegate.reading._structure import Structure
-from noisegate.reading._table import ExtraColumn, Kind, SetAside
+from noisegate.reading.cells import Cells, Link
+from noisegate.reading.published import ExtraColumn, Kind, SetAside
+from noisegate.reading.structure import Structure
 
 #: How many values a list in the summary shows.
 _SHOWN = 10

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from noisegate.reading._table import NO_ORDINAL, Dimension, Kind, PublishedTable
+from noisegate.reading.published import NO_ORDINAL, Dimension, Kind, PublishedTable
 
 #: Words that mean the same thing at the head of a column.
 _SYNONYMS = (

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from noisegate.reading._matching import Matching
-from noisegate.reading._table import NO_ORDINAL, Codes, Dimension, Kind, PublishedTable
-from noisegate.reading._union import declared, time_grid, unite
+from noisegate.reading.dimensions import declared, time_grid, unite
+from noisegate.reading.matching import Matching
+from noisegate.reading.published import NO_ORDINAL, Codes, Dimension, Kind, PublishedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FramedTable:
+class AlignedTable:
     """A table in common codes.
 
     `origin[i]` is the dimension of the base that dimension i keeps, and `maps[i]` gives for each of its
@@ -38,20 +38,20 @@ class FramedTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Frame:
+class Alignment:
     """The base and its margins in common codes."""
 
-    base: FramedTable
-    margins: tuple[FramedTable, ...]
+    base: AlignedTable
+    margins: tuple[AlignedTable, ...]
 
 
-def make_frame(
+def align(
     base: PublishedTable,
     margins: Sequence[tuple[PublishedTable, Matching]],
     /,
     *,
     domain: Mapping[str, tuple[str, ...]],
-) -> Frame:
+) -> Alignment:
     """All tables over the union of their values, time grids filled and declared values added."""
     united: list[Dimension] = []
     recodes: list[list[Codes]] = []
@@ -63,7 +63,7 @@ def make_frame(
         whole, (onto, _) = unite([whole, time_grid(_stretched(whole, wide))])
         united.append(whole)
         recodes.append([onto[code] for code in codes])
-    framed_base = FramedTable(
+    aligned_base = AlignedTable(
         table=base,
         dimensions=tuple(united),
         codes=_recoded(base.codes, [r[0] for r in recodes]),
@@ -73,12 +73,12 @@ def make_frame(
         coarser=(False,) * len(united),
     )
     taken = [1] * len(united)
-    framed = []
+    aligned = []
     for table, matching in margins:
-        framed.append(_framed(table, matching, united, recodes, taken))
+        aligned.append(_aligned(table, matching, united, recodes, taken))
         for pair in matching.pairs:
             taken[pair.base] += not pair.coarser
-    return Frame(base=framed_base, margins=tuple(framed))
+    return Alignment(base=aligned_base, margins=tuple(aligned))
 
 
 def _recoded(codes: Codes, recodes: list[Codes]) -> Codes:
@@ -120,13 +120,13 @@ def _stretched(whole: Dimension, wide: list[Dimension]) -> Dimension:
     )
 
 
-def _framed(
+def _aligned(
     table: PublishedTable,
     matching: Matching,
     united: list[Dimension],
     recodes: list[list[Codes]],
     taken: list[int],
-) -> FramedTable:
+) -> AlignedTable:
     """A margin over its kept dimensions; `taken` says how many of the recodes are used up."""
     pairs = sorted(matching.pairs, key=lambda pair: pair.margin)
     dimensions, codes, hidden, maps = [], [], [], []
@@ -142,7 +142,7 @@ def _framed(
         maps.append(onto)
         codes.append(recode[table.codes[pair.margin]])
         hidden.append(recode[table.hidden[pair.margin]])
-    return FramedTable(
+    return AlignedTable(
         table=table,
         dimensions=tuple(dimensions),
         codes=_stack(codes, table.rows),

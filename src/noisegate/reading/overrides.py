@@ -34,7 +34,7 @@ import yaml
 
 from noisegate.errors import SpecError
 from noisegate.mechanisms.thresholds import Rule, Stage, Threshold
-from noisegate.reading._table import Kind
+from noisegate.reading.published import Kind
 
 #: Such a file is written by hand.
 MOST_BYTES = 1 << 20

@@ -22,8 +22,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from noisegate.errors import DataError
-from noisegate.reading._dialect import PREFIX, Dialect
-from noisegate.reading._table import Codes, Ints
+from noisegate.reading.dialect import PREFIX, Dialect
+from noisegate.reading.published import Codes, Ints
 
 #: Arrow parses this many bytes at a time; no line can be longer.
 BLOCK = 4 * PREFIX

@@ -9,16 +9,13 @@ import numpy as np
 
 from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms.thresholds import Threshold, find_threshold
-from noisegate.reading._cells import Axis, Cells, locate
-from noisegate.reading._domains import Domains, MarginAxes, find_domains
-from noisegate.reading._frame import Frame, FramedTable, make_frame
-from noisegate.reading._links import Link
-from noisegate.reading._matching import Matching, match
-from noisegate.reading._nesting import find_nests
-from noisegate.reading._overrides import Overrides
-from noisegate.reading._pieces import stack_pieces
-from noisegate.reading._table import Dimension, Kind, PublishedTable
-from noisegate.reading._totals import split_totals
+from noisegate.reading.alignment import AlignedTable, Alignment, align
+from noisegate.reading.cells import Axis, Cells, Link, locate
+from noisegate.reading.coverage import Domains, MarginAxes, find_domains, find_nests
+from noisegate.reading.matching import Matching, match
+from noisegate.reading.overrides import Overrides
+from noisegate.reading.parts import split_totals, stack_pieces
+from noisegate.reading.published import Dimension, Kind, PublishedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,10 +64,10 @@ def find_structure(tables: Sequence[PublishedTable], /, *, overrides: Overrides 
     parts = [part for table in tables for part in split_totals(table, told.of(table.files[0]))]
     whole = _distinct_names(stack_pieces(parts))
     base, margins = _choose_base(whole, told)
-    frame = make_frame(base, margins, domain=told.domain)
-    members = [frame.base.in_base_codes(), *(margin.in_base_codes() for margin in frame.margins)]
-    nests = find_nests(frame.base.dimensions, members)
-    return _assemble(frame, find_domains(frame, nests), told, nests)
+    alignment = align(base, margins, domain=told.domain)
+    members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
+    nests = find_nests(alignment.base.dimensions, members)
+    return _assemble(alignment, find_domains(alignment, nests), told, nests)
 
 
 def _distinct_names(tables: list[PublishedTable]) -> list[PublishedTable]:
@@ -153,30 +150,32 @@ def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matchin
         )
 
 
-def _assemble(frame: Frame, domains: Domains, told: Overrides, nests: list[tuple[int, ...]]) -> Structure:
-    base = _cells(frame.base, domains.base, told)
+def _assemble(
+    alignment: Alignment, domains: Domains, told: Overrides, nests: list[tuple[int, ...]]
+) -> Structure:
+    base = _cells(alignment.base, domains.base, told)
     links = [
-        _link(base, margin, axes, frame, domains, told)
-        for margin, axes in zip(frame.margins, domains.margins, strict=True)
+        _link(base, margin, axes, alignment, domains, told)
+        for margin, axes in zip(alignment.margins, domains.margins, strict=True)
     ]
     names = [tuple(base.dimensions[j].name for j in group) for group in nests if len(group) > 1]
     return Structure(base=base, links=tuple(links), nests=tuple(names))
 
 
-def _cells(framed: FramedTable, axes: tuple[Axis, ...], told: Overrides) -> Cells:
+def _cells(aligned: AlignedTable, axes: tuple[Axis, ...], told: Overrides) -> Cells:
     """A table on its domain."""
-    flat = locate(axes, framed.codes)
+    flat = locate(axes, aligned.codes)
     order = np.argsort(flat, kind="stable")
-    counts = framed.table.counts[order]
+    counts = aligned.table.counts[order]
     return Cells(
-        name=framed.table.name,
-        source=framed.table,
-        dimensions=framed.dimensions,
+        name=aligned.table.name,
+        source=aligned.table,
+        dimensions=aligned.dimensions,
         axes=axes,
         flat=flat[order],
         counts=counts,
-        hidden=np.sort(locate(axes, framed.hidden)),
-        threshold=_threshold(framed.table, told),
+        hidden=np.sort(locate(axes, aligned.hidden)),
+        threshold=_threshold(aligned.table, told),
     )
 
 
@@ -186,7 +185,12 @@ def _threshold(table: PublishedTable, told: Overrides) -> Threshold:
 
 
 def _link(
-    base: Cells, margin: FramedTable, axes: MarginAxes, frame: Frame, domains: Domains, told: Overrides
+    base: Cells,
+    margin: AlignedTable,
+    axes: MarginAxes,
+    alignment: Alignment,
+    domains: Domains,
+    told: Overrides,
 ) -> Link:
     _check_meeting(base, margin, axes)
     kept = set(margin.origin)
@@ -198,11 +202,11 @@ def _link(
         maps=axes.maps,
         summed=tuple(base.dimensions[j].name for j in summed),
         coarser=tuple(d.name for d, wide in zip(margin.dimensions, margin.coarser, strict=True) if wide),
-        unlisted=_unlisted(domains, summed, frame),
+        unlisted=_unlisted(domains, summed, alignment),
     )
 
 
-def _check_meeting(base: Cells, margin: FramedTable, axes: MarginAxes) -> None:
+def _check_meeting(base: Cells, margin: AlignedTable, axes: MarginAxes) -> None:
     """Refuse a margin that shares no cell with the base; another date is another table."""
     here = base.entries(base.flat)
     for axis, place, entries in zip(axes.axes, axes.from_axis, axes.maps, strict=True):
@@ -216,13 +220,13 @@ def _check_meeting(base: Cells, margin: FramedTable, axes: MarginAxes) -> None:
             )
 
 
-def _unlisted(domains: Domains, summed: list[int], frame: Frame) -> tuple[str, ...]:
+def _unlisted(domains: Domains, summed: list[int], alignment: Alignment) -> tuple[str, ...]:
     """Values of the dimensions summed over that other tables have and the base does not cover."""
     found = []
     for axis in domains.unlisted:
         for row, j in enumerate(axis.dimensions):
             if j in summed:
-                dimension = frame.base.dimensions[j]
+                dimension = alignment.base.dimensions[j]
                 covered = next(a for a in domains.base if j in a.dimensions)
                 gone = np.setdiff1d(axis.entries[row], covered.entries[covered.dimensions.index(j)])
                 found += [f"{dimension.name}={dimension.labels[code]}" for code in gone.tolist()]
