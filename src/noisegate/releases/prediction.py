@@ -16,14 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.laws._law import LatticeLaw
 from noisegate.margins.error import ErrorLaw, ErrorTerm
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.releases.plan import LEVEL, Plan
 from noisegate.releases.questions import Asked, asked_questions
-
-#: Groups whose laws are worked out; with more, these are taken to stand for all.
-_MOST_GROUPS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +75,7 @@ def predict(asked: Asked, errors: SumErrors, /) -> Prediction:
     cells = cells_of[table]
     terms = cells.counts()
     groups = np.flatnonzero(terms)
-    some = groups[:: max(1, len(groups) // _MOST_GROUPS)]
+    some = groups[:: max(1, len(groups) // limits.current().predicted_groups)]
     laws = errors.laws_of(cells, table, some)
     distinct = {id(law): law for law in laws}
     times = [sum(id(law) == key for law in laws) / len(laws) for key in distinct]

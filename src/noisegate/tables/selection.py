@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.tables.domain import Domain, Ints, Mask
-
-#: The most rows that one question may have.
-MOST_GROUPS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,9 +54,9 @@ class Cells:
     parts: tuple[_Part, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        if math.prod(self.group_shape) > MOST_GROUPS:
+        if math.prod(self.group_shape) > limits.current().question_groups:
             raise SpecError(
-                f"'by' would give {math.prod(self.group_shape):,} rows, at most {MOST_GROUPS:,} are allowed; "
+                f"'by' would give {math.prod(self.group_shape):,} rows, at most {limits.current().question_groups:,} are allowed; "
                 "tell fewer dimensions apart."
             )
         object.__setattr__(self, "parts", tuple(self._parts()))

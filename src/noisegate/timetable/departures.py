@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.timetable.calls import Calls
 from noisegate.timetable.clock import seconds
 from noisegate.timetable.rows import Rows
 from noisegate.timetable.trips import Trips
 from noisegate.timetable.visits import Ints32
-
-_MOST_DEPARTURES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,9 +43,9 @@ def read_departures(rows: Rows, /, *, trips: Trips, calls: Calls) -> Departures:
         return Departures(trip=usual.astype(np.int32), offset_s=nothing, slack_s=nothing)
     number = {name: i for i, name in enumerate(trips.ids)}
     parts = [_repeated(*row, number=number, calls=calls) for row in zip(*table.values(), strict=True)]
-    if sum(len(part) for part in parts) > _MOST_DEPARTURES:
+    if sum(len(part) for part in parts) > limits.current().feed_departures:
         raise DataError(
-            f"frequencies.txt repeats trips more than {_MOST_DEPARTURES} times a day; check the headways."
+            f"frequencies.txt repeats trips more than {limits.current().feed_departures} times a day; check the headways."
         )
     repeated = np.unique(np.concatenate([part.trip for part in parts]))
     usual = usual[~np.isin(usual, repeated)]

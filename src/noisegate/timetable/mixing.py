@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.laws.compiled import compiled
 from noisegate.timetable.visits import Ints
-
-#: Cells are counted in a table of this size at most.
-_MOST_DENSE = 1 << 26
 
 
 def vehicles_of_cells(cell: Ints, run: Ints, /) -> tuple[Ints, Ints]:
     """The cells that occur, ascending, and how many different runs each has; `run` must ascend."""
     if not cell.size:
         return cell, cell
-    if int(cell.max()) < _MOST_DENSE:
+    if int(cell.max()) < limits.current().vehicle_cells:
         counts = _counted(cell, run, int(cell.max()) + 1)
         names = np.flatnonzero(counts)
         return names, counts[names].astype(np.int64)
