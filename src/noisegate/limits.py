@@ -97,8 +97,6 @@ class Limits:
     vehicle_cells: int = _limit(1 << 26, "Cells whose vehicles are counted in one array; more are sorted.")
     candidate_counts: int = _limit(1_000_000, "Counts that are weighed as what is missing from a total.")
     compared_values: int = _limit(50_000_000, "Moments of all series that are searched for couplings.")
-        20_000_000, "Cells in all rows of one set of sums that noise is recovered from."
-    )
     feed_file_bytes: int = _limit(8 << 30, "Bytes of one table of a feed.")
     feed_ratio: int = _limit(200, "Unpacked to packed size of a table of a feed, unless it is small.")
     feed_small_bytes: int = _limit(1 << 24, "Bytes of a table of a feed whose ratio is not asked.")

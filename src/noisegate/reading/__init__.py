@@ -1,8 +1,8 @@
 """Published tables: read them as they are, and find how they hang together.
 
-`read_table` reads one CSV or Parquet file; `find_structure` says which table is the base, which are
+`read_table` reads one CSV or Parquet file or a frame, `read_tables` several; `find_structure` says which table is the base, which are
 margins, and which base cells every margin cell sums; `summarise` puts the decisions into plain values;
-`load_overrides` reads what a person decides instead. Everything here reads public files only.
+`load_overrides` reads what a person decides instead. Everything here reads public tables only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from noisegate.reading.overrides import (
     parse_overrides,
 )
 from noisegate.reading.published import Dimension, ExtraColumn, Kind, PublishedTable, SetAside
-from noisegate.reading.reader import read_table
+from noisegate.reading.reader import read_table, read_tables
 from noisegate.reading.structure import Structure, find_structure
 from noisegate.reading.summary import DimensionSummary, LinkSummary, TableSummary, summarise
 
@@ -41,5 +41,6 @@ __all__ = [
     "load_overrides",
     "parse_overrides",
     "read_table",
+    "read_tables",
     "summarise",
 ]

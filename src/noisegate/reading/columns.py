@@ -1,11 +1,12 @@
-"""The columns of a file as text, dictionary encoded, with bounded memory.
+"""The columns of a file or a frame as text, dictionary encoded, with bounded memory.
 
 Every column is read as text: what a column means is decided on its distinct values, after all of
 them have been seen. (A reader that guesses types from the first rows takes the bus postcodes at the
 top of a table for numbers and fails on the first train station.)
 
 Arrow's streaming readers do the parsing. A line that does not fit one block ends the reading, and so
-does a file whose columns would not fit in the limit `held_bytes`.
+does a file whose columns would not fit in the limit `held_bytes`. Frames come in through Arrow's stream, so
+pandas, Polars, DuckDB, Ibis and Arrow itself are served alike and none of them is imported.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ import pyarrow.parquet as pq
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.reading.dialect import PREFIX, Dialect
-from noisegate.reading.published import Codes, Ints
+from noisegate.reading.published import Codes, Ints, Source
+from noisegate.tables.arrow import arrow_texts
 
 #: Arrow parses this many bytes at a time; no line can be longer.
 BLOCK = 4 * PREFIX
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
+#: As an Arrow value: to turn a plain one into it, Arrow would import all of pandas first.
+_BLANK = arrow_texts([""])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,13 +56,14 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RawTable:
-    """The rows of a file before anything is known about them."""
+    """The rows of a file or a frame before anything is known about them; `unit` is what places are counted in."""
 
     columns: tuple[Column, ...]
     rows: int
     first_record: int
     rejected: tuple[Rejected, ...]
     dialect: str
+    unit: str = "line"
 
     def line_of(self, row: int, /) -> int:
         """The line of the file on which this row starts, counting from 1."""
@@ -173,32 +178,76 @@ def read_parquet(path: Path, /) -> RawTable:
             _check_flat(file.schema_arrow, path)
             if file.metadata.num_rows * len(names) * 4 > limits.current().held_bytes:
                 raise _too_large(path)
-            table = _held(map(_as_text, file.iter_batches()), path, schema=_text_schema(names))
+            batches = (_as_text(batch, path) for batch in file.iter_batches())
+            table = _held(batches, path, schema=_text_schema(names))
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{path} starts as a Parquet file but cannot be read; it is damaged.") from error
+    return _of_rows(table, names, dialect="Parquet")
+
+
+def _of_rows(table: pa.Table, names: list[str], /, *, dialect: str) -> RawTable:
     return RawTable(
         columns=_columns(table, tuple(names)),
         rows=table.num_rows,
         first_record=1,
         rejected=(),
-        dialect="Parquet",
+        dialect=dialect,
+        unit="row",
     )
+
+
+def is_frame(source: object, /) -> bool:
+    """Whether this is a frame: it gives its columns as an Arrow stream, or it is one of pandas."""
+    return (
+        any(hasattr(source, name) for name in ("__arrow_c_stream__", "__arrow_c_array__"))
+        or type(source).__module__.partition(".")[0] == "pandas"
+    )
+
+
+def read_frame(frame: Any, name: str, /) -> RawTable:
+    """The columns of a frame, as text."""
+    try:
+        with _stream(frame) as reader:
+            names = [str(column) for column in reader.schema.names]
+            _check_width(len(names), name)
+            _check_flat(reader.schema, name)
+            table = _held((_as_text(batch, name) for batch in reader), name, schema=_text_schema(names))
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{name} cannot be read as a frame of columns; give a pandas, Polars or Arrow frame of plain values."
+        ) from error
+    return _of_rows(table, names, dialect=f"{type(frame).__module__.partition('.')[0]} frame")
+
+
+def _stream(frame: Any, /) -> pa.RecordBatchReader:
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(frame)
+    if hasattr(frame, "__arrow_c_array__"):
+        return pa.table(frame).to_reader()
+    return pa.Table.from_pandas(frame).to_reader()
 
 
 def _text_schema(names: list[str]) -> pa.Schema:
     return pa.schema([(str(position), _TEXT) for position in range(len(names))])
 
 
-def _as_text(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _as_text(batch: pa.RecordBatch, source: Source) -> pa.RecordBatch:
     columns = []
-    for column in batch.columns:
-        plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        text = plain.cast(pa.string()).fill_null("")
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+            text = plain.cast(pa.string()).fill_null(_BLANK)
+        except pa.ArrowException as error:
+            raise DataError(
+                f"Column {name!r} of {source} holds {column.type} values, which have no plain text; turn them into text."
+            ) from error
         columns.append(text.dictionary_encode())
     return pa.record_batch(columns, schema=_text_schema(batch.schema.names))
 
 
-def _check_flat(schema: pa.Schema, path: Path) -> None:
+def _check_flat(schema: pa.Schema, path: Source) -> None:
     for field in schema:
         if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
             raise DataError(
@@ -206,27 +255,27 @@ def _check_flat(schema: pa.Schema, path: Path) -> None:
             )
 
 
-def _check_width(width: int, path: Path) -> None:
+def _check_width(width: int, path: Source) -> None:
     if width > limits.current().file_columns:
         raise DataError(
             f"{path} has {width} columns, at most {limits.current().file_columns} are read; put one count per row."
         )
 
 
-def _too_large(path: Path) -> DataError:
+def _too_large(path: Source) -> DataError:
     return DataError(
         f"{path} does not fit in {limits.current().held_bytes >> 30} GiB once encoded; assess it in parts, a week or a mode at a time."
     )
 
 
-def _held(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema | None = None) -> pa.Table:
+def _held(batches: Iterable[pa.RecordBatch], path: Source, schema: pa.Schema | None = None) -> pa.Table:
     """The batches as one table, as long as they fit."""
     return pa.Table.from_batches(
         list(_bounded(batches, path)), schema=schema or getattr(batches, "schema", None)
     )
 
 
-def _bounded(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[pa.RecordBatch]:
+def _bounded(batches: Iterable[pa.RecordBatch], path: Source) -> Iterator[pa.RecordBatch]:
     held = 0
     for batch in batches:
         held += batch.nbytes

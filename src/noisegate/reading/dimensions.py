@@ -91,8 +91,11 @@ def encode(column: Column, override: TableOverride, /) -> tuple[list[tuple[Dimen
     moments = _moments(column) if decided.kind is None and decided.pattern is None else []
     if moments:
         parts = [_encode_one(part, override, DimensionOverride()) for part in moments]
+        names = " and ".join(part.name for part in moments)
         notes = [
-            f"column {column.name!r} holds date and time; it was split into {' and '.join(p.name for p in moments)}"
+            f"column {column.name!r} holds date and time; it was split into {names}"
+            if len(moments) > 1
+            else f"column {column.name!r} holds midnights only; they were read as dates"
         ]
         return [(dimension, codes) for dimension, codes, _ in parts], notes
     dimension, codes, note = _encode_one(column, override, decided)
@@ -112,7 +115,8 @@ def _moments(column: Column) -> list[Column]:
         texts = [parts[label][side] if label in parts else label for label in column.labels]
         place = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         recode = np.array([place[text] for text in texts], dtype=np.int32)
-        columns.append(Column(name=f"{column.name} {name}", codes=recode[column.codes], labels=tuple(place)))
+        full = column.name if len(split) == 1 else f"{column.name} {name}"
+        columns.append(Column(name=full, codes=recode[column.codes], labels=tuple(place)))
     return columns
 
 

@@ -35,7 +35,7 @@ import yaml
 from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.mechanisms.thresholds import Rule, Stage, Threshold
-from noisegate.reading.published import Kind
+from noisegate.reading.published import Kind, PublishedTable, Source
 
 _TABLE_KEYS = (
     "count",
@@ -87,30 +87,46 @@ class Overrides:
     tables: Mapping[str, TableOverride] = field(default_factory=dict)
     domain: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def of(self, path: Path, /) -> TableOverride:
-        """What is decided about the file at `path`; nothing, when it is not named."""
-        for name in (os.fspath(path), path.name, table_name(path)):
+    def of(self, source: Source, table: str = "", /) -> TableOverride:
+        """What is decided about a file, a frame or the table in it; nothing, when it is not named."""
+        for name in (*_names(source), table):
             if name in self.tables:
                 return self.tables[name]
         return TableOverride()
 
-    def check(self, files: Iterable[Path], dimensions: Iterable[str], /) -> None:
+    def check(self, tables: Iterable[PublishedTable], /) -> None:
         """Refuse decisions about tables or dimensions that are not there."""
-        known = [name for path in files for name in (os.fspath(path), path.name, table_name(path))]
+        there = list(tables)
+        sources = [source for table in there for source in table.sources]
+        known = {table.name for table in there}.union(*map(_names, sources))
         for name in self.tables:
             if name not in known:
                 raise SpecError.for_choice(
-                    "a table in the spec", found=name, allowed=dict.fromkeys(known[1::3])
+                    "a table in the spec", found=name, allowed=dict.fromkeys(map(source_name, sources))
                 )
-        named = sorted(set(dimensions))
+        named = sorted({name for table in there for name in table.names})
         for name in self.domain:
             if name not in named:
                 raise SpecError.for_choice("a dimension under 'domain'", found=name, allowed=named)
 
 
-def table_name(path: Path, /) -> str:
-    """The name of the table in a file: the file's name without its endings."""
-    name = path.name
+def _names(source: Source, /) -> tuple[str, ...]:
+    """What a spec may call a table by."""
+    if isinstance(source, str):
+        return (source,)
+    return os.fspath(source), source.name, table_name(source)
+
+
+def source_name(source: Source, /) -> str:
+    """A file's name without its folder, or a frame's own."""
+    return source if isinstance(source, str) else source.name
+
+
+def table_name(source: Source, /) -> str:
+    """The name of the table: a frame's own, or the file's without its endings."""
+    name = source_name(source)
+    if isinstance(source, str):
+        return name
     while any(name.casefold().endswith(ending) and len(name) > len(ending) for ending in _ENDINGS):
         name = name[: name.rindex(".")]
     return name

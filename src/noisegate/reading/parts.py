@@ -18,7 +18,7 @@ import numpy as np
 
 from noisegate.reading.dimensions import unite
 from noisegate.reading.matching import match
-from noisegate.reading.overrides import TableOverride
+from noisegate.reading.overrides import TableOverride, source_name
 from noisegate.reading.published import Bools, Dimension, Ints, PublishedTable, row_ids
 from noisegate.reading.values import fold, is_total
 
@@ -173,14 +173,14 @@ def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | Non
     stacked = np.stack(codes)
     ids = row_ids(stacked, tuple(dimension.size for dimension in united))
     if _are_equal(ids, first, second):
-        copy = ", ".join(file.name for file in second.files)
+        copy = ", ".join(source_name(source) for source in second.sources)
         return replace(first, notes=(*first.notes, f"{copy} holds the same table once more; it was left out"))
     if np.unique(ids).size < ids.size:
         return None
     return replace(
         first,
         name=f"{first.name} + {second.name}",
-        files=first.files + second.files,
+        sources=first.sources + second.sources,
         dimensions=tuple(united),
         codes=stacked,
         counts=np.concatenate([first.counts, second.counts]),

@@ -16,6 +16,8 @@ Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64] | NDArray[np.float64]
+#: Where a table comes from: a file, or a frame by its name.
+Source = Path | str
 
 #: The ordinal of a value that has no place in the order: text, or unknown.
 NO_ORDINAL = np.iinfo(np.int64).min
@@ -121,8 +123,8 @@ class PublishedTable:
     ----------
     name
         The file's name without its endings.
-    files
-        The files it was read from: one, or several pieces with the same dimensions.
+    sources
+        The files it was read from, or the names of the frames: one, or several pieces with the same dimensions.
     codes
         Shape (dimensions, rows): the code of each dimension in each published row. No cell twice.
     counts
@@ -138,7 +140,7 @@ class PublishedTable:
     """
 
     name: str
-    files: tuple[Path, ...]
+    sources: tuple[Source, ...]
     dimensions: tuple[Dimension, ...]
     codes: Codes
     counts: Counts
@@ -153,6 +155,11 @@ class PublishedTable:
         shape = (len(self.dimensions), self.counts.size)
         if self.codes.shape != shape or self.hidden.shape[0] != shape[0]:
             raise InternalError(f"the codes of table {self.name!r} do not line up with its counts")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files it was read from; none where it came as a frame."""
+        return tuple(source for source in self.sources if isinstance(source, Path))
 
     @property
     def rows(self) -> int:

@@ -1,24 +1,30 @@
-"""Read one published table: a CSV or Parquet file as agencies publish them."""
+"""Read one published table: a CSV or Parquet file as agencies publish them, or a frame of its rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from noisegate.errors import DataError
-from noisegate.reading.columns import Column, RawTable, read_csv, read_parquet
+from noisegate.reading.columns import Column, RawTable, is_frame, read_csv, read_frame, read_parquet
 from noisegate.reading.counts import Numbers, find_count
 from noisegate.reading.dialect import check_file, find_dialect, is_parquet
 from noisegate.reading.dimensions import choose_dimensions, encode, used
-from noisegate.reading.overrides import Overrides, TableOverride, table_name
-from noisegate.reading.published import Bools, Codes, Counts, Ints, PublishedTable, SetAside, row_ids
+from noisegate.reading.overrides import Overrides, TableOverride, source_name, table_name
+from noisegate.reading.published import Bools, Codes, Counts, Ints, PublishedTable, SetAside, Source, row_ids
 from noisegate.reading.values import is_total
 
 _Test = Callable[[str], bool]
+
+#: The path of a file, or a frame: anything that gives its columns as an Arrow stream.
+TableSource = str | os.PathLike[str] | Any
+#: One of these, several, or several by name.
+TableSources = TableSource | Sequence[TableSource] | Mapping[str, TableSource]
 
 #: Share of rows that may repeat a cell; beyond it a dimension was missed.
 MOST_REPEATED = 0.05
@@ -27,9 +33,9 @@ LEAST_USED = 0.5
 
 
 def read_table(
-    path: Path | str | os.PathLike[str], /, *, overrides: Overrides | None = None
+    source: TableSource, /, *, name: str | None = None, overrides: Overrides | None = None
 ) -> PublishedTable:
-    """The table that a file publishes.
+    """The table that a file publishes, or that a frame holds.
 
     Finds the delimiter, the encoding, the count column, the dimensions and how their values are written.
     Rows that are not part of the table are set aside, counted by reason, with the line of the first one.
@@ -38,29 +44,99 @@ def read_table(
 
     Parameters
     ----------
-    path
-        A CSV file (comma, semicolon, tab or bar; gzip, bzip2 or zstd allowed) or a Parquet file.
+    source
+        A CSV file (comma, semicolon, tab or bar; gzip, bzip2 or zstd allowed), a Parquet file, or a frame: pandas, Polars,
+        Arrow, whatever gives its columns as an Arrow stream. The same is decided about a frame as about a file.
+    name
+        What the table is called; a file's name without its endings, and "table" for a frame, unless said otherwise.
     overrides
         What is decided already, see `load_overrides`.
 
     Raises
     ------
     DataError
-        If the file is not such a table; one sentence says why. Memory is bounded whatever the file holds.
+        If the source is not such a table; one sentence says why. Memory is bounded whatever a file holds.
     SpecError
         If the overrides name columns that are not there.
     """
-    where = Path(path)
-    check_file(where)
-    override = (overrides or Overrides()).of(where)
-    raw, delimiter = _raw(where, override)
+    where = find_source(source, name=name)
+    override = (overrides or Overrides()).of(where, name or "")
+    raw, delimiter = (read_frame(source, where), ",") if isinstance(where, str) else _raw(where, override)
     if raw.rows == 0:
         raise DataError(f"{where} has a header but no rows that fit it; there is nothing to assess.")
-    position, numbers = find_count(raw.columns, table=where.name, delimiter=delimiter, given=override.count)
-    return _Rows(where, raw, position, numbers).table(override)
+    position, numbers = find_count(
+        raw.columns, table=source_name(where), delimiter=delimiter, given=override.count
+    )
+    found = _Rows(where, raw, position, numbers).table(override)
+    return found if name is None else replace(found, name=name)
+
+
+def read_tables(
+    sources: TableSources,
+    /,
+    *,
+    overrides: Overrides | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[PublishedTable]:
+    """All tables that files and frames hold, as `read_table` reads them.
+
+    Parameters
+    ----------
+    sources
+        A file, a frame, a directory of tables, several of these, or a mapping that names them. Frames without a name are
+        called "table 1", "table 2" by their place.
+    overrides
+        What is decided already, see `load_overrides`.
+    progress
+        Told what is read.
+    """
+    found = []
+    for name, source in _named(sources):
+        if progress is not None:
+            progress(f"reading {name or Path(source).name}")
+        found.append(read_table(source, name=name, overrides=overrides))
+    return found
+
+
+def _named(sources: TableSources, /) -> Iterator[tuple[str | None, TableSource]]:
+    """Each file or frame with the name it is given; None for a file that keeps its own."""
+    if isinstance(sources, Mapping) and not is_frame(sources):
+        yield from ((str(name), source) for name, source in sources.items())
+        return
+    alone = is_frame(sources) or not isinstance(sources, Iterable) or isinstance(sources, str)
+    listed = [sources] if alone else cast("Iterable[TableSource]", sources)
+    for place, source in enumerate(listed, start=1):
+        if is_frame(source):
+            yield f"table {place}", source
+        else:
+            yield from ((None, file) for file in table_files(Path(find_source(source))))
+
+
+def table_files(path: Path, /) -> list[Path]:
+    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files."""
+    if not path.is_dir():
+        return [path]
+    for ending in (".csv", ".parquet"):
+        found = sorted(file for file in path.iterdir() if file.suffix.casefold() == ending and file.is_file())
+        if found:
+            return found
+    raise DataError(f"{path} is a directory without a CSV or Parquet file; name the published tables.")
+
+
+def find_source(source: TableSource, /, *, name: str | None = None) -> Source:
+    """The file, or what a frame is called."""
+    if is_frame(source):
+        return name or "table"
+    if not isinstance(source, str | os.PathLike):
+        raise DataError(
+            f"A table cannot be read from {type(source).__name__}; give the path of a file, or a pandas, Polars or "
+            "Arrow frame."
+        )
+    return Path(source)
 
 
 def _raw(path: Path, override: TableOverride) -> tuple[RawTable, str]:
+    check_file(path)
     if is_parquet(path):
         return read_parquet(path), ","
     dialect = find_dialect(
@@ -73,7 +149,7 @@ def _raw(path: Path, override: TableOverride) -> tuple[RawTable, str]:
 class _Rows:
     """Sorts the rows of a file into published, hidden and set aside."""
 
-    path: Path
+    where: Source
     raw: RawTable
     position: int
     numbers: Numbers
@@ -84,10 +160,12 @@ class _Rows:
         shown, hidden = self._sorted()
         rows = np.concatenate([shown, hidden])
         others = [column for place, column in enumerate(self.raw.columns) if place != self.position]
-        columns, extra = choose_dimensions([used(c, rows) for c in others], override, table=self.path.name)
+        columns, extra = choose_dimensions(
+            [used(c, rows) for c in others], override, table=source_name(self.where)
+        )
         if not columns:
             raise DataError(
-                f"{self.path} has counts but no dimension; a table needs at least one column of values."
+                f"{self.where} has counts but no dimension; a table needs at least one column of values."
             )
         parts, notes = [], [self.numbers.note] if self.numbers.note else []
         for column in columns:
@@ -101,8 +179,8 @@ class _Rows:
         counts = self._counts(shown)
         keep = self._first_of_each(ids[: shown.size], counts, shown)
         return PublishedTable(
-            name=table_name(self.path),
-            files=(self.path,),
+            name=table_name(self.where),
+            sources=(self.where,),
             dimensions=dimensions,
             codes=codes[:, : shown.size][:, keep],
             counts=counts[keep],
@@ -118,7 +196,7 @@ class _Rows:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise DataError(
-                f"{self.path} would have two dimensions named {twice!r}; rename one with 'as' in the spec."
+                f"{self.where} would have two dimensions named {twice!r}; rename one with 'as' in the spec."
             )
 
     def _sorted(self) -> tuple[Ints, Ints]:
@@ -137,8 +215,8 @@ class _Rows:
         shown, hidden = number & ~totals, marked & ~number
         if shown.sum() < LEAST_USED * (self.raw.rows + misfits - hidden.sum() - empty.sum()):
             raise DataError(
-                f"{self.path} has more lines that are no rows of a table than rows; "
-                f"the first one is line {min(one.first_line for one in self.aside)}."
+                f"{self.where} has more lines that are no rows of a table than rows; "
+                f"the first one is {self.raw.unit} {min(one.first_line for one in self.aside)}."
             )
         return np.flatnonzero(shown), np.flatnonzero(hidden)
 
@@ -157,7 +235,7 @@ class _Rows:
                         rows=sum(1 + rejected[place].breaks for place in which),
                         first_line=self.raw.line_of_rejected(which[0]),
                         example=rejected[which[0]].text[:60].replace("\n", " "),
-                        file=self.path.name,
+                        file=source_name(self.where),
                     )
                 )
         return sum(1 + one.breaks for one in rejected)
@@ -173,7 +251,7 @@ class _Rows:
                     rows=int(rows.size),
                     first_line=self.raw.line_of(first),
                     example=text[:60],
-                    file=self.path.name,
+                    file=source_name(self.where),
                 )
             )
 
@@ -209,8 +287,8 @@ class _Rows:
         if again.sum() > MOST_REPEATED * ids.size:
             line = self.raw.line_of(int(rows[np.flatnonzero(again)[0]]))
             raise DataError(
-                f"{self.path} gives {again.mean():.0%} of its rows for cells that it has given before (first on line "
-                f"{line}); a dimension was missed, or the file holds several tables. Name its columns in the spec."
+                f"{self.where} gives {again.mean():.0%} of its rows for cells that it has given before (first on "
+                f"{self.raw.unit} {line}); a dimension was missed, or the file holds several tables. Name its columns in the spec."
             )
         same = counts == counts[first][cell]
         for reason, which in (("the same row again", same), ("another count for the same cell", ~same)):

@@ -58,10 +58,8 @@ def find_structure(tables: Sequence[PublishedTable], /, *, overrides: Overrides 
     if not tables:
         raise DataError("There is no table to assess; name at least one CSV or Parquet file.")
     told = overrides or Overrides()
-    told.check(
-        [file for table in tables for file in table.files], [n for table in tables for n in table.names]
-    )
-    parts = [part for table in tables for part in split_totals(table, told.of(table.files[0]))]
+    told.check(tables)
+    parts = [part for table in tables for part in split_totals(table, told.of(table.sources[0], table.name))]
     whole = _distinct_names(stack_pieces(parts))
     base, margins = _choose_base(whole, told)
     alignment = align(base, margins, domain=told.domain)
@@ -74,9 +72,9 @@ def _distinct_names(tables: list[PublishedTable]) -> list[PublishedTable]:
     """The tables, those of one name told apart by their folders."""
     names = [table.name for table in tables]
     return [
-        table
-        if names.count(table.name) == 1
-        else replace(table, name=f"{table.files[0].parent.name}/{table.name}")
+        replace(table, name=f"{table.files[0].parent.name}/{table.name}")
+        if names.count(table.name) > 1 and table.files
+        else table
         for table in tables
     ]
 
@@ -85,8 +83,8 @@ def _choose_base(
     tables: list[PublishedTable], told: Overrides
 ) -> tuple[PublishedTable, list[tuple[PublishedTable, Matching]]]:
     """The table that contains all others, and how the others match it."""
-    named = [table for table in tables if any(told.of(file).base for file in table.files)]
-    if len({table.files for table in named}) > 1:
+    named = [table for table in tables if any(told.of(source, table.name).base for source in table.sources)]
+    if len({table.sources for table in named}) > 1:
         raise SpecError("The spec calls more than one table the base; leave 'base: true' on the finest one.")
     candidates = [table for table in named if "(total over" not in table.name][:1] or tables
     best: tuple[tuple[int, int, int], int] | None = None
@@ -180,7 +178,7 @@ def _cells(aligned: AlignedTable, axes: tuple[Axis, ...], told: Overrides) -> Ce
 
 
 def _threshold(table: PublishedTable, told: Overrides) -> Threshold:
-    stated = [told.of(file).threshold for file in table.files]
+    stated = [told.of(source, table.name).threshold for source in table.sources]
     return next((one for one in stated if one is not None), None) or find_threshold(table.counts)
 
 
