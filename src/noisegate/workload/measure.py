@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.engine import Counts, count
 from noisegate.errors import SpecError
 from noisegate.inference.profile.parts import ErrorParts, Trio, error_parts, largest_kept, usual_trio
@@ -28,8 +29,6 @@ from noisegate.workload.draws import Floats, Reader, draw_tables, raw_table
 from noisegate.workload.truth import exact_answer, unbounded
 
 DRAWS = 20
-#: Tables are held cell by cell here.
-MOST_CELLS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +93,9 @@ def measure(
     as_entropy(entropy)
     if draws < 2:
         raise SpecError.for_value("draws", found=draws, allowed="at least 2")
-    if plan.base.cells > MOST_CELLS:
+    if plan.base.cells > limits.current().measured_cells:
         raise SpecError(
-            f"measuring holds all {plan.base.cells:,} cells in memory; at most {MOST_CELLS:,} are allowed."
+            f"measuring holds all {plan.base.cells:,} cells in memory; at most {limits.current().measured_cells:,} are allowed."
         )
     questions = asked_questions(plan.spec)
     open_ones = [one for one in questions if one.reason is None]

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.laws.entropy import SeededNoise
 from noisegate.margins.prediction import Prediction, predict
@@ -28,7 +29,6 @@ from noisegate.releases.questions import asked_questions
 from noisegate.spec import ReleaseSpec
 from noisegate.tables.question import Asked
 from noisegate.workload.epsilons import FACTORS, epsilon_on, errors_by_factor, factor_for, plan_at
-from noisegate.workload.measure import MOST_CELLS
 from noisegate.workload.rehearsal import DRAWS, Rehearsed, rehearse
 from noisegate.workload.stand_in import StandIn, stand_in
 
@@ -204,10 +204,10 @@ def _rehearsed(
     plan: Plan, stand: StandIn, asked: Sequence[Asked], found: Sequence[QuestionOutlook], steps: _Steps, /
 ) -> list[QuestionOutlook]:
     """The same questions with what a rehearsal at every epsilon says of them; at the spec's own more closely."""
-    if plan.base.cells > MOST_CELLS:
+    if plan.base.cells > limits.current().measured_cells:
         raise SpecError(
             f"a plan with the counts of another release holds all {plan.base.cells:,} cells in memory; at most "
-            f"{MOST_CELLS:,} are allowed."
+            f"{limits.current().measured_cells:,} are allowed."
         )
     by_factor = []
     for place, factor in enumerate(FACTORS):
