@@ -25,7 +25,7 @@ from noisegate.margins.split import best_split
 from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
 from noisegate.releases.change import unit_change
 from noisegate.releases.gaussian import gaussian_noises
-from noisegate.releases.loss import Loss, LossStatement, state_losses
+from noisegate.releases.loss import LossStatement, StatedLoss, state_losses
 from noisegate.spec import ReleaseSpec
 from noisegate.tables.domain import Block
 
@@ -61,7 +61,7 @@ class Plan:
 
     spec: ReleaseSpec
     tables: tuple[TablePlan, ...]
-    charged: Loss
+    charged: StatedLoss
     losses: LossStatement
 
     @property
