@@ -19,9 +19,11 @@ from noisegate.engine import Counts, count
 from noisegate.errors import SpecError
 from noisegate.inference.profile.parts import ErrorParts, Trio, error_parts, largest_kept, usual_trio
 from noisegate.laws.entropy import Entropy, as_entropy
+from noisegate.margins.prediction import Prediction, predict
 from noisegate.releases.plan import Plan
-from noisegate.releases.prediction import Prediction, predict, sum_errors
-from noisegate.releases.questions import Asked, asked_questions
+from noisegate.releases.prediction import sum_errors
+from noisegate.releases.questions import asked_questions
+from noisegate.tables.question import Asked
 from noisegate.workload.draws import Floats, Reader, draw_tables, raw_table
 from noisegate.workload.truth import exact_answer, unbounded
 
@@ -145,6 +147,6 @@ def _before_noise(
 ) -> tuple[Floats, Floats, Floats]:
     """Truth, aggregated and bounded answers; `both` are all events and those within the bound."""
     aggregated, bounded = (reader.answer(raw_table(plan, reader.table, counts)) for counts in both)
-    if reader.weights is None:
+    if reader.asked.selection.whole:
         return aggregated, aggregated, bounded
     return exact_answer(reader, plan, entropy, connection), aggregated, bounded

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from noisegate.laws.entropy import Entropy, as_entropy
+from noisegate.margins.prediction import Prediction
 from noisegate.releases.plan import Plan
-from noisegate.releases.prediction import Prediction
-from noisegate.releases.questions import Asked
+from noisegate.tables.question import Asked
 from noisegate.workload.draws import (
     BaseCounts,
     Floats,
