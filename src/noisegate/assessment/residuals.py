@@ -19,7 +19,7 @@ from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.residual_noise import noise_law
 from noisegate.timetable.candidates import Candidate, chances, rank_candidates
-from noisegate.timetable.running import Running
+from noisegate.timetable.punctuality import Running
 
 Ints = NDArray[np.int64]
 

@@ -14,11 +14,9 @@ from datetime import date, timedelta
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.simulation.day import ServiceDay, ride_day
-from noisegate.simulation.departures import DepartureBoard
+from noisegate.simulation.day import DepartureBoard, ServiceDay, TapTable, ride_day
 from noisegate.simulation.population import People, draw_people
 from noisegate.simulation.readers import Conduct, Delays, trip_readers
-from noisegate.simulation.taps import TapTable
 from noisegate.simulation.town import Town
 from noisegate.timetable.calendar import EPOCH
 

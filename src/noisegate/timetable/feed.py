@@ -13,12 +13,19 @@ import numpy as np
 from noisegate.errors import DataError, SpecError
 from noisegate.timetable.archive import Limits, feed_files
 from noisegate.timetable.calendar import EPOCH, Calendar, read_calendar
-from noisegate.timetable.calls import Calls, Progress, read_calls
-from noisegate.timetable.departures import Departures, read_departures
-from noisegate.timetable.modes import MODES
-from noisegate.timetable.places import Agency, Routes, Stops, read_agency, read_routes, read_stops
+from noisegate.timetable.calls import Calls, Departures, Progress, read_calls, read_departures
+from noisegate.timetable.places import (
+    MODES,
+    Agency,
+    Routes,
+    Stops,
+    Trips,
+    read_agency,
+    read_routes,
+    read_stops,
+    read_trips,
+)
 from noisegate.timetable.rows import Rows
-from noisegate.timetable.trips import Trips, read_trips
 from noisegate.timetable.visits import DAY_S, Flags, Ints, Ints32, Runs, Visits
 
 _MOST_DATES = 3660

@@ -20,13 +20,9 @@ import numpy as np
 
 from noisegate.errors import DataError
 from noisegate.timetable.calendar import EPOCH, Calendar
-from noisegate.timetable.calls import Calls
-from noisegate.timetable.clock import LATEST_S, clock
-from noisegate.timetable.departures import Departures
+from noisegate.timetable.calls import LATEST_S, Calls, Departures, clock
 from noisegate.timetable.feed import Feed
-from noisegate.timetable.modes import FERRY, MODES, OTHER
-from noisegate.timetable.places import Agency, Stops
-from noisegate.timetable.trips import Trips
+from noisegate.timetable.places import FERRY, MODES, OTHER, Agency, Stops, Trips
 from noisegate.timetable.visits import Flags, Floats, Ints
 
 NETWORK_MODES = MODES[:OTHER]
