@@ -9,7 +9,7 @@ from typing import Any
 from noisegate.errors import DataError, SpecError
 from noisegate.query import Release, WorkloadAnswer, open_release
 from noisegate.tables.question import Question
-from noisegate.workload.source import WorkloadSource
+from noisegate.workload.frame import WorkloadSource
 
 #: Answers of one question that are written down; a table of all is what `noisegate query` is for.
 MOST_ANSWERS = 1000
