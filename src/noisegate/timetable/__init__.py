@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from noisegate.timetable.archive import Limits
 from noisegate.timetable.calendar import EPOCH, Calendar
 from noisegate.timetable.candidates import Candidate, Chances, CountEstimate, chances, rank_candidates
 from noisegate.timetable.exposure import (
@@ -65,7 +64,6 @@ __all__ = [
     "Grid",
     "Hours",
     "How",
-    "Limits",
     "Linkage",
     "Matching",
     "Merges",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.timetable.places import Stops, Trips
 from noisegate.timetable.rows import LineBreaks, Rows, Source
@@ -40,7 +41,6 @@ USUAL_TIMES = f"""
 Progress = Callable[[int], None]
 _NO_STOP = "1"
 _BOARDS, _ALIGHTS = 1, 2
-_MOST_DEPARTURES = 5_000_000
 
 
 def seconds_sql(text: str, found: str, /) -> str:
@@ -255,9 +255,9 @@ def read_departures(rows: Rows, /, *, trips: Trips, calls: Calls) -> Departures:
         return Departures(trip=usual.astype(np.int32), offset_s=nothing, slack_s=nothing)
     number = {name: i for i, name in enumerate(trips.ids)}
     parts = [_repeated(*row, number=number, calls=calls) for row in zip(*table.values(), strict=True)]
-    if sum(len(part) for part in parts) > _MOST_DEPARTURES:
+    if sum(len(part) for part in parts) > limits.current().feed_departures:
         raise DataError(
-            f"frequencies.txt repeats trips more than {_MOST_DEPARTURES} times a day; check the headways."
+            f"frequencies.txt repeats trips more than {limits.current().feed_departures} times a day; check the headways."
         )
     repeated = np.unique(np.concatenate([part.trip for part in parts]))
     usual = usual[~np.isin(usual, repeated)]

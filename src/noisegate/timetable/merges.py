@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.laws.compiled import compiled
 from noisegate.timetable.linkage import Linkage
 from noisegate.timetable.visits import DAY_S, Flags, Ints
-
-#: Cells are counted in a table of this size at most.
-_MOST_DENSE = 1 << 26
 
 #: The level of places that leaves them as they are, and the one that makes them one.
 OWN, ALL = "own", "all"
@@ -258,7 +256,7 @@ def vehicles_of_cells(cell: Ints, run: Ints, /) -> tuple[Ints, Ints]:
     """The cells that occur, ascending, and how many different runs each has; `run` must ascend."""
     if not cell.size:
         return cell, cell
-    if int(cell.max()) < _MOST_DENSE:
+    if int(cell.max()) < limits.current().vehicle_cells:
         counts = _counted(cell, run, int(cell.max()) + 1)
         names = np.flatnonzero(counts)
         return names, counts[names].astype(np.int64)

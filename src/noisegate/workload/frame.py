@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import open_release
 from noisegate.query.release import Release
@@ -30,9 +31,6 @@ from noisegate.tables.selection import Groups, Selection
 from noisegate.tables.where import folded, kind_of
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
-
-#: Tables are held cell by cell here, in a few arrays of numbers.
-MOST_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -192,9 +190,9 @@ def stated_dimension(name: str, values: tuple[str, ...], /) -> AnyDimension:
 
 
 def _check_size(cells: int, /) -> None:
-    if cells > MOST_CELLS:
+    if cells > limits.current().questioned_cells:
         raise DataError(
-            f"the release has {cells:,} cells; its questions are taken apart for at most {MOST_CELLS:,}."
+            f"the release has {cells:,} cells; its questions are taken apart for at most {limits.current().questioned_cells:,}."
         )
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.engine import Counts, count
 from noisegate.errors import SpecError
 from noisegate.inference.profile.parts import ErrorParts, Trio, error_parts, largest_kept, usual_trio
@@ -40,8 +41,6 @@ from noisegate.workload.noised import Noised
 from noisegate.workload.raw import RawCells, exact_answer, unbounded
 
 DRAWS = 20
-#: Tables are held cell by cell here.
-MOST_CELLS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +105,9 @@ def measure(
     as_entropy(entropy)
     if draws < 2:
         raise SpecError.for_value("draws", found=draws, allowed="at least 2")
-    if plan.base.cells > MOST_CELLS:
+    if plan.base.cells > limits.current().measured_cells:
         raise SpecError(
-            f"measuring holds all {plan.base.cells:,} cells in memory; at most {MOST_CELLS:,} are allowed."
+            f"measuring holds all {plan.base.cells:,} cells in memory; at most {limits.current().measured_cells:,} are allowed."
         )
     questions = asked_questions(plan.spec)
     open_ones = [one for one in questions if one.reason is None]

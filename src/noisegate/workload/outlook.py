@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.laws import make_law
 from noisegate.laws._law import LatticeLaw
@@ -30,7 +31,6 @@ from noisegate.releases.prediction import depends_on_counts, sum_errors
 from noisegate.releases.questions import asked_questions
 from noisegate.spec import ReleaseSpec
 from noisegate.tables.question import Asked
-from noisegate.workload.measure import MOST_CELLS
 from noisegate.workload.rehearsal import DRAWS, Rehearsed, StandIn, rehearse, stand_in
 
 #: The epsilons that are shown, as multiples of the spec's own.
@@ -297,10 +297,10 @@ def _rehearsed(
     plan: Plan, stand: StandIn, asked: Sequence[Asked], found: Sequence[QuestionOutlook], steps: _Steps, /
 ) -> list[QuestionOutlook]:
     """The same questions with what a rehearsal at every epsilon says of them; at the spec's own more closely."""
-    if plan.base.cells > MOST_CELLS:
+    if plan.base.cells > limits.current().measured_cells:
         raise SpecError(
             f"a plan with the counts of another release holds all {plan.base.cells:,} cells in memory; at most "
-            f"{MOST_CELLS:,} are allowed."
+            f"{limits.current().measured_cells:,} are allowed."
         )
     by_factor = []
     for place, factor in enumerate(FACTORS):
