@@ -78,7 +78,7 @@ def _asked(spec: ReleaseSpec, name: str, question: Question, /) -> Asked:
     lacking = [dim for dim in (*question.by, *question.where) if dim not in spec.domain.names]
     reason = f"no table has {' or '.join(dict.fromkeys(lacking))}" if lacking else None
     found = Asked(name=name, spec=spec, question=question, values=values, reason=reason)
-    if reason is None and not _has_cells(found):
+    if reason is None and found.selection.empty:
         return Asked(
             name=name,
             spec=spec,
@@ -87,10 +87,3 @@ def _asked(spec: ReleaseSpec, name: str, question: Question, /) -> Asked:
             reason="no cell of the domain meets its conditions",
         )
     return found
-
-
-def _has_cells(asked: Asked, /) -> bool:
-    return any(
-        all(bool((w[codes] > 0).any()) for w, codes in zip(asked.weights, block.axes, strict=True))
-        for block in asked.spec.domain.blocks
-    )

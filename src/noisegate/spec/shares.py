@@ -51,10 +51,9 @@ def label_shares(domain: Domain, axis: int, own: Floats | None, /) -> Floats:
         return np.ones(labels)
     shares = np.zeros(labels)
     for block in domain.blocks:
-        codes = block.maps[axis]
-        here = codes >= 0
-        members = np.bincount(codes[here], minlength=labels)
-        asked = np.bincount(codes[here], weights=own[here], minlength=labels)
+        values, codes = block.members(axis)
+        members = np.bincount(codes, minlength=labels)
+        asked = np.bincount(codes, weights=own[values], minlength=labels)
         shares = np.where(members > 0, asked / np.maximum(members, 1), shares)
     return shares
 
@@ -107,5 +106,6 @@ def _merged_members(domain: Domain, name: str, label: str, /) -> Floats | None:
     code = labels.index(label)
     found = np.zeros(len(domain.dimensions[axis].values))
     for block in domain.blocks:
-        found = np.maximum(found, block.maps[axis] == code)
+        values, codes = block.members(axis)
+        found[values[codes == code]] = 1.0
     return found

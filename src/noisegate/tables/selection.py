@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
+from noisegate.tables.axis import Axis
 from noisegate.tables.domain import Domain, Ints, Mask
 
 #: The most rows that one question may have.
@@ -31,6 +32,13 @@ class Selection:
         cut = {d.name for d, mask in zip(self.domain.dimensions, self.masks, strict=True) if not mask.all()}
         return frozenset(cut | set(self.by))
 
+    @property
+    def empty(self) -> bool:
+        """Whether no cell of the base is meant."""
+        return not any(
+            all(meant(axis, self.masks).size for axis in block.axes) for block in self.domain.blocks
+        )
+
     def mask(self, name: str, /) -> Mask:
         """Which labels of one dimension are meant."""
         return self.masks[self.domain.axis(name)]
@@ -38,7 +46,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Part:
-    """The selected part of one block: where it stands, and the group of each place along `by`."""
+    """The selected part of one block: where it stands, and the group of each place along the axes that tell `by` apart.
+
+    Several places share a group where an axis has more dimensions than `by`.
+    """
 
     start: int
     shape: tuple[int, ...]
@@ -76,16 +87,19 @@ class Cells:
     def _parts(self) -> Iterator[_Part]:
         masks = [self.selection.mask(name) for name in self.domain.names]
         for block, offset in zip(self.domain.blocks, self.domain.offsets.tolist(), strict=False):
-            places = tuple(np.flatnonzero(mask[axis]) for mask, axis in zip(masks, block.axes, strict=True))
+            places = tuple(meant(axis, masks) for axis in block.axes)
             if not all(place.size for place in places):
                 continue
             # Axes in the order of the block; groups in the order of `by`.
-            group = np.zeros((1,) * len(places), np.int64)
+            group, kept = np.zeros((1,) * len(places), np.int64), set()
             for name, weight in zip(self.selection.by, self._weights(), strict=True):
-                axis = self.domain.axis(name)
-                codes = block.axes[axis][places[axis]] * weight
-                group = group + codes.reshape([-1 if a == axis else 1 for a in range(len(places))])
-            summed = tuple(a for a, name in enumerate(self.domain.names) if name not in self.selection.by)
+                dimension = self.domain.axis(name)
+                at = block.axis(dimension)
+                axis = block.axes[at]
+                codes = axis.entries[axis.place(dimension), places[at]] * weight
+                group = group + codes.reshape([-1 if a == at else 1 for a in range(len(places))])
+                kept.add(at)
+            summed = tuple(a for a in range(len(places)) if a not in kept)
             yield _Part(
                 start=offset, shape=block.shape, places=places, groups=group.reshape(-1), summed=summed
             )
@@ -101,7 +115,7 @@ class Cells:
             size = math.prod(part.shape)
             block = array[part.start : part.start + size].reshape(part.shape)
             taken = block[np.ix_(*part.places)].sum(axis=part.summed, dtype=np.float64)
-            out[part.groups] += taken.reshape(-1)
+            out += np.bincount(part.groups, weights=taken.reshape(-1), minlength=self.groups)
         return out
 
     def counts(self) -> Ints:
@@ -109,7 +123,7 @@ class Cells:
         out = np.zeros(self.groups, np.int64)
         for part in self.parts:
             terms = math.prod(part.places[axis].size for axis in part.summed)
-            out[part.groups] += terms
+            out += terms * np.bincount(part.groups, minlength=self.groups)
         return out
 
     def numbers(self) -> tuple[Ints, Ints]:
@@ -133,3 +147,9 @@ class Cells:
             name: [self.domain.dimensions[self.domain.axis(name)].labels[code] for code in column.tolist()]
             for name, column in zip(self.selection.by, codes, strict=True)
         }
+
+
+def meant(axis: Axis, masks: Sequence[Mask], /) -> Ints:
+    """The entries of an axis all of whose labels are meant."""
+    rows = zip(axis.dimensions, axis.entries, strict=True)
+    return np.flatnonzero(np.logical_and.reduce([masks[dimension][codes] for dimension, codes in rows]))

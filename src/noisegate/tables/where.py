@@ -22,7 +22,7 @@ import numpy as np
 
 from noisegate.errors import SpecError
 from noisegate.tables.domain import Domain, Mask
-from noisegate.tables.selection import Selection
+from noisegate.tables.selection import Selection, meant
 
 DAY_S = 86_400
 Condition = str | Sequence[str]
@@ -183,10 +183,13 @@ def _refuse_cuts(domain: Domain, masks: Sequence[Mask], cuts: Sequence[Mask], /)
     """Refuse a question about a part of what a selected cell shows as one."""
     for axis, (dimension, cut) in enumerate(zip(domain.dimensions, cuts, strict=True)):
         for block in domain.blocks if cut.any() else ():
-            met = [bool(mask[codes].any()) for mask, codes in zip(masks, block.axes, strict=True)]
-            met[axis] = bool(cut[block.axes[axis]].any())
-            if all(met):
-                label = dimension.labels[int(block.axes[axis][cut[block.axes[axis]]][0])]
+            met = [*masks[:axis], cut, *masks[axis + 1 :]]
+            places = [meant(one, met) for one in block.axes]
+            if all(place.size for place in places):
+                at = block.axis(axis)
+                label = dimension.labels[
+                    int(block.axes[at].entries[block.axes[at].place(axis), places[at]].min())
+                ]
                 raise SpecError(
                     f"the question asks for a part of {dimension.name} {label!r}, which is published only as a whole; "
                     "choose borders between labels, or ask for all of it."

@@ -100,15 +100,10 @@ class Question:
             for name, parts in wanted.where.items()
         }
         shares = tuple(label_shares(domain, axis, own.get(name)) for axis, name in enumerate(domain.names))
-        if not any(
-            all(bool((one[codes] > 0).any()) for one, codes in zip(shares, block.axes, strict=True))
-            for block in domain.blocks
-        ):
+        selection = Selection(domain=domain, masks=tuple(one > 0 for one in shares), by=wanted.by)
+        if selection.empty:
             raise SpecError("no cell of the domain meets its conditions")
-        masks = tuple(one > 0 for one in shares)
-        return cls(
-            wanted=wanted, shares=shares, selection=Selection(domain=domain, masks=masks, by=wanted.by)
-        )
+        return cls(wanted=wanted, shares=shares, selection=selection)
 
 
 def finest_step(dimension: TimeDimension, conditions: Sequence[tuple[str, ...]], /) -> int:

@@ -205,7 +205,8 @@ def _weights(question: Question, table: FrameTable, /) -> Floats | None:
     weights = np.empty(domain.size)
     for block, start in zip(domain.blocks, domain.offsets.tolist(), strict=False):
         part: Floats = np.ones(())
-        for share, codes in zip(shares, block.axes, strict=True):
-            part = np.multiply.outer(part, share[codes])
+        for axis in block.axes:
+            own = [shares[d][codes] for d, codes in zip(axis.dimensions, axis.entries, strict=True)]
+            part = np.multiply.outer(part, np.multiply.reduce(own))
         weights[start : start + block.size] = part.reshape(-1)
     return weights

@@ -21,10 +21,11 @@ from noisegate.reading._structure import Structure
 from noisegate.recovery.selection import folded
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
-from noisegate.tables.domain import Block, Dimension, Domain, Ints, Mask
+from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
 from noisegate.tables.selection import Cells as Asked
 from noisegate.tables.selection import Selection
+from noisegate.tables.stated import stated_domain
 from noisegate.tables.where import kind_of
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
@@ -122,7 +123,7 @@ def frame_of_card(folder: Path, /) -> Frame:
         one.name: tuple(label for label in one.labels if label not in groups.get(one.name, ()))
         for one in statement.domain.dimensions
     }
-    domain = _with_values(statement.domain, values, statement.merged)
+    domain = stated_domain(card["domain"], statement.domain.names, merged=statement.merged)
     bounding = card.get("bounding")
     return Frame(
         dimensions={name: stated_dimension(name, found) for name, found in values.items()},
@@ -200,42 +201,6 @@ def _check_size(cells: int, /) -> None:
         raise DataError(
             f"the release has {cells:,} cells; its questions are taken apart for at most {MOST_CELLS:,}."
         )
-
-
-def _with_values(
-    stated: Domain,
-    values: Mapping[str, tuple[str, ...]],
-    merged: Mapping[str, Mapping[str, tuple[str, ...]]],
-    /,
-) -> Domain:
-    """The domain of a card, cell by cell the same, with merged labels as groups of the values behind them."""
-    dimensions = tuple(
-        Dimension(name=one.name, values=values[one.name], groups=one.labels[len(values[one.name]) :])
-        for one in stated.dimensions
-    )
-    if any(one.labels != old.labels for one, old in zip(dimensions, stated.dimensions, strict=True)):
-        raise DataError("the card lists merged labels among values, which cannot be told apart.")
-    blocks = tuple(
-        Block(
-            maps=tuple(
-                _shown_as(one, codes, merged.get(one.name, {}))
-                for one, codes in zip(dimensions, block.axes, strict=True)
-            )
-        )
-        for block in stated.blocks
-    )
-    return Domain(dimensions=dimensions, blocks=blocks)
-
-
-def _shown_as(dimension: Dimension, codes: Ints, merged: Mapping[str, tuple[str, ...]], /) -> Ints:
-    """For each value the label that shows it, among the labels of one block; -1 if none does."""
-    place = {value: code for code, value in enumerate(dimension.values)}
-    shown = np.full(len(dimension.values), -1, np.int64)
-    for code in codes.tolist():
-        label = dimension.labels[code]
-        for value in merged.get(label, (label,)):
-            shown[place[value]] = code
-    return shown
 
 
 def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Cells | None:
