@@ -67,7 +67,7 @@ taps_of_people = st.lists(
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(taps=taps_of_people, unit=st.sampled_from(UNITS[1:]), most=st.integers(1, 3), salt=st.integers(0, 50))
 def test_removing_one_person_moves_the_table_by_at_most_the_bound(
-    *, town, keyed_noise, taps, unit, most, salt
+    *, town, keyed_entropy, taps, unit, most, salt
 ):
     spec = town.spec(unit=unit, max_cells=most, max_per_cell=2)
     start = dt.datetime.fromisoformat("2016-07-25")
@@ -87,8 +87,8 @@ def test_removing_one_person_moves_the_table_by_at_most_the_bound(
         town.write(events)
         cells = [number_of(spec, town.cell(event)) for event in events]
         units = [(e["card_id"], e["tapped_at"].day if unit == "person-day" else 0) for e in events]
-        noise = keyed_noise(list(zip(units, cells, strict=True)), most=most, salt=salt)
-        return town.labelled(spec, town.count(spec, noise=noise))
+        entropy = keyed_entropy(list(zip(units, cells, strict=True)), most=most, salt=salt)
+        return town.labelled(spec, town.count(spec, entropy=entropy))
 
     gone = taps[0][0]
     before, after = counted(taps), counted([tap for tap in taps if tap[0] != gone])
@@ -270,11 +270,11 @@ def test_raw_numbers_do_not_show_in_a_log(town):
 def test_a_generator_for_simulations_is_refused(town):
     town.write(town.events(10))
     with pytest.raises(RandomnessError):
-        town.count(town.spec(), noise=np.random.default_rng(1))
+        town.count(town.spec(), entropy=np.random.default_rng(1))
 
 
 def test_the_same_seed_gives_the_same_counts(town):
     town.write(town.events(900, persons=2))
     spec = town.spec(max_cells=3)
-    first, second = (town.count(spec, noise=SeededNoise(seed=4)) for _ in range(2))
+    first, second = (town.count(spec, entropy=SeededNoise(seed=4)) for _ in range(2))
     assert (first.cells == second.cells).all()

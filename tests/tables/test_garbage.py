@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from noisegate.errors import DataError, InputError
-from noisegate.reading import _columns as columns_module
+from noisegate.reading import columns as columns_module
 from noisegate.reading import find_structure, read_table
 
 
@@ -156,7 +156,7 @@ def _peak_of(code, *paths):
 
 READ = """
 from noisegate.errors import DataError
-from noisegate.tables import read_table
+from noisegate.reading import read_table
 for path in sys.argv[1:]:
     try:
         read_table(path)

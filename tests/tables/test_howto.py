@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from noisegate.reading import _cells, _columns, _dialect, _overrides, parse_overrides
+from noisegate.reading import cells as _cells
+from noisegate.reading import columns as _columns
+from noisegate.reading import dialect as _dialect
+from noisegate.reading import overrides as _overrides
+from noisegate.reading import parse_overrides
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-published-tables.md"
 

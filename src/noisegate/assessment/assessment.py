@@ -12,8 +12,8 @@ from noisegate.assessment.inference import Inference
 from noisegate.assessment.loss import Privacy
 from noisegate.assessment.outside import Sections
 from noisegate.assessment.score import Score
-from noisegate.reading._structure import Structure
-from noisegate.reading._summary import TableSummary
+from noisegate.reading.structure import Structure
+from noisegate.reading.summary import TableSummary
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.pieces import Pieces

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
 from noisegate.laws._law import Law
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.recovery.makers import Makers
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.residual_noise import noise_interval, overstated

@@ -10,8 +10,8 @@ import numpy as np
 
 from noisegate.assessment.roles import Ints
 from noisegate.assessment.services import Services, tolerance_of
-from noisegate.reading._structure import Structure
-from noisegate.reading._table import Kind
+from noisegate.reading.published import Kind
+from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import names, published
 from noisegate.timetable.exposure import Hours, by_hour
 from noisegate.timetable.fragment import ALL, OWN, SpecNames, merge_fragment, merge_rules, needs_time

@@ -13,24 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from noisegate.assessment.weeks import Weeks
-from noisegate.errors import DataError, OutputError
+from noisegate.errors import OutputError
 from noisegate.recovery.noise import Noise
 
 #: Characters of a table's name that have no place in a file's.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 #: The whole assessment, for programs.
 ASSESSMENT = "assessment.json"
-
-
-def table_files(path: Path, /) -> list[Path]:
-    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files."""
-    if not path.is_dir():
-        return [path]
-    for ending in (".csv", ".parquet"):
-        found = sorted(file for file in path.iterdir() if file.suffix.casefold() == ending and file.is_file())
-        if found:
-            return found
-    raise DataError(f"{path} is a directory without a CSV or Parquet file; name the published tables.")
 
 
 def check_output(folder: Path, /) -> None:

@@ -20,7 +20,7 @@ from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Problem
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums
 from noisegate.mechanisms.mechanism import describe
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 
 #: Beyond so many cells, memory would not be bounded.
 MOST_CELLS = 12_000_000

@@ -23,8 +23,8 @@ from noisegate.assessment.outside import Look, Sections
 from noisegate.assessment.request import Request
 from noisegate.assessment.score import score
 from noisegate.errors import DataError
-from noisegate.reading._cells import Cells
-from noisegate.reading._summary import summarise
+from noisegate.reading.cells import Cells
+from noisegate.reading.summary import summarise
 from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Makers
 from noisegate.recovery.margin_rows import perturbed_apart

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
 from noisegate.errors import DataError
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Kind
 from noisegate.workload.raw_events import TruthFile
 
 Ints = NDArray[np.int64]

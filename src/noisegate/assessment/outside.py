@@ -28,7 +28,7 @@ from noisegate.assessment.stops import read_stop_map
 from noisegate.assessment.weeks import Weeks, check_weeks
 from noisegate.errors import SpecError
 from noisegate.inference.linked.totals import SumEstimates
-from noisegate.reading._structure import Structure
+from noisegate.reading.structure import Structure
 from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart

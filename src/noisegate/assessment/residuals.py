@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from noisegate.assessment.services import Services
 from noisegate.errors import DataError
 from noisegate.laws._law import Law
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import names
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Dimension, Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Dimension, Kind
 from noisegate.timetable.feed import Feed
 from noisegate.timetable.grid import NO_TIME, ROLES, Grid, Role
 from noisegate.timetable.linking import mode_codes, tap_codes

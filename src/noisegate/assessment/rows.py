@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.reading._cells import Axis, Cells
-from noisegate.reading._links import Link
-from noisegate.reading._structure import Structure
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Axis, Cells, Link
+from noisegate.reading.published import Kind
+from noisegate.reading.structure import Structure
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

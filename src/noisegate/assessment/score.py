@@ -16,7 +16,7 @@ from noisegate.assessment.attackers import Report
 from noisegate.assessment.inference import Inference
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import Posterior
-from noisegate.reading._table import Kind
+from noisegate.reading.published import Kind
 from noisegate.workload.raw_events import Truth
 
 Bools = NDArray[np.bool_]

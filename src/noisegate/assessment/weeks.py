@@ -15,8 +15,8 @@ from noisegate.mechanisms.growth import STATED_DELTA, LossAt, loss_by_week
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
 from noisegate.mechanisms.recurrence import Residual, Widths, occasions_until, seen_by, widths
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Kind
 from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart

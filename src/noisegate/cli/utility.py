@@ -137,7 +137,7 @@ def measuring(
             return
         report("measuring the errors of the workload")
         elsewhere = connect(engine) if engine not in (None, "duckdb") else None
-        found.extend(measure(plan, counts, noise=OsNoise(), connection=elsewhere))
+        found.extend(measure(plan, counts, entropy=OsNoise(), connection=elsewhere))
 
     return look
 

@@ -25,7 +25,7 @@ from noisegate.engine.people import People, numbered_people
 from noisegate.engine.plan import Plan, make_plan
 from noisegate.engine.source import Source, open_source, reading
 from noisegate.errors import DataError, SpecError
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 from noisegate.spec import ReleaseSpec
 from noisegate.tables.domain import Ints
 
@@ -43,7 +43,7 @@ def count_with_duckdb(
     /,
     *,
     own: bool,
-    noise: NoiseSource,
+    entropy: Entropy,
     progress: Progress | None,
 ) -> Counts:
     """The counts of `spec`; `own` says that the connection has no tables besides ours."""
@@ -53,12 +53,12 @@ def count_with_duckdb(
         with cell_sql(spec, counter.plan, source, connection=connection, person="NULL") as sql:
             counter.count_events(connection, sql, narrow=spec.domain.size < 2**31)
     else:
-        _count_units(spec, connection, counter, noise)
+        _count_units(spec, connection, counter, entropy)
     return counter.finish()
 
 
 def _count_units(
-    spec: ReleaseSpec, connection: duckdb.DuckDBPyConnection, counter: _Counter, noise: NoiseSource, /
+    spec: ReleaseSpec, connection: duckdb.DuckDBPyConnection, counter: _Counter, entropy: Entropy, /
 ) -> None:
     """Read the events, in as many passes as memory and the width of a key ask for, and bound each unit."""
     cell_bits = (spec.domain.size - 1).bit_length()
@@ -82,7 +82,9 @@ def _count_units(
                 sql, people, counter.plan, cell_bits=cell_bits, days=days, part=part, passes=passes
             )
             keys = counter.keys(connection, query, passes=passes)
-            bounded = bound_events(keys, cell_bits=cell_bits, bound=spec.privacy.contribution, noise=noise)
+            bounded = bound_events(
+                keys, cell_bits=cell_bits, bound=spec.privacy.contribution, entropy=entropy
+            )
             counter.add(bounded)
 
 

@@ -32,7 +32,7 @@ from noisegate.inference.profile.shared import SharedError
 from noisegate.query.evidence import Evidence, Shown
 from noisegate.query.roles import Roles
 from noisegate.tables.domain import Domain, Ints
-from noisegate.tables.selection import Cells, Selection
+from noisegate.tables.selection import Selection
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -146,10 +146,7 @@ class Beliefs:
             apart = name in self.roles.apart
             mask = selection.mask(name)
             masks.append(mask if apart else np.ones(len(mask), bool))
-        whole = Cells(
-            self.domain,
-            Selection(domain=self.domain, masks=tuple(masks), by=self.roles.apart),
-        )
+        whole = Selection.of_masks(self.domain, masks, by=self.roles.apart).groups(self.domain)
         cells, groups = whole.numbers()
         order = np.argsort(groups, kind="stable")
         cells, groups = cells[order], groups[order]

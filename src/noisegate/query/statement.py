@@ -100,6 +100,10 @@ def _statement(folder: Path, card: dict[str, Any], /) -> Statement:
         raise SpecError.for_choice("margins", found=method, allowed=get_args(Method))
     parts = card["tables"]
     base_name = next(name for name, part in parts.items() if part["base"])
+    merged = {
+        name: {label: tuple(values) for label, values in groups.items()}
+        for name, groups in card["domain"].get("merged", {}).items()
+    }
     domain = stated_domain(card["domain"], parts[base_name]["dimensions"])
 
     def table(name: str) -> StatedTable:
@@ -121,10 +125,7 @@ def _statement(folder: Path, card: dict[str, Any], /) -> Statement:
         domain=domain,
         base=table(base_name),
         margins=tuple(table(name) for name in parts if name != base_name),
-        merged={
-            name: {label: tuple(values) for label, values in groups.items()}
-            for name, groups in card["domain"].get("merged", {}).items()
-        },
+        merged=merged,
         card=card,
     )
 

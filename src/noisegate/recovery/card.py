@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from noisegate.errors import DataError
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 
 #: What a card is called when it lies beside the tables.
 NAME = "card.json"

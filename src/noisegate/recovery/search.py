@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import Coupling, Floats, couple, least_published, selected
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.pair_search import find_pairs
-from noisegate.recovery.selection import folded
+from noisegate.tables.where import folded
 
 #: Words for the two ends of a ride.
 _ENDS = (

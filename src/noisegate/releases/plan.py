@@ -16,6 +16,7 @@ from noisegate.margins import pieces
 from noisegate.margins.design import Design, MeasuredTable
 from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm
 from noisegate.margins.pieces import Piece
+from noisegate.margins.prediction import LEVEL
 from noisegate.margins.shape import MOST_CELLS
 from noisegate.margins.split import best_split
 from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
@@ -23,9 +24,6 @@ from noisegate.releases.change import unit_change
 from noisegate.releases.gaussian import gaussian_noises
 from noisegate.releases.loss import Loss, LossStatement, state_losses
 from noisegate.spec import ReleaseSpec
-
-#: The level of the intervals that a card states.
-LEVEL = 0.95
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
     "laplace": "rounded-laplace",

@@ -16,7 +16,9 @@ import numpy as np
 
 from noisegate.errors import SpecError
 from noisegate.simulation.names import CAPACITY, corners, suburbs
-from noisegate.simulation.network import BUS, FERRY, LIGHTRAIL, TRAIN, Ints, Route, Stops
+from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
+from noisegate.timetable.network import NetworkRoute, NetworkStops
+from noisegate.timetable.visits import Ints
 
 QUAY_WHARF = "Lantern Quay Wharf 3"
 BEACH_WHARF = "Seahaven Wharf"
@@ -36,7 +38,7 @@ _LETTER = {TRAIN: "T", BUS: "B", FERRY: "F", LIGHTRAIL: "L"}
 class Line:
     """A route with its stops in one direction; the other direction mirrors it."""
 
-    route: Route
+    route: NetworkRoute
     stops: Ints
     hop_s: Ints
     dwell_s: int
@@ -69,13 +71,13 @@ class Map:
         hop_s = np.array([60 * max(1, round(d / _KM_PER_MIN[mode])) for d in km], dtype=np.int64)
         name = f"{_LETTER[mode]}{1 + sum(line.route.mode == mode for line in self.lines)}"
         long_name = f"{self.names[stops[0]]} - {self.names[stops[-1]]}"
-        route = Route(id=name, short_name=name, long_name=long_name, mode=mode)
+        route = NetworkRoute(id=name, short_name=name, long_name=long_name, mode=mode)
         self.lines.append(Line(route=route, stops=np.array(stops), hop_s=hop_s, dwell_s=_DWELL_S[mode]))
 
-    def place(self) -> Stops:
+    def place(self) -> NetworkStops:
         """The stops, on the globe."""
         x, y = np.array(self.xy).T
-        return Stops(
+        return NetworkStops(
             ids=tuple(f"S{i + 1:05d}" for i in range(len(self.names))),
             names=tuple(self.names),
             modes=tuple(self.modes),
@@ -161,7 +163,7 @@ def _lay_closed_ferry(city: Map) -> None:
     """The ferry with two wharves of its own, the crossing time of the timetable and no dwell."""
     stops = [city.add_stop(QUAY_WHARF, FERRY, 0.95, 1.0), city.add_stop(BEACH_WHARF, FERRY, 8.0, 4.5)]
     long_name = f"{QUAY_WHARF} - {BEACH_WHARF}"
-    route = Route(id="F0", short_name="F0", long_name=long_name, mode=FERRY, closed=True)
+    route = NetworkRoute(id="F0", short_name="F0", long_name=long_name, mode=FERRY, closed=True)
     line = Line(route=route, stops=np.array(stops), hop_s=np.array([CROSSING_S]), dwell_s=0)
     city.lines.append(line)
 

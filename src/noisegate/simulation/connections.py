@@ -10,7 +10,8 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from noisegate.simulation.legs import Legs
-from noisegate.simulation.network import Floats, Ints, Network, Patterns
+from noisegate.timetable.network import Network, Patterns
+from noisegate.timetable.visits import Floats, Ints
 
 WALK_DEGREES = 0.004
 """How far people walk between two vehicles: about 400 m."""

@@ -8,20 +8,21 @@ from datetime import date
 
 import numpy as np
 
-from noisegate.simulation.departures import Departures
+from noisegate.simulation.departures import DepartureBoard
 from noisegate.simulation.legs import Legs
-from noisegate.simulation.network import Flags, Floats, Ints
 from noisegate.simulation.population import People
-from noisegate.simulation.readers import CLOSED, LINGER_S, LINGER_SHARE, Conduct, Running, exit_s, lead_s
-from noisegate.simulation.taps import NOWHERE, OFF, ON, TapTable
+from noisegate.simulation.readers import CLOSED, LINGER_S, LINGER_SHARE, Conduct, Delays, exit_s, lead_s
+from noisegate.simulation.taps import NOWHERE, TapTable
 from noisegate.simulation.town import Town
+from noisegate.timetable.calendar import EPOCH
+from noisegate.timetable.tolerance import OFF, ON
+from noisegate.timetable.visits import Flags, Floats, Ints
 
 _HOUR = 3600.0
 RETURN_CHANCE = 0.94
 """How often riders come back the same way, where the line allows it."""
 _WALK_S = 120
 _SHORTEST_STAY_S = 600
-_EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +31,14 @@ class ServiceDay:
 
     town: Town
     day: date
-    departures: Departures
-    running: Running
+    departures: DepartureBoard
+    delays: Delays
     readers: Ints
     conduct: Conduct
 
     def number(self) -> int:
         """Days from 1970."""
-        return (self.day - _EPOCH).days
+        return (self.day - EPOCH).days
 
     def working(self) -> bool:
         """Monday to Friday."""
@@ -139,10 +140,10 @@ def _ride(today: ServiceDay, journey: Ints, legs: Legs, ready_s: Ints, *, rng: n
     journey, legs, ready_s = journey[served], legs[served], ready_s[served]
     trip, departure_s = trip[served], departure_s[served]
     position = legs.alight - patterns.start[trips.pattern[trip]]
-    kind, late_s = today.readers[trip], today.running.delay_s[trip]
+    kind, late_s = today.readers[trip], today.delays.delay_s[trip]
     leaves_s = departure_s + late_s
     lead = np.minimum(lead_s(kind, conduct=today.conduct, rng=rng), leaves_s - ready_s)
-    lingers = today.running.lingering[trip] & (rng.random(len(trip)) < LINGER_SHARE)
+    lingers = today.delays.lingering[trip] & (rng.random(len(trip)) < LINGER_SHARE)
     walk_s = exit_s(kind, conduct=today.conduct, rng=rng) + LINGER_S * lingers
     arrives_s = trips.arrival_s[trips.start[trip] + position] + late_s
     return _Rides(journey=journey, legs=legs, trip=trip, on_s=leaves_s - lead, off_s=arrives_s + walk_s)
@@ -154,7 +155,7 @@ def _record(today: ServiceDay, card: Ints, rides: _Rides, *, rng: np.random.Gene
     count = len(rides.trip)
     kind = today.readers[rides.trip]
     forgets = (kind != CLOSED) & (rng.random(count) < today.conduct.forget_rate)
-    run_ends_s = network.trips.final_arrivals()[rides.trip] + today.running.delay_s[rides.trip]
+    run_ends_s = network.trips.final_arrivals()[rides.trip] + today.delays.delay_s[rides.trip]
     off_s = np.where(forgets, run_ends_s, rides.off_s)
     boards, alights = network.patterns.stop[rides.legs.board], network.patterns.stop[rides.legs.alight]
     midnight_s = 86_400 * today.number()

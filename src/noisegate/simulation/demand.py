@@ -15,7 +15,9 @@ from typing import Self
 import numpy as np
 
 from noisegate.simulation.legs import Legs
-from noisegate.simulation.network import BUS, FERRY, LIGHTRAIL, MODES, TRAIN, Floats, Ints, Network
+from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
+from noisegate.timetable.network import NETWORK_MODES, Network
+from noisegate.timetable.visits import Floats, Ints
 
 MODE_SHARE = {TRAIN: 0.51, BUS: 0.36, FERRY: 0.04, LIGHTRAIL: 0.05}
 CLOSED_SHARE = 0.04
@@ -42,8 +44,8 @@ class Demand:
         ahead[patterns.last_calls()] = 0.0
         closed = network.pattern_closed()[of_call]
         weight = np.where(closed & (ahead > 0), 1.0, homes[patterns.stop] * ahead) * runs[of_call]
-        group = np.where(closed, len(MODES), network.pattern_modes()[of_call])
-        shares = np.array([*(MODE_SHARE[m] for m in range(len(MODES))), CLOSED_SHARE])
+        group = np.where(closed, len(NETWORK_MODES), network.pattern_modes()[of_call])
+        shares = np.array([*(MODE_SHARE[m] for m in range(len(NETWORK_MODES))), CLOSED_SHARE])
         totals = np.bincount(group, weights=weight, minlength=len(shares))
         scale = np.divide(shares, totals, out=np.zeros_like(totals), where=totals > 0)
         boarding = np.cumsum(weight * scale[group])

@@ -8,7 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from noisegate.simulation.network import Ints, Network
+from noisegate.timetable.network import Network
+from noisegate.timetable.visits import Ints
 
 _TIME_BITS = 20
 LONGEST_DAY_S = 2**_TIME_BITS - 1
@@ -19,7 +20,7 @@ MAX_WAIT_S = 60 * 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Departures:
+class DepartureBoard:
     """All departures of the running trips, sorted by call and time.
 
     Attributes

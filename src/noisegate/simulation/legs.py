@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from noisegate.simulation.network import Flags, Ints
+from noisegate.timetable.visits import Flags, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

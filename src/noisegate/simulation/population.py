@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.simulation.legs import Legs
-from noisegate.simulation.network import BUS, Flags, Floats, Ints
 from noisegate.simulation.town import Town
+from noisegate.timetable.modes import BUS
+from noisegate.timetable.visits import Flags, Floats, Ints
 
 _HOUR = 3600.0
 

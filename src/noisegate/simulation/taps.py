@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.simulation.network import Flags, Ints
+from noisegate.timetable.visits import Flags, Ints
 
-ON, OFF = 0, 1
 TAPS = ("on", "off")
 NOWHERE = -1
 """The recorded stop of a forgotten tap-off."""

@@ -16,19 +16,11 @@ from datetime import date, timedelta
 import numpy as np
 
 from noisegate.simulation.city import Line, Map
-from noisegate.simulation.network import (
-    BUS,
-    FERRY,
-    LIGHTRAIL,
-    TRAIN,
-    Agency,
-    Ints,
-    Network,
-    Patterns,
-    Route,
-    Service,
-    Trips,
-)
+from noisegate.timetable.calendar import ADDED, EPOCH, REMOVED, Calendar
+from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
+from noisegate.timetable.network import Network, NetworkRoute, NetworkTrips, Patterns
+from noisegate.timetable.places import Agency
+from noisegate.timetable.visits import Ints
 
 AGENCY = Agency(name="Lantern Bay Transit (invented)", url="https://example.org/", timezone="Etc/GMT-10")
 
@@ -70,7 +62,7 @@ _NIGHT_EVERY = 3
 class _Book:
     """Patterns and trips as they are written down."""
 
-    routes: list[Route] = field(default_factory=list)
+    routes: list[NetworkRoute] = field(default_factory=list)
     pattern_route: list[int] = field(default_factory=list)
     pattern_stops: list[Ints] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
@@ -79,7 +71,7 @@ class _Book:
     arrival_s: list[Ints] = field(default_factory=list)
     departure_s: list[Ints] = field(default_factory=list)
 
-    def add_route(self, route: Route, stops: Ints) -> int:
+    def add_route(self, route: NetworkRoute, stops: Ints) -> int:
         """The number of the outward pattern; the one after it goes back."""
         self.routes.append(route)
         self.pattern_route += [len(self.routes) - 1] * 2
@@ -109,7 +101,7 @@ class _Book:
             stop=np.concatenate(self.pattern_stops),
         )
 
-    def trips(self) -> Trips:
+    def trips(self) -> NetworkTrips:
         """All trips, with vehicles assigned."""
         pattern, service = np.concatenate(self.pattern), np.concatenate(self.service)
         lengths = np.array([len(stops) for stops in self.pattern_stops])[pattern]
@@ -122,7 +114,7 @@ class _Book:
             leave_s=departure[start[:-1]].tolist(),
             reach_s=arrival[start[1:] - 1].tolist(),
         )
-        return Trips(
+        return NetworkTrips(
             ids=tuple(self.ids),
             vehicles=tuple(vehicles),
             pattern=pattern,
@@ -152,7 +144,7 @@ def write_timetable(city: Map, /, *, first: date, days: int, rng: np.random.Gene
         agency=AGENCY,
         stops=city.place(),
         routes=tuple(book.routes),
-        services=_calendar(first=first, days=days),
+        calendar=_calendar(first=first, days=days),
         patterns=book.patterns(),
         trips=book.trips(),
     )
@@ -178,7 +170,7 @@ def _add_closed(book: _Book, pattern: int, line: Line) -> None:
 def _add_night(book: _Book, line: Line, *, rng: np.random.Generator) -> None:
     """An hourly night route over the same stops, with more trips on Friday and Saturday nights."""
     name = "N" + line.route.id.removeprefix("B")
-    route = Route(id=name, short_name=name, long_name=f"Night {line.route.long_name}", mode=BUS)
+    route = NetworkRoute(id=name, short_name=name, long_name=f"Night {line.route.long_name}", mode=BUS)
     pattern = book.add_route(route, line.stops)
     for direction in (0, 1):
         offset = 60 * int(rng.integers(0, 30))
@@ -215,30 +207,26 @@ def assign_vehicles(
     return vehicles
 
 
-def _calendar(*, first: date, days: int) -> tuple[Service, ...]:
+def _calendar(*, first: date, days: int) -> Calendar:
     """The services in the order of their numbers."""
     opens, closes = first - timedelta(days=7), first + timedelta(days=days + 7)
     saturday = first + timedelta(days=(5 - first.weekday()) % 7)
     sunday = first + timedelta(days=(6 - first.weekday()) % 7)
-
-    def service(
-        name: str, weekdays: str, *, added: tuple[date, ...] = (), removed: tuple[date, ...] = ()
-    ) -> Service:
-        return Service(
-            id=name,
-            weekdays=tuple(letter != "-" for letter in weekdays),
-            first=opens,
-            last=closes,
-            added=frozenset(added),
-            removed=frozenset(removed),
-        )
-
-    return (
-        service("weekday", "MTWTF--"),
-        service("saturday", "-----S-"),
-        service("sunday", "------S"),
-        service("night", "MTWTFSS"),
-        service("late-night", "----FS-"),
-        service("sunday-works", "------S", removed=(sunday,)),
-        service("festival", "-------", added=(saturday,)),
+    weeks = {
+        "weekday": "MTWTF--",
+        "saturday": "-----S-",
+        "sunday": "------S",
+        "night": "MTWTFSS",
+        "late-night": "----FS-",
+        "sunday-works": "------S",
+        "festival": "-------",
+    }
+    return Calendar(
+        ids=tuple(weeks),
+        weekdays=np.array([[letter != "-" for letter in week] for week in weeks.values()]),
+        first=np.full(len(weeks), (opens - EPOCH).days),
+        last=np.full(len(weeks), (closes - EPOCH).days),
+        service=np.array([SUNDAY_WORKS, FESTIVAL]),
+        day=np.array([(sunday - EPOCH).days, (saturday - EPOCH).days]),
+        kind=np.array([REMOVED, ADDED], dtype=np.int8),
     )

@@ -11,7 +11,8 @@ import numpy as np
 from noisegate.errors import SpecError
 from noisegate.simulation.connections import Connections
 from noisegate.simulation.demand import Demand, popularity
-from noisegate.simulation.network import Network
+from noisegate.timetable.calendar import EPOCH
+from noisegate.timetable.network import Network
 
 _DAY_BEGINS_S, _NIGHT_BEGINS_S = 4 * 3600, 22 * 3600
 
@@ -28,7 +29,8 @@ class Town:
 
 def settle(network: Network, days: Sequence[date], /, *, rng: np.random.Generator) -> Town:
     """Demand by day and by night, as the trips of the simulated days offer it."""
-    weight = np.array([float(sum(service.runs_on(day) for day in days)) for service in network.services])
+    numbers = np.array([(day - EPOCH).days for day in days])
+    weight = network.calendar.active(numbers).sum(axis=1).astype(np.float64)
     trips, count = network.trips, len(network.patterns)
     leaves_s = trips.departure_s[trips.start[:-1]]
     night = leaves_s >= _NIGHT_BEGINS_S

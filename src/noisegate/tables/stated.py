@@ -1,24 +1,22 @@
 """A public domain as a card states it, and the domain that a reader builds from that.
 
-A card lists the labels of each dimension, what merged labels stand for, the labels of each block, and for dimensions that depend
-on each other which combinations exist. A label means the same wherever it appears, so one list of combinations serves
-all blocks: a block has those whose labels it has.
+A card lists the labels of each dimension, what merged labels stand for, *blocks* (products of labels that make the domain up, unless
+they are too many) and, for dimensions that depend on each other, which combinations exist. A label means the same wherever
+it appears, so one list of combinations serves all blocks: a block has those whose labels it has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from noisegate.errors import DataError
+from noisegate.errors import SpecError
 from noisegate.tables.axis import Axis, Ints
 from noisegate.tables.block import Block
-from noisegate.tables.domain import Dimension, Domain
-
-#: For each dimension the values that each merged label stands for.
-Merged = Mapping[str, Mapping[str, Sequence[str]]]
+from noisegate.tables.domain import MOST_BLOCKS, Dimension, Domain
 
 
 def state_domain(domain: Domain, /) -> dict[str, Any]:
@@ -35,35 +33,56 @@ def state_domain(domain: Domain, /) -> dict[str, Any]:
     }
     if merged:
         found["merged"] = merged
-    if merged or len(domain.blocks) > 1:
+    products = [codes for block in domain.blocks for codes in _products(block)]
+    if len(products) > MOST_BLOCKS:
+        products = [[block.labels(axis) for axis in range(len(domain.names))] for block in domain.blocks]
+    if merged or len(products) > 1:
         found["blocks"] = [
             {
-                dimension.name: [dimension.labels[code] for code in block.labels(axis).tolist()]
-                for axis, dimension in enumerate(domain.dimensions)
+                dimension.name: [dimension.labels[code] for code in codes.tolist()]
+                for dimension, codes in zip(domain.dimensions, one, strict=True)
             }
-            for block in domain.blocks
+            for one in products
         ]
     if domain.nests:
         found["nesting"] = [_nesting(domain, nest) for nest in domain.nests]
     return found
 
 
-def stated_domain(
-    stated: Mapping[str, Any], names: Sequence[str], /, *, merged: Merged | None = None
-) -> Domain:
-    """The domain over the dimensions `names` that a card states, cell by cell as it was.
-
-    Merged labels are values like any other here, for a reader who has tables only. With `merged` they are groups of the
-    values behind them, so that events can be located.
-    """
-    groups = merged or {}
-    dimensions = tuple(_dimension(name, stated["dimensions"][name], groups.get(name, {})) for name in names)
-    blocks = stated.get("blocks", [stated["dimensions"]])
-    maps = [[_map(one, block[one.name], groups.get(one.name, {})) for one in dimensions] for block in blocks]
+def stated_domain(stated: Mapping[str, Any], names: Sequence[str], /) -> Domain:
+    """The domain over the dimensions `names` that a card states, cell by cell as it was."""
+    merged = stated.get("merged", {})
+    dimensions = tuple(_dimension(name, stated["dimensions"][name], merged.get(name, {})) for name in names)
+    # Nesting says all that blocks say, but for merged labels.
+    told = "blocks" in stated and (merged or "nesting" not in stated)
+    blocks = stated["blocks"] if told else [stated["dimensions"]]
+    maps = [[_map(one, block[one.name], merged.get(one.name, {})) for one in dimensions] for block in blocks]
     domain = Domain(dimensions=dimensions, blocks=tuple(Block.of(*one) for one in maps))
     for nest in stated.get("nesting", ()):
         domain = _nested(domain, nest)
     return domain
+
+
+def _products(block: Block, /) -> Iterator[list[Ints]]:
+    """The label codes of each dimension, for products that make the block up."""
+    for chosen in product(*(_rectangles(axis.entries) for axis in block.axes)):
+        codes = {
+            d: row
+            for axis, rows in zip(block.axes, chosen, strict=True)
+            for d, row in zip(axis.dimensions, rows, strict=True)
+        }
+        yield [codes[d] for d in sorted(codes)]
+
+
+def _rectangles(entries: Ints, /) -> list[list[Ints]]:
+    """Combinations of codes as products: codes of the first row that go with the same rest belong together."""
+    if len(entries) == 1:
+        return [[entries[0]]]
+    first, starts = np.unique(entries[0], return_index=True)
+    patterns: dict[bytes, tuple[list[int], Ints]] = {}
+    for code, rest in zip(first.tolist(), np.split(entries[1:], starts[1:], axis=1), strict=True):
+        patterns.setdefault(rest.tobytes(), ([], rest))[0].append(code)
+    return [[np.array(codes), *rows] for codes, rest in patterns.values() for rows in _rectangles(rest)]
 
 
 def _members(domain: Domain, axis: int, /) -> dict[str, list[str]]:
@@ -100,7 +119,7 @@ def _dimension(name: str, labels: Sequence[str], merged: Mapping[str, Sequence[s
     values = tuple(label for label in labels if label not in merged)
     found = Dimension(name=name, values=values, groups=tuple(labels[len(values) :]))
     if found.labels != tuple(labels):
-        raise DataError("the card lists merged labels among values, which cannot be told apart.")
+        raise SpecError("it lists merged labels among values, which cannot be told apart.")
     return found
 
 

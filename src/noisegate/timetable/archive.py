@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from noisegate.errors import DataError
 
 REQUIRED = ("routes.txt", "stop_times.txt", "stops.txt", "trips.txt")
-OPTIONAL = ("calendar.txt", "calendar_dates.txt", "frequencies.txt")
+OPTIONAL = ("agency.txt", "calendar.txt", "calendar_dates.txt", "frequencies.txt")
 
 _PIECE = 1 << 20
 _ENCRYPTED = 0x1

@@ -24,9 +24,9 @@ from noisegate.errors import DataError, SpecError
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.timetable.linkage import Linkage
-from noisegate.timetable.running import Floats, Running
+from noisegate.timetable.running import Running
 from noisegate.timetable.tolerance import ON
-from noisegate.timetable.visits import Ints
+from noisegate.timetable.visits import Floats, Ints
 
 _MOST_COUNT = 1_000_000
 

@@ -14,6 +14,7 @@ from noisegate.errors import DataError
 BLANK, BROKEN = -1, -2
 #: Hours that a service day may run to: a week.
 _MOST_HOURS = 168
+LATEST_S = 3600 * _MOST_HOURS - 1
 _USUAL_HOURS = 48
 _CLOCK = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)", re.ASCII)
 
@@ -35,6 +36,11 @@ def seconds_sql(text: str, found: str, /) -> str:
         f"WHEN regexp_full_match({text}, '[0-9]{{1,3}}:[0-5][0-9]:[0-5][0-9]') AND {digits} < {_MOST_HOURS}0000 "
         f"THEN {digits} // 10000 * 3600 + {digits} // 100 % 100 * 60 + {digits} % 100 ELSE {BROKEN} END)"
     )
+
+
+def clock(seconds: int, /) -> str:
+    """HH:MM:SS, past 24 hours where a service day runs on into the next date."""
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def seconds(text: str, /, *, table: str, column: str) -> int:

@@ -16,7 +16,7 @@ from noisegate.timetable.calendar import EPOCH, Calendar, read_calendar
 from noisegate.timetable.calls import Calls, Progress, read_calls
 from noisegate.timetable.departures import Departures, read_departures
 from noisegate.timetable.modes import MODES
-from noisegate.timetable.places import Routes, Stops, read_routes, read_stops
+from noisegate.timetable.places import Agency, Routes, Stops, read_agency, read_routes, read_stops
 from noisegate.timetable.rows import Rows
 from noisegate.timetable.trips import Trips, read_trips
 from noisegate.timetable.visits import DAY_S, Flags, Ints, Ints32, Runs, Visits
@@ -30,10 +30,11 @@ class Feed:
     """Everything a feed says about who stops where and when.
 
     Times are those of the wall clock. In the night of a change to or from summer time, calls before the
-    change are an hour off, because a feed counts from noon backwards.
+    change are an hour off, because a feed counts from noon backwards. `agency` is None where agency.txt is missing.
     """
 
     path: Path
+    agency: Agency | None
     stops: Stops
     routes: Routes
     trips: Trips
@@ -49,12 +50,12 @@ class Feed:
     @property
     def first_date(self) -> date:
         """The first date on which a service may run."""
-        return EPOCH + timedelta(days=self.calendar.span()[0])
+        return self.calendar.first_date
 
     @property
     def last_date(self) -> date:
         """The last date on which a service may run."""
-        return EPOCH + timedelta(days=self.calendar.span()[1])
+        return self.calendar.last_date
 
     def served(self) -> Flags:
         """Shape (modes, stops): whether a trip of the mode calls at the stop."""
@@ -200,7 +201,12 @@ def read_feed(path: Path | str, /, *, limits: Limits | None = None, progress: Pr
     """
     place = Path(path)
     with feed_files(place, limits=limits or Limits()) as files, Rows(files, path=place) as rows:
-        stops, routes, calendar = read_stops(rows), read_routes(rows), read_calendar(rows)
+        agency, stops, routes, calendar = (
+            read_agency(rows),
+            read_stops(rows),
+            read_routes(rows),
+            read_calendar(rows),
+        )
         trips = read_trips(rows, routes=routes, calendar=calendar)
         calls = read_calls(rows, trips=trips, stops=stops, progress=progress)
         if not len(calls):
@@ -208,6 +214,7 @@ def read_feed(path: Path | str, /, *, limits: Limits | None = None, progress: Pr
         departures = read_departures(rows, trips=trips, calls=calls)
     return Feed(
         path=place,
+        agency=agency,
         stops=stops,
         routes=routes,
         trips=trips,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from noisegate.laws.compiled import compiled
 from noisegate.timetable.visits import Ints
 
-_compiled: Callable[[Callable[..., Any]], Callable[..., Any]] = njit(cache=True, nogil=True)
 #: Cells are counted in a table of this size at most.
 _MOST_DENSE = 1 << 26
 
@@ -27,7 +25,7 @@ def vehicles_of_cells(cell: Ints, run: Ints, /) -> tuple[Ints, Ints]:
     return names, _counted(number.astype(np.int64), run, names.size).astype(np.int64)
 
 
-@_compiled
+@compiled
 def _counted(cell: Ints, run: Ints, size: int) -> Any:
     counts = np.zeros(size, dtype=np.int32)
     last = np.full(size, -1, dtype=np.int64)

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
 from noisegate.timetable.tolerance import OFF, ON
-
-Floats = NDArray[np.float64]
+from noisegate.timetable.visits import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisegate.errors import DataError
 from noisegate.timetable.calendar import Calendar
@@ -15,11 +16,16 @@ from noisegate.timetable.visits import Ints32
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trips:
-    """Trips; `service` is -1 where no calendar knows the service: such a trip never runs."""
+    """Trips; `service` is -1 where no calendar knows the service: such a trip never runs.
+
+    `direction` is 0 or 1, `blocks` names the vehicle that makes several trips; 0 and blank where the feed is silent.
+    """
 
     ids: tuple[str, ...]
     route: Ints32
     service: Ints32
+    direction: NDArray[np.int8]
+    blocks: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -27,7 +33,9 @@ class Trips:
 
 def read_trips(rows: Rows, /, *, routes: Routes, calendar: Calendar) -> Trips:
     """The trips of a feed."""
-    table = rows.table("trips.txt", required=("route_id", "service_id", "trip_id"))
+    table = rows.table(
+        "trips.txt", required=("route_id", "service_id", "trip_id"), optional=("direction_id", "block_id")
+    )
     assert table is not None
     check_ids(table["trip_id"], table="trips.txt", column="trip_id")
     number = {name: i for i, name in enumerate(routes.ids)}
@@ -38,4 +46,6 @@ def read_trips(rows: Rows, /, *, routes: Routes, calendar: Calendar) -> Trips:
         ids=tuple(table["trip_id"]),
         route=np.array([number[name] for name in table["route_id"]], dtype=np.int32),
         service=np.array([calendar.number.get(name, -1) for name in table["service_id"]], dtype=np.int32),
+        direction=np.array([text == "1" for text in table["direction_id"]], dtype=np.int8),
+        blocks=tuple(table["block_id"]),
     )

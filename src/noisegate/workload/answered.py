@@ -8,7 +8,7 @@ from typing import Any
 
 from noisegate.errors import DataError, SpecError
 from noisegate.query import Release, WorkloadAnswer, open_release
-from noisegate.workload.asked import Wanted
+from noisegate.tables.question import Question
 from noisegate.workload.source import WorkloadSource
 
 #: Answers of one question that are written down; a table of all is what `noisegate query` is for.
@@ -56,7 +56,7 @@ def answer_questions(asked: WorkloadSource, /, *, level: float, report: Callable
     return Answered(source=asked.kind, level=level, questions=tuple(questions))
 
 
-def _answer(release: Release, wanted: Wanted, level: float, /) -> WorkloadAnswer:
+def _answer(release: Release, wanted: Question, level: float, /) -> WorkloadAnswer:
     if wanted.reason is not None:
         return _refused(wanted, wanted.reason)
     try:
@@ -67,7 +67,7 @@ def _answer(release: Release, wanted: Wanted, level: float, /) -> WorkloadAnswer
     return WorkloadAnswer(name=wanted.name, answers=largest, reason=None, noise_half_width=None)
 
 
-def _refused(wanted: Wanted, reason: str, /) -> WorkloadAnswer:
+def _refused(wanted: Question, reason: str, /) -> WorkloadAnswer:
     return WorkloadAnswer(
         name=wanted.name, answers=None, reason=reason.removesuffix("."), noise_half_width=None
     )

@@ -16,17 +16,14 @@ from numpy.typing import NDArray
 from noisegate.errors import DataError, SpecError
 from noisegate.query import open_release
 from noisegate.query.release import Release
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
-from noisegate.recovery.selection import folded
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
 from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Cells as Asked
-from noisegate.tables.selection import Selection
-from noisegate.tables.stated import stated_domain
-from noisegate.tables.where import kind_of
+from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.where import folded, kind_of
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 
@@ -89,17 +86,17 @@ class Frame:
         days = [name for name, one in self.dimensions.items() if isinstance(one, DateDimension)]
         return days[0] if len(days) == 1 else None
 
-    def answering(self, selection: Selection, /) -> tuple[FrameTable, Asked]:
+    def answering(self, selection: Selection, /) -> tuple[FrameTable, Groups]:
         """The table that a reader would ask, with the least noise, and the cells to add up."""
         able = {
-            table.name: Asked(table.domain, selection)
+            table.name: selection.groups(table.domain)
             for table in self.tables
             if selection.restricted <= set(table.domain.names)
         }
         name = self._fewest(able) if self.release is None else self.release.errors.best_table(able)
         return next(table for table in self.tables if table.name == name), able[name]
 
-    def _fewest(self, able: Mapping[str, Asked], /) -> str:
+    def _fewest(self, able: Mapping[str, Groups], /) -> str:
         """The table with the fewest cells to add up; derived margins have no more to say than the base."""
         if self.method == "derive":
             return self.base.name
@@ -118,16 +115,10 @@ def frame_of_card(folder: Path, /) -> Frame:
     statement = release.statement
     card = statement.card
     _check_size(statement.domain.size)
-    groups = {name: set(members) for name, members in statement.merged.items()}
-    values = {
-        one.name: tuple(label for label in one.labels if label not in groups.get(one.name, ()))
-        for one in statement.domain.dimensions
-    }
-    domain = stated_domain(card["domain"], statement.domain.names, merged=statement.merged)
     bounding = card.get("bounding")
     return Frame(
-        dimensions={name: stated_dimension(name, found) for name, found in values.items()},
-        domain=domain,
+        dimensions={one.name: stated_dimension(one.name, one.values) for one in statement.domain.dimensions},
+        domain=statement.domain,
         tables=tuple(
             FrameTable(
                 name=table.name,

@@ -20,11 +20,13 @@ import numpy as np
 
 from noisegate.errors import SpecError
 from noisegate.laws.entropy import SeededNoise
+from noisegate.margins.prediction import Prediction, predict
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.releases.plan import Plan, make_plan
-from noisegate.releases.prediction import Prediction, depends_on_counts, predict
-from noisegate.releases.questions import Asked, asked_questions
+from noisegate.releases.prediction import depends_on_counts
+from noisegate.releases.questions import asked_questions
 from noisegate.spec import ReleaseSpec
+from noisegate.tables.question import Asked
 from noisegate.workload.epsilons import FACTORS, epsilon_on, errors_by_factor, factor_for, plan_at
 from noisegate.workload.measure import MOST_CELLS
 from noisegate.workload.rehearsal import DRAWS, Rehearsed, rehearse
@@ -219,7 +221,7 @@ def _rehearsed(
                 plan_at(plan, factor),
                 stand,
                 both,
-                noise=SeededNoise(seed=_SEED),
+                entropy=SeededNoise(seed=_SEED),
                 draws=None if factor == 1 else DRAWS,
                 report=steps.busy,
             )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from noisegate.assessment.finding import Check, Finding, Result
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.card import Card, CardTable
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noisegate.assessment.finding import Check, Result
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 
 _SIGNS = {"ge": "at least", "gt": "more than"}
 
