@@ -8,10 +8,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from noisegate import limits
 from noisegate.errors import InternalError, SpecError
 from noisegate.tables.axis import Axis
 from noisegate.tables.block import Block
-from noisegate.tables.domain import MOST_BLOCKS, Dimension, Domain
+from noisegate.tables.domain import Dimension, Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.stated import state_domain, stated_domain
 
@@ -264,7 +265,9 @@ def test_what_cannot_be_is_refused(build, sentence):
 
 def test_too_many_blocks_are_refused():
     blocks = [Block.of(np.where(np.arange(300) == n, n, -1)) for n in range(300)]
-    with pytest.raises(SpecError, match=f"into 300 blocks, at most {MOST_BLOCKS} are allowed"):
+    with pytest.raises(
+        SpecError, match=f"into 300 blocks, at most {limits.current().domain_blocks} are allowed"
+    ):
         Domain(dimensions=(dimension(0, 300),), blocks=tuple(blocks))
 
 

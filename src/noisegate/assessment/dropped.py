@@ -22,7 +22,7 @@ from noisegate.reading.structure import Structure
 from noisegate.recovery.makers import Makers
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.residual_noise import noise_interval, overstated
-from noisegate.timetable.modes import mode_of_word
+from noisegate.timetable.places import mode_of_word
 
 Flags = NDArray[np.bool_]
 

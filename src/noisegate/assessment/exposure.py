@@ -14,9 +14,17 @@ from noisegate.reading.published import Kind
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import names, published
 from noisegate.timetable.exposure import Hours, by_hour
-from noisegate.timetable.fragment import ALL, OWN, SpecNames, merge_fragment, merge_rules, needs_time
 from noisegate.timetable.linkage import Linkage, link
-from noisegate.timetable.merges import Merges, suggest_merges
+from noisegate.timetable.merges import (
+    ALL,
+    OWN,
+    Merges,
+    SpecNames,
+    merge_fragment,
+    merge_rules,
+    needs_time,
+    suggest_merges,
+)
 
 #: Cells and vehicles that are listed by name.
 _LISTED = 200

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.assessment.services import Services
 from noisegate.errors import DataError
 from noisegate.laws._law import Law
@@ -19,7 +20,7 @@ from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.residual_noise import noise_law
 from noisegate.timetable.candidates import Candidate, chances, rank_candidates
-from noisegate.timetable.running import Running
+from noisegate.timetable.punctuality import Running
 
 Ints = NDArray[np.int64]
 
@@ -30,8 +31,6 @@ PUNCTUAL = Running(early_share=0, late_mean_s=120, off_lag_s=30)
 _SDS = 3.0
 _MOST_CANDIDATES = 8
 _MOST_ROWS = 50
-#: A table of more cells is not gone through.
-_MOST_CELLS = 12_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +93,7 @@ def missing_taps(
     """
     link, cells = rows.link, services.base
     if (
-        cells.size > _MOST_CELLS
+        cells.size > limits.current().inferred_cells
         or link.base is not cells
         or set(services.roles.place.values()) != set(range(len(cells.dimensions)))
     ):

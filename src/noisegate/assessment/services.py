@@ -19,7 +19,7 @@ from noisegate.timetable.exposure import UniqueCells, unique_cells
 from noisegate.timetable.feed import Feed
 from noisegate.timetable.linkage import Linkage, link
 from noisegate.timetable.matching import Matching
-from noisegate.timetable.tolerance import EXACT, Tolerance
+from noisegate.timetable.punctuality import EXACT, Tolerance
 from noisegate.timetable.visits import Visits
 
 Flags = NDArray[np.bool_]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.assessment.persons import Persons
 from noisegate.errors import SpecError
 from noisegate.mechanisms.growth import STATED_DELTA, LossAt, loss_by_week
@@ -37,7 +38,6 @@ EPSILONS = (1.0, 10.0, 100.0)
 #: total if no row of the tables tells.
 _SHARE, PARTS = 2 / 3, 2
 _LOSS_WEEKS = (1, 2, 4, 8, 13, 26, 39, 52, 78, 104, 156, 208, 260, 312, 364, 416, 468, 520)
-MOST_WEEKS = 520
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +218,14 @@ class Weeks:
 
 def check_weeks(horizon: int, /) -> None:
     """Refuse a number of weeks that makes no sense."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= MOST_WEEKS:
-        raise SpecError.for_value("--weeks", found=horizon, allowed=f"a whole number from 1 to {MOST_WEEKS}")
+    if (
+        isinstance(horizon, bool)
+        or not isinstance(horizon, int)
+        or not 1 <= horizon <= limits.current().weeks
+    ):
+        raise SpecError.for_value(
+            "--weeks", found=horizon, allowed=f"a whole number from 1 to {limits.current().weeks}"
+        )
 
 
 def _widths(residual: Residual, horizon: int, level: float, /) -> Widths | None:

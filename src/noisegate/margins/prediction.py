@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.margins.error import ErrorLaw, ErrorTerm
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.tables.question import Asked
@@ -20,8 +21,6 @@ from noisegate.tables.selection import Selection
 
 #: The level of the intervals that a card states.
 LEVEL: Final = 0.95
-#: Groups whose laws are worked out; with more, these are taken to stand for all.
-_MOST_GROUPS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +62,7 @@ def predict(asked: Asked, errors: SumErrors, /) -> Prediction:
     cells = cells_of[table]
     terms = cells.counts()
     groups = np.flatnonzero(terms)
-    some = groups[:: max(1, len(groups) // _MOST_GROUPS)]
+    some = groups[:: max(1, len(groups) // limits.current().predicted_groups)]
     laws = errors.laws_of(cells, table, some)
     distinct = {id(law): law for law in laws}
     times = [sum(id(law) == key for law in laws) / len(laws) for key in distinct]

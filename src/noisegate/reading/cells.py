@@ -14,14 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, InternalError
 from noisegate.mechanisms.thresholds import Threshold
 from noisegate.reading.published import Bools, Codes, Counts, Dimension, Ints, PublishedTable
-
-#: Cells are numbered in 64-bit integers.
-MOST_CELLS = 2**62
-#: A margin holds a few numbers for each of its cells.
-MOST_MARGIN_CELLS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,7 +40,7 @@ class Axis:
     _ids: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if math.prod(self.sizes) >= MOST_CELLS:
+        if math.prod(self.sizes) >= limits.current().domain_cells:
             raise InternalError("an axis has too many combinations to number")
         ids = self._number(self.entries)
         if ids.size > 1 and not (np.diff(ids) > 0).all():
@@ -177,7 +173,7 @@ def locate(axes: tuple[Axis, ...], codes: Codes, /) -> Ints:
     return np.where(inside, flat, -1)
 
 
-def check_size(axes: tuple[Axis, ...], name: str, /, *, most: int = MOST_CELLS) -> None:
+def check_size(axes: tuple[Axis, ...], name: str, /, *, most: int) -> None:
     """Refuse a domain with `most` cells or more."""
     size = math.prod(axis.size for axis in axes)
     if size >= most:

@@ -23,8 +23,9 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.reading.alignment import AlignedTable, Alignment
-from noisegate.reading.cells import MOST_MARGIN_CELLS, Axis, check_size, locate
+from noisegate.reading.cells import Axis, check_size, locate
 from noisegate.reading.published import Bools, Codes, Dimension, Ints, Kind
 
 #: Share of values that must occur with one value of the other dimension only.
@@ -102,10 +103,10 @@ class Domains:
 def find_domains(alignment: Alignment, nests: list[tuple[int, ...]], /) -> Domains:
     """The cells that each table covers."""
     known = tuple(_known_axis(alignment, group) for group in nests)
-    check_size(known, alignment.base.table.name)
+    check_size(known, alignment.base.table.name, most=limits.current().domain_cells)
     drafts = [_margin_axes(known, margin) for margin in alignment.margins]
     for margin, draft in zip(alignment.margins, drafts, strict=True):
-        check_size(draft.axes, margin.table.name, most=MOST_MARGIN_CELLS)
+        check_size(draft.axes, margin.table.name, most=limits.current().margin_cells)
     covered = _base_coverage(alignment, known, drafts)
     base = tuple(axis.take(mask) for axis, mask in zip(known, covered, strict=True))
     margins = []

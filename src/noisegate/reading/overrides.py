@@ -32,12 +32,10 @@ from typing import Any, cast
 
 import yaml
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.mechanisms.thresholds import Rule, Stage, Threshold
 from noisegate.reading.published import Kind, PublishedTable, Source
-
-#: Such a file is written by hand.
-MOST_BYTES = 1 << 20
 
 _TABLE_KEYS = (
     "count",
@@ -145,12 +143,12 @@ def load_overrides(path: Path | str, /) -> Overrides:
     where = Path(path)
     try:
         with where.open("rb") as file:
-            text = file.read(MOST_BYTES + 1)
+            text = file.read(limits.current().overrides_bytes + 1)
     except OSError as error:
         raise SpecError(
             f"Cannot read the spec {where}: {(error.strerror or 'it cannot be opened').lower()}."
         ) from error
-    if len(text) > MOST_BYTES:
+    if len(text) > limits.current().overrides_bytes:
         raise SpecError(
             f"The spec {where} is larger than 1 MiB; it should hold a few decisions about tables."
         )

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
 from noisegate.timetable.network import NETWORK_MODES, Network
+from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN
 from noisegate.timetable.visits import Flags, Floats, Ints
 
 LINGER_S = 15 * 60

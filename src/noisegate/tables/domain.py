@@ -24,16 +24,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisegate import limits
 from noisegate.errors import InternalError, SpecError
 from noisegate.tables.axis import Axis, Ints, Mask
 from noisegate.tables.block import Block
 
-__all__ = ["MOST_BLOCKS", "MOST_CELLS", "Dimension", "Domain", "Ints", "Lookup", "Mask"]
-
-#: Cells are numbered in 64-bit integers, with room for a sign and a sum.
-MOST_CELLS = 2**62
-#: Every block is one more term for each event that is counted.
-MOST_BLOCKS = 256
+__all__ = ["Dimension", "Domain", "Ints", "Lookup", "Mask"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +90,13 @@ class Domain:
     offsets: Ints = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.size >= MOST_CELLS:
+        if self.size >= limits.current().domain_cells:
             raise SpecError(
                 f"the domain has {self.size:.3g} cells, at most 2**62 are allowed; merge some values."
             )
-        if len(self.blocks) > MOST_BLOCKS:
+        if len(self.blocks) > limits.current().domain_blocks:
             raise SpecError(
-                f"the merges cut the domain into {len(self.blocks)} blocks, at most {MOST_BLOCKS} are allowed; "
+                f"the merges cut the domain into {len(self.blocks)} blocks, at most {limits.current().domain_blocks} are allowed; "
                 "use fewer merges or fewer different conditions."
             )
         if len({tuple(axis.dimensions for axis in block.axes) for block in self.blocks}) != 1:

@@ -15,15 +15,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.tables.block import Block
 from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.where import Where, conditions_of, find_dimension, label_shares, value_shares
 
 Floats = NDArray[np.float64]
-
-#: The most rows that one question may have.
-MOST_GROUPS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -253,9 +251,9 @@ class Groups:
     parts: tuple[_Part, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.size > MOST_GROUPS:
+        if self.size > limits.current().question_groups:
             raise SpecError(
-                f"'by' would give {self.size:,} rows, at most {MOST_GROUPS:,} are allowed; "
+                f"'by' would give {self.size:,} rows, at most {limits.current().question_groups:,} are allowed; "
                 "tell fewer dimensions apart."
             )
         object.__setattr__(self, "parts", tuple(self._parts()))

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.tables.axis import Axis, Ints
 from noisegate.tables.block import Block
-from noisegate.tables.domain import MOST_BLOCKS, Dimension, Domain
+from noisegate.tables.domain import Dimension, Domain
 
 
 def state_domain(domain: Domain, /) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def state_domain(domain: Domain, /) -> dict[str, Any]:
     if merged:
         found["merged"] = merged
     products = [codes for block in domain.blocks for codes in _products(block)]
-    if len(products) > MOST_BLOCKS:
+    if len(products) > limits.current().domain_blocks:
         products = [[block.labels(axis) for axis in range(len(domain.names))] for block in domain.blocks]
     if merged or len(products) > 1:
         found["blocks"] = [

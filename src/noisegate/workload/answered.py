@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import Release, WorkloadAnswer, open_release
 from noisegate.tables.question import Question
-from noisegate.workload.source import WorkloadSource
-
-#: Answers of one question that are written down; a table of all is what `noisegate query` is for.
-MOST_ANSWERS = 1000
+from noisegate.workload.frame import WorkloadSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +85,6 @@ def _question(one: WorkloadAnswer, /) -> dict[str, Any]:
         "missing": one.missing,
         "intervals": [
             {name: value for name, value in row.items() if name not in ("level", "table")}
-            for row in rows[:MOST_ANSWERS]
+            for row in rows[: limits.current().listed_answers]
         ],
     }

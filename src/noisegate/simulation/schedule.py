@@ -17,9 +17,8 @@ import numpy as np
 
 from noisegate.simulation.city import Line, Map
 from noisegate.timetable.calendar import ADDED, EPOCH, REMOVED, Calendar
-from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
 from noisegate.timetable.network import Network, NetworkRoute, NetworkTrips, Patterns
-from noisegate.timetable.places import Agency
+from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN, Agency
 from noisegate.timetable.visits import Ints
 
 AGENCY = Agency(name="Lantern Bay Transit (invented)", url="https://example.org/", timezone="Etc/GMT-10")
