@@ -1,4 +1,4 @@
-"""Whether a ledger is sound, and agrees with the releases it speaks of.
+"""Whether a ledger is sound, and agrees with the cards of the releases it speaks of.
 
 Two kinds of result. A *fault* means that the ledger cannot be trusted, or that something was
 released that it does not know: the gate says no. A *note* is what a killed or running release
@@ -7,6 +7,8 @@ leaves behind; the ledger is sound all the same, since every such release is cha
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +18,47 @@ from typing import Final, Literal
 from noisegate.errors import DataError
 from noisegate.ledger._account import Reservation
 from noisegate.ledger._book import Book
-from noisegate.ledger._card import CARD, CardStub, read_card
 from noisegate.ledger._entry import PUBLISHED, RESERVED, Entry, broken_links
+
+CARD: Final = "card.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardStub:
+    """What a card says about the ledger, and the digest of its bytes."""
+
+    directory: Path
+    dataset: str | None
+    reservation: str | None
+    digest: str
+
+
+def read_card(directory: Path, /) -> CardStub | None:
+    """The card in `directory`; None if there is none. A card that is no JSON names no reservation.
+
+    Raises
+    ------
+    OSError
+        The card is there and cannot be read.
+    """
+    try:
+        octets = (directory / CARD).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        card = json.loads(octets)
+    except (ValueError, RecursionError):
+        card = None
+    about = card.get("ledger") if isinstance(card, dict) else None
+    facts = about if isinstance(about, dict) else {}
+    dataset, reservation = facts.get("dataset"), facts.get("reservation")
+    return CardStub(
+        directory=directory,
+        dataset=dataset if isinstance(dataset, str) else None,
+        reservation=reservation if isinstance(reservation, str) else None,
+        digest=hashlib.sha256(octets).hexdigest(),
+    )
+
 
 Kind = Literal[
     "storage",

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from noisegate.ledger._account import Account, Budget, Loss, Reservation
+from noisegate.ledger._account import Account, Budget, Loss, Reservation, float_down, float_up
 from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._entry import Entry
-from noisegate.ledger._exact import float_down, float_up
 
 Document = dict[str, Any]
 
