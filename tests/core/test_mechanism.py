@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import SpecError
-from noisegate.laws import DiscreteLaplace, Laplace
+from noisegate.laws import DiscreteLaplace, Laplace, make_law
 from noisegate.mechanisms.mechanism import (
     Mechanism,
     corrected,
