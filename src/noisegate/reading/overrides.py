@@ -35,7 +35,8 @@ import yaml
 from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.mechanisms.thresholds import Rule, Stage, Threshold
-from noisegate.reading.published import Kind, PublishedTable, Source
+from noisegate.reading.published import PublishedTable, Source
+from noisegate.tables.dimension import Kind
 
 _TABLE_KEYS = (
     "count",
