@@ -22,7 +22,7 @@ from noisegate.margins.split import best_split
 from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
 from noisegate.releases.change import unit_change
 from noisegate.releases.gaussian import gaussian_noises
-from noisegate.releases.loss import Loss, LossStatement, state_losses
+from noisegate.releases.loss import LossStatement, StatedLoss, state_losses
 from noisegate.spec import ReleaseSpec
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
@@ -57,7 +57,7 @@ class Plan:
 
     spec: ReleaseSpec
     tables: tuple[TablePlan, ...]
-    charged: Loss
+    charged: StatedLoss
     losses: LossStatement
 
     @property
