@@ -15,7 +15,8 @@ from noisegate.laws import LAWS, make_law
 from noisegate.laws._law import Law
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.perturb import PublishedCells
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.testing.worlds import LinkedWorld, make_world
 
 try:

@@ -29,7 +29,8 @@ from noisegate.inference.linked.problem import Problem, Sums
 from noisegate.laws.entropy import as_rng
 from noisegate.laws.laplace import Laplace
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 
 Ints = NDArray[np.int64]
