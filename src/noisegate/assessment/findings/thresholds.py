@@ -10,7 +10,7 @@ _SIGNS = {"ge": "at least", "gt": "more than"}
 
 def about_thresholds(cells: Table, /) -> list[Result]:
     """The cut of one table."""
-    cut = cells.threshold
+    cut = cells.observed_threshold
     if cut.value is None or cut.rule is None:
         return [
             Check(
