@@ -10,7 +10,7 @@ _SIGNS = {"ge": "at least", "gt": "more than"}
 
 def about_thresholds(cells: Table, /) -> list[Result]:
     """The cut of one table."""
-    cut = cells.observed_threshold
+    cut = cells.threshold
     if cut.value is None or cut.rule is None:
         return [
             Check(
