@@ -88,7 +88,7 @@ def _table(head: str, found: Mapping[str, set[str]], order: tuple[str, ...], /) 
 
 def _made() -> Iterator[tuple[str, str, set[str]]]:
     """Every `Finding(id=..., severity=...)` and `Check(id=..., outcome=...)` that the assessment can make."""
-    for path in sorted((Path(noisegate.__file__).parent / "assess").rglob("*.py")):
+    for path in sorted((Path(noisegate.__file__).parent / "assessment").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
             for node in ast.walk(function):

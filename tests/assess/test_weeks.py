@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from noisegate.assessment import assess
-from noisegate.assessment.persons import Persons
-from noisegate.assessment.weeks import check_weeks
+from noisegate.assessment.growth import Persons, check_weeks
 from noisegate.cli.main import main
 from noisegate.errors import SpecError
 from noisegate.laws import RoundedLaplace

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisegate.report import write_report
-from noisegate.report.browser import browser_command, find_browser
+from noisegate.report.pdf import browser_command, find_browser
 
 
 class Browser:

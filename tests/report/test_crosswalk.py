@@ -7,8 +7,8 @@ import pytest
 
 import noisegate.assessment
 from noisegate.report.build import page_of
+from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
 from noisegate.report.methods import METHODS, PLAIN
-from noisegate.report.questions import ISO, REGISTRY, REPORT
 from noisegate.report.source import Source
 
 

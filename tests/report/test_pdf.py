@@ -3,7 +3,7 @@
 import pytest
 
 from noisegate.report import write_report
-from noisegate.report.browser import VARIABLE, browser_command, find_browser
+from noisegate.report.pdf import VARIABLE, browser_command, find_browser
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from noisegate.report.source import Source
-from noisegate.report.tiles import tiles_of
+from noisegate.report.summary import tiles_of
 
 
 @pytest.mark.parametrize(
