@@ -57,7 +57,7 @@ from noisegate.engine import count
 from noisegate.entropy import OsNoise
 from noisegate.spec import load_spec
 spec = load_spec(sys.argv[1])
-print(spec.domain.size, count(spec, noise=OsNoise()).cells.size)
+print(spec.domain.size, count(spec, entropy=OsNoise()).cells.size)
 """
 _USAGE = """
 import json as _json, resource as _resource

@@ -79,7 +79,7 @@ def publish(folder, raw, privacy):
         raw_counts=raw.ravel()[cells].astype(np.int64),
         tally=Tally(events=int(raw.sum()), outside={}),
     )
-    tables = publish_tables(plan, counts, noise=SeededNoise(seed=1))
+    tables = publish_tables(plan, counts, entropy=SeededNoise(seed=1))
     for name, table in tables.items():
         write_table(folder, name, spec.domain if name == "base" else spec.margins[name].domain, table)
     rows = {name: len(table.cells) for name, table in tables.items()}

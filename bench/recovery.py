@@ -36,7 +36,7 @@ from noisegate.spec import load_spec
 
 folder = pathlib.Path(sys.argv[1])
 world = simulate(folder / "world", persons=int(sys.argv[2]), days=14, seed=5)
-release(load_spec(world.spec_2016), out=folder / "tables", ledger=folder / "ledger.db", noise=SeededNoise(seed=5))
+release(load_spec(world.spec_2016), out=folder / "tables", ledger=folder / "ledger.db", entropy=SeededNoise(seed=5))
 (folder / "tables" / "card.json").unlink()
 """
 

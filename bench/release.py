@@ -187,7 +187,7 @@ def error(*, persons=PERSONS, repeats=ERROR_REPEATS):
     from noisegate.simulation.world import simulate
     from noisegate.spec import parse_spec
 
-    noise = SeededNoise(seed=2016)
+    entropy = SeededNoise(seed=2016)
     with tempfile.TemporaryDirectory(prefix="noisegate-release-") as place:
         world = Path(place) / "world"
         simulate(world, persons=persons)
@@ -197,14 +197,14 @@ def error(*, persons=PERSONS, repeats=ERROR_REPEATS):
             return parse_spec(usual | {"privacy": privacy}, folder=world)
 
         promise = {key: usual["privacy"][key] for key in ("unit", "max_cells", "epsilon")} | {"unsafe": True}
-        counts = count(spec(**promise), noise=noise)
-        whole = count(spec(unit="event", epsilon=1), noise=noise)
+        counts = count(spec(**promise), entropy=entropy)
+        whole = count(spec(unit="event", epsilon=1), entropy=entropy)
         rows = []
         for suppress in (None, usual["privacy"]["suppress"]):
             for method in ("derive", "independent", "reconcile"):
                 cut = {} if suppress is None else {"suppress": suppress}
                 plan = make_plan(spec(**promise, **cut, margins=method))
-                made = [publish_tables(plan, counts, noise=noise) for _ in range(repeats)]
+                made = [publish_tables(plan, counts, entropy=entropy) for _ in range(repeats)]
                 for truth, raw in (("events counted", counts), ("all events", whole)):
                     row = {"kind": "error", "published": "all" if suppress is None else "shown"}
                     row |= {"truth": truth, "method": method}

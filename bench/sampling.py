@@ -29,12 +29,16 @@ REPEATS = 3
 
 def samplers():
     """Name, law, and a function from scale to a function that draws."""
-    noise, rng = OsNoise(), np.random.default_rng(1)
+    entropy, rng = OsNoise(), np.random.default_rng(1)
     dp.enable_features("contrib")
     return [
-        ("noisegate", "discrete-laplace", lambda s: lambda n: exact.discrete_laplace(s, n, noise=noise)),
-        ("noisegate", "rounded-laplace", lambda s: lambda n: exact.rounded_laplace(s, n, noise=noise)),
-        ("noisegate", "discrete-gaussian", lambda s: lambda n: exact.discrete_gaussian(s, n, noise=noise)),
+        ("noisegate", "discrete-laplace", lambda s: lambda n: exact.discrete_laplace(s, n, entropy=entropy)),
+        ("noisegate", "rounded-laplace", lambda s: lambda n: exact.rounded_laplace(s, n, entropy=entropy)),
+        (
+            "noisegate",
+            "discrete-gaussian",
+            lambda s: lambda n: exact.discrete_gaussian(s, n, entropy=entropy),
+        ),
         ("opendp", "discrete-laplace", opendp_laplace),
         ("opendp", "discrete-gaussian", opendp_gaussian),
         ("numpy", "discrete-laplace", lambda s: lambda n: geometric_difference(rng, s, n)),

@@ -44,7 +44,7 @@ def main(out: Path, /) -> None:
         world = simulate(folder / "city", persons=_PERSONS, days=_DAYS, seed=_SEED)
         made = folder / "release"
         release(
-            load_spec(world.spec_2016), out=made, ledger=folder / "ledger.db", noise=SeededNoise(seed=_SEED)
+            load_spec(world.spec_2016), out=made, ledger=folder / "ledger.db", entropy=SeededNoise(seed=_SEED)
         )
         found = assess([made / f"{one}.csv" for one in _TABLES], gtfs=world.gtfs, weeks=52)
         save(_equal_counts(found), out / "attack-equal-counts.svg")

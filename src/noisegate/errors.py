@@ -92,8 +92,8 @@ class RandomnessError(NoisegateError, TypeError):
 
     @classmethod
     def for_publication(cls, found: object) -> Self:
-        """Error for anything but a noise source where published noise is drawn."""
-        return cls(f"published noise is drawn from a NoiseSource, got {type(found).__name__}")
+        """Error for anything but an entropy source where published noise is drawn."""
+        return cls(f"published noise is drawn from an Entropy source, got {type(found).__name__}")
 
 
 class InternalError(NoisegateError, RuntimeError):

@@ -80,7 +80,10 @@ class Release:
 def released(world, spec, folder, *, seed):
     """Release a world with repeatable noise, without a card beside the tables."""
     release(
-        load_spec(spec), out=folder, ledger=folder.parent / f"{folder.name}.db", noise=SeededNoise(seed=seed)
+        load_spec(spec),
+        out=folder,
+        ledger=folder.parent / f"{folder.name}.db",
+        entropy=SeededNoise(seed=seed),
     )
     (folder / "card.json").rename(folder.parent / f"{folder.name}-card.json")
     return Release(world, folder)

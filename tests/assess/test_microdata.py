@@ -88,7 +88,7 @@ def test_rows_without_a_person_a_place_or_a_time_are_left_out():
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("microdata")
     made = simulate(folder / "world", days=4, persons=3_000, seed=6)
-    release(load_spec(made.spec_2016), out=folder / "r", ledger=folder / "l.db", noise=SeededNoise(seed=1))
+    release(load_spec(made.spec_2016), out=folder / "r", ledger=folder / "l.db", entropy=SeededNoise(seed=1))
     return made, [folder / "r" / f"{name}.csv" for name in ("time-loc", "time", "loc")]
 
 

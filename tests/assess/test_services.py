@@ -33,7 +33,7 @@ class Published:
         )
         self.folder = folder / "release"
         spec = load_spec(self.world.spec_2016)
-        release(spec, out=self.folder, ledger=folder / "ledger.db", noise=SeededNoise(seed=3))
+        release(spec, out=self.folder, ledger=folder / "ledger.db", entropy=SeededNoise(seed=3))
         self.paths = [self.folder / f"{name}.csv" for name in ("time-loc", "time", "loc")]
         self.feed = read_feed(self.world.gtfs)
         self.structure = find_structure([read_table(path) for path in self.paths])
@@ -273,7 +273,7 @@ def test_suggested_merges_put_into_a_spec_leave_no_published_cell_below_k(punctu
     assert written["merge"] == merges["rules"]
     spec = parse_spec(written, folder=punctual.world.folder)
     out = tmp_path / "merged"
-    release(spec, out=out, ledger=tmp_path / "ledger.db", noise=SeededNoise(seed=5))
+    release(spec, out=out, ledger=tmp_path / "ledger.db", entropy=SeededNoise(seed=5))
     domain = spec.domain
     places = match_locations(punctual.feed, load_spec(punctual.world.spec).domain.dimensions[-1].values)
     after = link_feed(

@@ -25,7 +25,7 @@ def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("weeks")
     made = simulate(folder / "world", days=7, persons=6_000, seed=2)
     for name, spec in (("2016", made.spec_2016), ("sound", made.spec)):
-        release(load_spec(spec), out=folder / name, ledger=folder / f"{name}.db", noise=SeededNoise(seed=2))
+        release(load_spec(spec), out=folder / name, ledger=folder / f"{name}.db", entropy=SeededNoise(seed=2))
     return made, folder
 
 

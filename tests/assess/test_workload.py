@@ -25,8 +25,9 @@ from noisegate.releases.job import release
 from noisegate.releases.plan import make_plan
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
+from noisegate.tables.question import Question
 from noisegate.workload import measure
-from noisegate.workload.asked import Wanted, wanted_by_spec
+from noisegate.workload.asked import wanted_by_spec
 from noisegate.workload.draws import draw_tables
 from noisegate.workload.error_parts import Workload
 from noisegate.workload.frame import frame_of_card, frame_of_spec, stated_dimension
@@ -89,7 +90,7 @@ def released(city):
         if not folder.exists():
             path = spec or city.spec(margins=margins)
             release(
-                load_spec(path), out=folder, ledger=city.folder / f"{margins}.db", noise=SeededNoise(seed=1)
+                load_spec(path), out=folder, ledger=city.folder / f"{margins}.db", entropy=SeededNoise(seed=1)
             )
         return folder
 
@@ -144,9 +145,9 @@ def repeated(city, released, request):
     raw = RawEvents(file=opened(city, released(request.param), spec=plan.spec)[0], frame=frame).count(wanted)
     frames, expected = [], []
     for draw in range(DRAWS):
-        noise = SeededNoise(seed=100 + draw)
-        counts = count(plan.spec, noise=noise)
-        _, published = draw_tables(plan, counts, noise)
+        entropy = SeededNoise(seed=100 + draw)
+        counts = count(plan.spec, entropy=entropy)
+        _, published = draw_tables(plan, counts, entropy)
         tables = tuple(
             replace(one, values=published[one.name].values, shown=published[one.name].shown)
             for one in frame.tables
@@ -154,7 +155,7 @@ def repeated(city, released, request):
         )
         frames.append(replace(frame, tables=tables))
         if draw % 6 == 0:
-            expected.append({one.name: one.parts for one in measure(plan, counts, noise=noise, draws=20)})
+            expected.append({one.name: one.parts for one in measure(plan, counts, entropy=entropy, draws=20)})
     return SimpleNamespace(frames=frames, raw=raw, wanted=wanted, expected=expected)
 
 
@@ -205,8 +206,10 @@ def reconciled(city, released):
     file, _ = opened(city, released("reconcile"), spec=plan.spec)
     wanted = [one for one in wanted_by_spec(plan.spec) if one.name in ANSWERED]
     raw = RawEvents(file=file, frame=frame).count(wanted)
-    noise = SeededNoise(seed=6)
-    expected = {one.name: one.parts for one in measure(plan, count(plan.spec, noise=noise), noise=noise)}
+    entropy = SeededNoise(seed=6)
+    expected = {
+        one.name: one.parts for one in measure(plan, count(plan.spec, entropy=entropy), entropy=entropy)
+    }
     found = []
     for one in (frame, replace(frame, release=None)):
         parts = {ask.name: Workload(frame=one, raw=raw).measure(ask).parts for ask in wanted}
@@ -342,7 +345,7 @@ def test_a_merged_domain_is_read_off_its_card_as_the_spec_has_it(city):
     merges = "merge:\n  - {dimension: time, into: 4h, where: {mode: [ferry]}}\nworkload:\n"
     spec = load_spec(city.spec(**{"workload:\n": merges}))
     out = city.folder / "merged"
-    release(spec, out=out, ledger=city.folder / "merged.db", noise=SeededNoise(seed=1))
+    release(spec, out=out, ledger=city.folder / "merged.db", entropy=SeededNoise(seed=1))
     frame = frame_of_card(out)
     rng = np.random.default_rng(1)
     codes = [rng.integers(len(one.values), size=3000) for one in spec.domain.dimensions]
@@ -368,7 +371,7 @@ def test_bounding_is_the_mean_of_what_the_engine_keeps(city, released, unit, mos
     cells, kept = RawEvents(file=file, frame=frame_of_spec(spec, structure)).count(()).bounded
     draws = np.zeros((25, spec.domain.size))
     for draw, one in enumerate(draws):
-        found = count(spec, noise=SeededNoise(seed=draw))
+        found = count(spec, entropy=SeededNoise(seed=draw))
         one[found.cells] = found.raw_counts
     mean, error = draws[:, cells].mean(axis=0), draws[:, cells].std(axis=0, ddof=1) / math.sqrt(len(draws))
     random = error > 0
@@ -383,8 +386,8 @@ def test_bounding_is_the_mean_of_what_the_engine_keeps(city, released, unit, mos
 def test_a_question_that_makes_no_sense_is_listed_with_the_reason(city, released):
     spec = city.spec(**{"07:15..08:30": "7:15..8:30", "mode: [train, bus]": "mode: [train, tram]"})
     found = questions_of(assess([released("derive")], attacker=None, truth=city.taps, workload=spec))
-    assert found["odd-hours"]["reason"] == "time must be a range such as 07:00..09:00, got '7:15..8:30'"
-    assert found["cells"]["reason"].startswith("mode must be one of train, bus, ferry, lightrail")
+    assert found["odd-hours"]["reason"] == "a range of time looks like 06:00..09:00, got '7:15..8:30'"
+    assert found["cells"]["reason"].startswith("mode has no 'tram'; it has train, bus, ferry, lightrail")
     assert found["peak"]["answered"]
 
 
@@ -424,7 +427,7 @@ def test_what_cannot_be_used_is_refused(city, released, tmp_path, tmp_path_facto
     with pytest.raises(SpecError, match="have no card beside them"):
         assess([alone], attacker=None, workload=city.spec())
     with pytest.raises(DataError, match="in another form"):
-        Wanted.of_card({"name": "odd"})
+        Question.from_json({"name": "odd"})
     lacking = tmp_path / "lacking.parquet"
     pq.write_table(pq.read_table(city.taps).drop_columns(["tap"]), lacking)
     with pytest.raises(SpecError, match="by which the spec selects events"):

@@ -91,22 +91,22 @@ LAWS = {
     "geometric, long gaps": (1e-12, exact.geometric, geometric_cdf),
     "discrete Laplace above 18": (
         1.4,
-        lambda scale, size, noise: exact.discrete_laplace_above(scale, 18, size, noise=noise),
+        lambda scale, size, entropy: exact.discrete_laplace_above(scale, 18, size, entropy=entropy),
         lambda scale: geometric_cdf(-math.expm1(-1 / scale), 19),
     ),
     "rounded Laplace above 18": (
         1.4,
-        lambda scale, size, noise: exact.rounded_laplace_above(scale, 18, size, noise=noise),
+        lambda scale, size, entropy: exact.rounded_laplace_above(scale, 18, size, entropy=entropy),
         lambda scale: geometric_cdf(-math.expm1(-1 / scale), 19),
     ),
     "discrete Gaussian above 12": (
         6,
-        lambda sigma, size, noise: exact.discrete_gaussian_above(sigma, 12, size, noise=noise),
+        lambda sigma, size, entropy: exact.discrete_gaussian_above(sigma, 12, size, entropy=entropy),
         lambda sigma: gaussian_cdf(sigma, above=12),
     ),
     "uniform above 2": (
         10,
-        lambda width, size, noise: exact.uniform_above(width, 2, size, noise=noise),
+        lambda width, size, entropy: exact.uniform_above(width, 2, size, entropy=entropy),
         lambda width: lambda k: min(max((k - 2) / (width - 2), 0), 1),
     ),
 }
@@ -115,8 +115,8 @@ LAWS = {
 @pytest.mark.parametrize("name", LAWS)
 def test_the_true_law_is_accepted_and_one_a_tenth_off_is_rejected(name):
     parameter, draw, cdf = LAWS[name]
-    edges = edges_of(draw(parameter, DRAWS, noise=OsNoise()))
-    drawn = draw(parameter, DRAWS, noise=OsNoise())
+    edges = edges_of(draw(parameter, DRAWS, entropy=OsNoise()))
+    drawn = draw(parameter, DRAWS, entropy=OsNoise())
     assert law_p(drawn, cdf(parameter), edges) > SIZE
     for off in (0.9, 1.1):
         assert law_p(drawn, cdf(off * parameter), edges) < POWER
@@ -129,7 +129,7 @@ def test_low_digits_follow_the_law_too(scale):
     def shares(of):
         return np.bincount(k % 256, np.exp(-np.abs(k) / of), minlength=256)
 
-    drawn = exact.discrete_laplace(scale, DRAWS, noise=OsNoise())
+    drawn = exact.discrete_laplace(scale, DRAWS, entropy=OsNoise())
     seen = np.bincount(drawn % 256, minlength=256)
     assert chi_square_p(seen, shares(scale)) > SIZE
     for off in (0.9, 1.1):
@@ -138,7 +138,7 @@ def test_low_digits_follow_the_law_too(scale):
 
 @pytest.mark.parametrize("success", [0.3, Fraction(1, 3), Decimal("0.7"), 1e-2])
 def test_trials_succeed_as_often_as_they_should(success):
-    hits = np.count_nonzero(exact.bernoulli(success, 2_000_000, noise=OsNoise()))
+    hits = np.count_nonzero(exact.bernoulli(success, 2_000_000, entropy=OsNoise()))
     chance = float(success)
     assert stats.binomtest(hits, 2_000_000, chance).pvalue > SIZE
     for off in (0.9, 1.1):
@@ -151,10 +151,10 @@ def pattern_shares(success, trials):
 
 
 def test_successes_have_the_joint_law_of_a_draw_for_every_trial():
-    trials, success, noise = 4, 0.3, OsNoise()
+    trials, success, entropy = 4, 0.3, OsNoise()
     seen = np.zeros(1 << trials, dtype=int)
     for _ in range(20_000):
-        seen[int((1 << exact.successes(trials, success, noise=noise)).sum())] += 1
+        seen[int((1 << exact.successes(trials, success, entropy=entropy)).sum())] += 1
     assert chi_square_p(seen, pattern_shares(success, trials)) > SIZE
     for off in (0.9, 1.1):
         assert chi_square_p(seen, pattern_shares(off * success, trials)) < POWER
@@ -162,7 +162,7 @@ def test_successes_have_the_joint_law_of_a_draw_for_every_trial():
 
 def test_successes_are_spread_evenly_over_a_large_domain():
     trials, success = 10**10, 1e-5
-    places = exact.successes(trials, success, noise=OsNoise())
+    places = exact.successes(trials, success, entropy=OsNoise())
     cells = np.bincount(places // (trials // 20), minlength=20)
     assert chi_square_p(cells, np.ones(20)) > SIZE
     assert chi_square_p(cells, np.where(np.arange(20) < 10, 0.95, 1.05)) < POWER
@@ -173,7 +173,7 @@ def test_successes_are_spread_evenly_over_a_large_domain():
 @pytest.mark.parametrize("base", [3, 5, 10_000])
 def test_random_rounding_is_unbiased(base):
     counts = np.arange(DRAWS) * 7919 % (4 * base)
-    up = exact.random_rounding(counts, base, noise=OsNoise()) > counts
+    up = exact.random_rounding(counts, base, entropy=OsNoise()) > counts
     rest = counts % base
     third = (3 * rest) // base
     seen = np.array([np.bincount(third, up, minlength=3), np.bincount(third, ~up, minlength=3)])

@@ -45,11 +45,11 @@ CASES = [
 
 
 def whole(perturbation):
-    return perturb(CELLS, RAW, size=6 * TILES, perturbation=perturbation, noise=OsNoise())
+    return perturb(CELLS, RAW, size=6 * TILES, perturbation=perturbation, entropy=OsNoise())
 
 
 def dense(perturbation):
-    return perturb_dense(CELLS, RAW, size=6 * TILES, perturbation=perturbation, noise=OsNoise())
+    return perturb_dense(CELLS, RAW, size=6 * TILES, perturbation=perturbation, entropy=OsNoise())
 
 
 def sliced(perturbation):
@@ -59,7 +59,11 @@ def sliced(perturbation):
     for start, end in pairwise(edges):
         here = (start <= CELLS) & (end > CELLS)
         found = perturb(
-            CELLS[here] - start, RAW[here], size=int(end - start), perturbation=perturbation, noise=OsNoise()
+            CELLS[here] - start,
+            RAW[here],
+            size=int(end - start),
+            perturbation=perturbation,
+            entropy=OsNoise(),
         )
         parts.append((found.cells + start, found.values))
     cells, values = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -159,7 +163,7 @@ def test_rare_spurious_cells_are_uniform_over_the_zeros():
     size, cells = 4_000_000, np.arange(1_500_000, dtype=np.int64)
     perturbation = Perturbation(noise=LAPLACE, least=9)
     raw = np.full(len(cells), 10**6)
-    found = perturb(cells, raw, size=size, perturbation=perturbation, noise=OsNoise())
+    found = perturb(cells, raw, size=size, perturbation=perturbation, entropy=OsNoise())
     spurious = found.cells[found.values < 10**5]
     zeros, chance = size - len(cells), float(LAPLACE.passing(9))
     assert np.all(spurious >= len(cells))

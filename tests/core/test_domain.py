@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from noisegate import limits
 from noisegate.errors import InternalError, SpecError
-from noisegate.tables.domain import MOST_BLOCKS, Block, Dimension, Domain
+from noisegate.tables.domain import Block, Dimension, Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.merging import merge, restrict
 
@@ -259,7 +260,9 @@ def test_what_cannot_be_is_refused(build, sentence):
 
 def test_too_many_blocks_are_refused():
     blocks = [Block(maps=(np.where(np.arange(300) == n, n, -1),)) for n in range(300)]
-    with pytest.raises(SpecError, match=f"into 300 blocks, at most {MOST_BLOCKS} are allowed"):
+    with pytest.raises(
+        SpecError, match=f"into 300 blocks, at most {limits.current().domain_blocks} are allowed"
+    ):
         Domain(dimensions=(dimension(0, 300),), blocks=tuple(blocks))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from noisegate.errors import DataError, RandomnessError, SpecError
 from noisegate.laws import exact
-from noisegate.laws.entropy import NoiseSource, OsNoise, SeededNoise
+from noisegate.laws.entropy import Entropy, OsNoise, SeededNoise
 from noisegate.laws.exact.gaussian import discrete_gaussian_runs
 from noisegate.laws.exact.laplace import discrete_laplace_runs
 from noisegate.laws.exact.runs import CHUNK
@@ -21,7 +21,7 @@ from noisegate.laws.exact.table import Table
 from noisegate.laws.exact.uniform import below
 
 
-class Scripted(NoiseSource):
+class Scripted(Entropy):
     """Serves chosen 192-bit numbers to one table: prefixes, then the rest of those left undecided."""
 
     simulated = True
@@ -52,7 +52,7 @@ class Scripted(NoiseSource):
         return bisect.bisect_right(self.ends, first) != bisect.bisect_right(self.ends, first + 2**bits - 1)
 
 
-class Constant(NoiseSource):
+class Constant(Entropy):
     """All bits 0, or all bits 1."""
 
     simulated = True
@@ -64,7 +64,7 @@ class Constant(NoiseSource):
         return self.octet * count
 
 
-class Queue(NoiseSource):
+class Queue(Entropy):
     """Serves given octets in order."""
 
     simulated = True
@@ -84,7 +84,7 @@ def ends_of(table):
 def check_against_all_bits(table, numbers):
     ends = ends_of(table)
     expected = [bisect.bisect_right(ends, number) for number in numbers]
-    assert table.draw(len(numbers), noise=Scripted(numbers, ends)).tolist() == expected
+    assert table.draw(len(numbers), entropy=Scripted(numbers, ends)).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -129,24 +129,24 @@ def test_a_table_has_the_probabilities_of_its_weights():
 
 
 def test_the_most_extreme_bits_give_the_most_and_the_least_likely_value():
-    assert exact.discrete_laplace(1.4, 3, noise=Constant(b"\0")).tolist() == [0, 0, 0]
-    far = exact.discrete_laplace(1.4, 1, noise=Constant(b"\xff"))[0]
+    assert exact.discrete_laplace(1.4, 3, entropy=Constant(b"\0")).tolist() == [0, 0, 0]
+    far = exact.discrete_laplace(1.4, 1, entropy=Constant(b"\xff"))[0]
     assert 1.4 * 192 * np.log(2) - 3 < abs(far) < 1.4 * 200 * np.log(2)
 
 
 SAMPLERS = [
-    lambda size, noise: exact.discrete_laplace(1.4, size, noise=noise),
-    lambda size, noise: exact.discrete_laplace(12_345, size, noise=noise),
-    lambda size, noise: exact.discrete_laplace_above(1.4, 18, size, noise=noise),
-    lambda size, noise: exact.rounded_laplace(1.4, size, noise=noise),
-    lambda size, noise: exact.rounded_laplace_above(1.4, 18, size, noise=noise),
-    lambda size, noise: exact.discrete_gaussian(3, size, noise=noise),
-    lambda size, noise: exact.discrete_gaussian_above(3, 10, size, noise=noise),
-    lambda size, noise: exact.uniform(5, size, noise=noise),
-    lambda size, noise: exact.uniform(10**6, size, noise=noise),
-    lambda size, noise: exact.uniform_above(5, 2, size, noise=noise),
-    lambda size, noise: exact.geometric(0.3, size, noise=noise),
-    lambda size, noise: exact.random_rounding(np.arange(size), 3, noise=noise),
+    lambda size, entropy: exact.discrete_laplace(1.4, size, entropy=entropy),
+    lambda size, entropy: exact.discrete_laplace(12_345, size, entropy=entropy),
+    lambda size, entropy: exact.discrete_laplace_above(1.4, 18, size, entropy=entropy),
+    lambda size, entropy: exact.rounded_laplace(1.4, size, entropy=entropy),
+    lambda size, entropy: exact.rounded_laplace_above(1.4, 18, size, entropy=entropy),
+    lambda size, entropy: exact.discrete_gaussian(3, size, entropy=entropy),
+    lambda size, entropy: exact.discrete_gaussian_above(3, 10, size, entropy=entropy),
+    lambda size, entropy: exact.uniform(5, size, entropy=entropy),
+    lambda size, entropy: exact.uniform(10**6, size, entropy=entropy),
+    lambda size, entropy: exact.uniform_above(5, 2, size, entropy=entropy),
+    lambda size, entropy: exact.geometric(0.3, size, entropy=entropy),
+    lambda size, entropy: exact.random_rounding(np.arange(size), 3, entropy=entropy),
 ]
 
 
@@ -161,7 +161,7 @@ def test_every_sampler_gives_int64_of_the_size_asked_for(sampler, size):
 
 @pytest.mark.parametrize("size", [0, 1, CHUNK + 1])
 def test_trials_are_bools(size):
-    drawn = exact.bernoulli(0.3, size, noise=OsNoise())
+    drawn = exact.bernoulli(0.3, size, entropy=OsNoise())
     assert drawn.dtype == np.bool_
     assert drawn.shape == (size,)
 
@@ -176,22 +176,22 @@ def test_a_seed_repeats_and_chunks_differ(sampler):
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("wrong", [np.random.default_rng(1), np.random.RandomState(1), None, 7], ids=type)
 def test_only_a_noise_source_is_accepted(sampler, wrong):
-    with pytest.raises(RandomnessError, match="NoiseSource"):
+    with pytest.raises(RandomnessError, match="Entropy"):
         sampler(3, wrong)
 
 
 def test_trials_accept_only_a_noise_source():
-    for call in (exact.bernoulli, lambda q, n, noise: exact.successes(n, q, noise=noise)):
-        with pytest.raises(RandomnessError, match="NoiseSource"):
-            call(0.5, 3, noise=np.random.default_rng(1))
+    for call in (exact.bernoulli, lambda q, n, entropy: exact.successes(n, q, entropy=entropy)):
+        with pytest.raises(RandomnessError, match="Entropy"):
+            call(0.5, 3, entropy=np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(
     "same", [0.25, Fraction(1, 4), Decimal("0.25"), np.float32(0.25), np.longdouble(0.25)]
 )
 def test_a_number_is_taken_as_what_it_is_whatever_its_type(same):
-    expected = exact.discrete_laplace(Fraction(1, 4), 50, noise=SeededNoise(seed=1))
-    assert np.array_equal(exact.discrete_laplace(same, 50, noise=SeededNoise(seed=1)), expected)
+    expected = exact.discrete_laplace(Fraction(1, 4), 50, entropy=SeededNoise(seed=1))
+    assert np.array_equal(exact.discrete_laplace(same, 50, entropy=SeededNoise(seed=1)), expected)
     assert exact.discrete_laplace_tail(same, 3) == exact.discrete_laplace_tail(Fraction(1, 4), 3)
 
 
@@ -215,12 +215,12 @@ BAD = [
 @pytest.mark.parametrize("sampler", [exact.discrete_laplace, exact.rounded_laplace, exact.discrete_gaussian])
 def test_a_bad_scale_is_one_clear_sentence(sampler, bad):
     with pytest.raises(SpecError, match=r"^(scale|sigma) must be a finite number above 0 .*, got "):
-        sampler(bad, 3, noise=OsNoise())
+        sampler(bad, 3, entropy=OsNoise())
 
 
 def test_a_sigma_beyond_the_table_names_the_way_out():
     with pytest.raises(SpecError, match=r"at most|to 32768.*use discrete Laplace"):
-        exact.discrete_gaussian(40_000, 3, noise=OsNoise())
+        exact.discrete_gaussian(40_000, 3, entropy=OsNoise())
 
 
 @pytest.mark.parametrize(
@@ -229,23 +229,23 @@ def test_a_sigma_beyond_the_table_names_the_way_out():
 def test_a_bad_probability_is_one_clear_sentence(bad):
     for call in (exact.geometric, exact.bernoulli):
         with pytest.raises(SpecError, match="success must be a probability from 0 to 1, got "):
-            call(bad, 3, noise=OsNoise())
+            call(bad, 3, entropy=OsNoise())
 
 
 def test_failures_before_a_success_that_never_comes_are_refused():
     with pytest.raises(SpecError, match="no trial ever succeeds"):
-        exact.geometric(0, 3, noise=OsNoise())
+        exact.geometric(0, 3, entropy=OsNoise())
 
 
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda bad: exact.discrete_laplace(1, bad, noise=OsNoise()), "size"),
-        (lambda bad: exact.discrete_laplace_above(1, bad, 3, noise=OsNoise()), "threshold"),
+        (lambda bad: exact.discrete_laplace(1, bad, entropy=OsNoise()), "size"),
+        (lambda bad: exact.discrete_laplace_above(1, bad, 3, entropy=OsNoise()), "threshold"),
         (lambda bad: exact.discrete_laplace_tail(1, bad), "threshold"),
-        (lambda bad: exact.uniform(bad, 3, noise=OsNoise()), "width"),
-        (lambda bad: exact.random_rounding([1, 2], bad, noise=OsNoise()), "base"),
-        (lambda bad: exact.successes(bad, 0.5, noise=OsNoise()), "trials"),
+        (lambda bad: exact.uniform(bad, 3, entropy=OsNoise()), "width"),
+        (lambda bad: exact.random_rounding([1, 2], bad, entropy=OsNoise()), "base"),
+        (lambda bad: exact.successes(bad, 0.5, entropy=OsNoise()), "trials"),
     ],
 )
 @pytest.mark.parametrize("bad", [-1, 1.5, float("nan"), "3", None, 2**60], ids=repr)
@@ -256,7 +256,7 @@ def test_a_bad_whole_number_is_one_clear_sentence(call, name, bad):
 
 def test_uniform_noise_cannot_exceed_its_width():
     with pytest.raises(SpecError, match="threshold must be below the width, 5"):
-        exact.uniform_above(5, 5, 3, noise=OsNoise())
+        exact.uniform_above(5, 5, 3, entropy=OsNoise())
 
 
 def test_an_unknown_law_has_no_bound():
@@ -267,13 +267,13 @@ def test_an_unknown_law_has_no_bound():
 @pytest.mark.parametrize("counts", [[1.5, 123_454_321.0], [2**60 + 123_454_321], ["123454321"]])
 def test_counts_that_cannot_be_rounded_are_refused_without_showing_them(counts):
     with pytest.raises(DataError) as caught:
-        exact.random_rounding(counts, 3, noise=OsNoise())
+        exact.random_rounding(counts, 3, entropy=OsNoise())
     assert "123454321" not in str(caught.value)
 
 
 def test_random_rounding_goes_to_the_multiples_next_to_a_count():
     counts = np.arange(-30, 30).reshape(6, 10)
-    rounded = exact.random_rounding(counts, 7, noise=OsNoise())
+    rounded = exact.random_rounding(counts, 7, entropy=OsNoise())
     assert rounded.shape == counts.shape
     assert np.all(rounded % 7 == 0)
     assert np.all(np.abs(rounded - counts) < 7)
@@ -284,7 +284,7 @@ def test_random_rounding_goes_to_the_multiples_next_to_a_count():
 def test_uniform_numbers_use_every_accepted_word_equally_often(bound):
     every_word = Queue(np.arange(1 << 16, dtype="<u2")[::-1].tobytes())  # the rejected ones first
     share = (1 << 16) // bound
-    drawn = below(bound, share * bound, noise=every_word)
+    drawn = below(bound, share * bound, entropy=every_word)
     assert np.array_equal(np.bincount(drawn), np.full(bound, share))
 
 
@@ -292,42 +292,42 @@ def test_uniform_numbers_use_every_accepted_word_equally_often(bound):
 def test_uniform_numbers_reject_the_incomplete_last_round(bound):
     last = 2**64 // bound * bound - 1
     words = Queue(np.array([last, last + 1, 2**64 - 1, 5, bound + 6], dtype="<u8").tobytes())
-    assert below(bound, 3, noise=words).tolist() == [bound - 1, 5, 6]
+    assert below(bound, 3, entropy=words).tolist() == [bound - 1, 5, 6]
 
 
 def test_draws_above_a_threshold_are_above_it():
     for threshold in (0, 18, 2**53):
-        assert exact.discrete_laplace_above(1.4, threshold, 1000, noise=OsNoise()).min() == threshold + 1
-        assert exact.discrete_gaussian_above(1.4, threshold, 1000, noise=OsNoise()).min() == threshold + 1
-    assert set(exact.uniform_above(5, 2, 1000, noise=OsNoise()).tolist()) == {3, 4, 5}
+        assert exact.discrete_laplace_above(1.4, threshold, 1000, entropy=OsNoise()).min() == threshold + 1
+        assert exact.discrete_gaussian_above(1.4, threshold, 1000, entropy=OsNoise()).min() == threshold + 1
+    assert set(exact.uniform_above(5, 2, 1000, entropy=OsNoise()).tolist()) == {3, 4, 5}
 
 
 def test_successes_at_the_ends_of_the_range():
-    assert exact.successes(5, 1, noise=OsNoise()).tolist() == [0, 1, 2, 3, 4]
+    assert exact.successes(5, 1, entropy=OsNoise()).tolist() == [0, 1, 2, 3, 4]
     for trials, chance in ((5, 0), (0, 1), (0, 0.5), (2**44, Decimal("1e-999999")), (2**44, 1e-40)):
-        found = exact.successes(trials, chance, noise=OsNoise())
+        found = exact.successes(trials, chance, entropy=OsNoise())
         assert found.dtype == np.int64
         assert found.size == 0
 
 
 def test_successes_rise_and_stay_inside():
-    found = exact.successes(10**9, 2e-4, noise=OsNoise())
+    found = exact.successes(10**9, 2e-4, entropy=OsNoise())
     assert np.all(np.diff(found) > 0)
     assert found[0] >= 0
     assert found[-1] < 10**9
 
 
 def test_failures_beyond_every_domain_are_cut_off_at_the_stated_number():
-    assert set(exact.geometric(Decimal("1e-60"), 100, noise=OsNoise()).tolist()) == {2**62}
-    near = exact.geometric(Fraction(1, 2**62), 2000, noise=OsNoise())
+    assert set(exact.geometric(Decimal("1e-60"), 100, entropy=OsNoise()).tolist()) == {2**62}
+    near = exact.geometric(Fraction(1, 2**62), 2000, entropy=OsNoise())
     assert near.min() >= 0
     assert near.max() == 2**62
     assert 600 < np.count_nonzero(near == 2**62) < 870  # 1/e of them
 
 
 def test_a_tiny_scale_adds_nothing():
-    assert not exact.discrete_laplace(1e-3, 1000, noise=OsNoise()).any()
-    assert not exact.discrete_gaussian(1e-3, 1000, noise=OsNoise()).any()
+    assert not exact.discrete_laplace(1e-3, 1000, entropy=OsNoise()).any()
+    assert not exact.discrete_gaussian(1e-3, 1000, entropy=OsNoise()).any()
 
 
 def test_forked_processes_draw_different_noise():
@@ -336,13 +336,13 @@ def test_forked_processes_draw_different_noise():
         reader, writer = os.pipe()
         if os.fork() == 0:
             try:
-                os.write(writer, exact.discrete_laplace(1000, 64, noise=source).tobytes())
+                os.write(writer, exact.discrete_laplace(1000, 64, entropy=source).tobytes())
             finally:
                 os._exit(0)
         os.close(writer)
         with os.fdopen(reader, "rb") as pipe:
             shares.append(pipe.read())
         os.wait()
-    shares.append(exact.discrete_laplace(1000, 64, noise=source).tobytes())
+    shares.append(exact.discrete_laplace(1000, 64, entropy=source).tobytes())
     assert len(shares[0]) == 8 * 64
     assert len(set(shares)) == 3

@@ -257,11 +257,11 @@ def test_the_two_kinds_of_randomness_do_not_mix():
     law = DiscreteLaplace(1.4)
     with pytest.raises(RandomnessError, match=r"numpy\.random\.Generator, got SeededNoise"):
         law.sample(3, rng=SeededNoise(seed=1))
-    with pytest.raises(RandomnessError, match="NoiseSource, got Generator"):
-        law.draw(3, noise=np.random.default_rng(1))
+    with pytest.raises(RandomnessError, match="an Entropy source, got Generator"):
+        law.draw(3, entropy=np.random.default_rng(1))
 
 
 def test_continuous_noise_cannot_be_published():
     assert not hasattr(Laplace(1.4), "draw")
     with pytest.raises(SpecError, match="cannot be published"):
-        RoundedGaussian(2.0).draw(3, noise=SeededNoise(seed=1))
+        RoundedGaussian(2.0).draw(3, entropy=SeededNoise(seed=1))

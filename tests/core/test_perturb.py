@@ -71,7 +71,7 @@ def test_zeros_are_numbered_in_a_domain_that_no_array_could_hold():
 def test_what_is_published_obeys_the_cut_and_the_zeros(way, table, perturbation, seed):
     size, cells = table
     raw = np.full(len(cells), 3, dtype=np.int64)
-    found = way(cells, raw, size=size, perturbation=perturbation, noise=SeededNoise(seed=seed))
+    found = way(cells, raw, size=size, perturbation=perturbation, entropy=SeededNoise(seed=seed))
     assert found.cells.dtype == found.values.dtype == np.int64
     assert (np.diff(found.cells) > 0).all()
     assert set(found.cells.tolist()) <= set(range(size))
@@ -96,7 +96,7 @@ def test_noise_shown_in_an_empty_cell_never_lands_on_another(way, table, noise, 
     size, cells = table
     raw = np.full(len(cells), FAR, dtype=np.int64)
     perturbation = Perturbation(noise=noise, least=least, zeros=zeros)
-    found = way(cells, raw, size=size, perturbation=perturbation, noise=SeededNoise(seed=seed))
+    found = way(cells, raw, size=size, perturbation=perturbation, entropy=SeededNoise(seed=seed))
     large = found.values > FAR // 2
     assert found.cells[large].tolist() == cells.tolist()
     assert not set(found.cells[~large].tolist()) & set(cells.tolist())
@@ -108,9 +108,9 @@ def test_without_cells_and_without_zeros():
     nothing = np.zeros(0, dtype=np.int64)
     perturbation = Perturbation(noise=NOISES[0], least=1)
     full = np.arange(50, dtype=np.int64)
-    empty = perturb(nothing, nothing, size=50, perturbation=perturbation, noise=SeededNoise(seed=1))
+    empty = perturb(nothing, nothing, size=50, perturbation=perturbation, entropy=SeededNoise(seed=1))
     assert 0 < len(empty.cells) < 50
-    known = perturb(full, np.full(50, FAR), size=50, perturbation=perturbation, noise=SeededNoise(seed=1))
+    known = perturb(full, np.full(50, FAR), size=50, perturbation=perturbation, entropy=SeededNoise(seed=1))
     assert known.cells.tolist() == full.tolist()
 
 
@@ -119,8 +119,8 @@ def test_a_cut_that_zeros_pass_is_done_cell_by_cell(least):
     """Half of all zeros are published, so visiting them costs no more than not visiting them."""
     perturbation = Perturbation(noise=NOISES[0], least=least)
     arguments = (np.array([3]), np.array([7]))
-    sparse = perturb(*arguments, size=200, perturbation=perturbation, noise=SeededNoise(seed=4))
-    dense = perturb_dense(*arguments, size=200, perturbation=perturbation, noise=SeededNoise(seed=4))
+    sparse = perturb(*arguments, size=200, perturbation=perturbation, entropy=SeededNoise(seed=4))
+    dense = perturb_dense(*arguments, size=200, perturbation=perturbation, entropy=SeededNoise(seed=4))
     assert sparse.cells.tolist() == dense.cells.tolist()
     assert sparse.values.tolist() == dense.values.tolist()
     assert (len(sparse.cells) == 200) == (least is None)
@@ -134,7 +134,7 @@ def test_three_billion_cells_cost_what_is_published():
     expected = size * float(perturbation.noise.passing(21))
     tracemalloc.start()
     began = time.perf_counter()
-    found = perturb(cells, raw, size=size, perturbation=perturbation, noise=SeededNoise(seed=2))
+    found = perturb(cells, raw, size=size, perturbation=perturbation, entropy=SeededNoise(seed=2))
     took_s, (_, peak) = time.perf_counter() - began, tracemalloc.get_traced_memory()
     tracemalloc.stop()
     real = np.isin(found.cells, cells, assume_unique=True)
@@ -174,5 +174,5 @@ def test_only_a_noise_source_perturbs(way):
             nothing,
             size=3,
             perturbation=Perturbation(noise=NOISES[0]),
-            noise=np.random.default_rng(1),
+            entropy=np.random.default_rng(1),
         )

@@ -28,8 +28,8 @@ from noisegate.timetable import (
     suggest_merges,
     two_stop_services,
     unique_cells,
+    vehicles_of_cells,
 )
-from noisegate.timetable.mixing import vehicles_of_cells
 
 DAY_S = 86_400
 FIRST = 17_007

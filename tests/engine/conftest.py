@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisegate.engine import count
-from noisegate.laws.entropy import NoiseSource, OsNoise
+from noisegate.laws.entropy import Entropy, OsNoise
 from noisegate.spec import parse_spec
 
 FIRST, DAYS = dt.date(2016, 7, 25), 3
@@ -111,7 +111,7 @@ class Town:
         return parse_spec(document, folder=self.folder)
 
     def count(self, spec, **options):
-        return count(spec, **({"noise": OsNoise()} | options))
+        return count(spec, **({"entropy": OsNoise()} | options))
 
     def cell(self, event):
         """The labels of an event in base order, or None outside the domain; no merges."""
@@ -154,7 +154,7 @@ def town(tmp_path):
     return Town(tmp_path)
 
 
-class KeyedNoise(NoiseSource):
+class KeyedNoise(Entropy):
     """Words that belong to (unit, cell) pairs, so that removing a unit leaves the others theirs.
 
     Takes all pairs of a count and hands out, in order, the words of units with more than `most` cells.
@@ -184,5 +184,5 @@ class KeyedNoise(NoiseSource):
 
 
 @pytest.fixture(scope="session")
-def keyed_noise():
+def keyed_entropy():
     return KeyedNoise

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from noisegate.engine import bounding
+from noisegate import limits
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots
 from noisegate.errors import RandomnessError
 from noisegate.laws.entropy import OsNoise, SeededNoise
@@ -18,9 +18,9 @@ from noisegate.spec import Contribution
 BITS = 4
 
 
-def bounded_counts(events, bound, noise):
+def bounded_counts(events, bound, entropy):
     keys = np.sort(np.array([(unit << BITS) | cell for unit, cell in events], dtype=np.int64))
-    found = bound_events(keys, cell_bits=BITS, bound=bound, noise=noise)
+    found = bound_events(keys, cell_bits=BITS, bound=bound, entropy=entropy)
     assert found.repeated + found.beyond + found.cells.size == len(events)
     return Counter(found.cells.tolist())
 
@@ -32,13 +32,12 @@ bounds = st.builds(
 
 
 @given(events=events_of_units, bound=bounds, salt=st.integers(0, 100), chunk=st.sampled_from([1, 7, 1 << 17]))
-def test_one_unit_moves_the_counts_by_at_most_its_bound(keyed_noise, events, bound, salt, chunk):
+def test_one_unit_moves_the_counts_by_at_most_its_bound(keyed_entropy, events, bound, salt, chunk):
     gone = events[0][0]
     rest = [event for event in events if event[0] != gone]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounding, "_CHUNK", chunk)
-        with_unit = bounded_counts(events, bound, keyed_noise(events, most=bound.cells, salt=salt))
-        without = bounded_counts(rest, bound, keyed_noise(rest, most=bound.cells, salt=salt))
+    with limits.override(keys_at_once=chunk):
+        with_unit = bounded_counts(events, bound, keyed_entropy(events, most=bound.cells, salt=salt))
+        without = bounded_counts(rest, bound, keyed_entropy(rest, most=bound.cells, salt=salt))
     moved = [with_unit[cell] - without[cell] for cell in range(1 << BITS)]
     assert min(moved) >= 0
     assert sum(change > 0 for change in moved) <= bound.cells
@@ -61,9 +60,9 @@ def test_nothing_is_lost_below_the_bound(events):
     assert kept == Counter(cell for _, cell in events)
 
 
-def choices(units, *, size, most, noise):
+def choices(units, *, size, most, entropy):
     """How often each set of `most` out of `size` cells is kept."""
-    kept = draw_lots(np.full(units, size), most=most, noise=noise).reshape(units, size)
+    kept = draw_lots(np.full(units, size), most=most, entropy=entropy).reshape(units, size)
     assert (kept.sum(axis=1) == most).all()
     sets = {frozenset(c): n for n, c in enumerate(combinations(range(size), most))}
     code = np.array(
@@ -76,7 +75,7 @@ def choices(units, *, size, most, noise):
 
 
 def test_every_choice_of_cells_is_equally_likely():
-    chosen, sets = choices(200_000, size=6, most=2, noise=OsNoise())
+    chosen, sets = choices(200_000, size=6, most=2, entropy=OsNoise())
     assert chisquare(np.bincount(chosen, minlength=sets)).pvalue > 1e-9
     pairs = chosen[:-1:2] * sets + chosen[1::2]
     assert chisquare(np.bincount(pairs, minlength=sets**2)).pvalue > 1e-9
@@ -101,9 +100,9 @@ def test_a_tie_on_the_border_is_drawn_again():
             self.rounds += 1
             return np.zeros(count, dtype=np.uint64) if self.rounds == 1 else super().words64(count)
 
-    noise = Tied(seed=1)
-    kept = draw_lots(np.array([3, 5]), most=2, noise=noise)
-    assert noise.rounds == 2
+    entropy = Tied(seed=1)
+    kept = draw_lots(np.array([3, 5]), most=2, entropy=entropy)
+    assert entropy.rounds == 2
     assert kept[:3].sum() == kept[3:].sum() == 2
 
 
@@ -114,8 +113,8 @@ def test_a_group_draws_the_same_whoever_else_draws():
         def __init__(self, words):
             self.words64 = lambda count, /: words[:count]
 
-    both = draw_lots(np.array([5, 7]), most=3, noise=Given(words))
-    alone = draw_lots(np.array([7]), most=3, noise=Given(words[5:]))
+    both = draw_lots(np.array([5, 7]), most=3, entropy=Given(words))
+    alone = draw_lots(np.array([7]), most=3, entropy=Given(words[5:]))
     assert (both[5:] == alone).all()
 
 
@@ -133,5 +132,5 @@ def test_simulated_randomness_is_refused():
             np.array([1]),
             cell_bits=BITS,
             bound=Contribution(cells=1, per_cell=1),
-            noise=np.random.default_rng(1),
+            entropy=np.random.default_rng(1),
         )

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from noisegate.engine import accumulator, duck, people
+from noisegate import limits
+from noisegate.engine import accumulator, people
 from noisegate.errors import RandomnessError, SpecError
 from noisegate.laws.entropy import SeededNoise
 
@@ -67,7 +68,7 @@ taps_of_people = st.lists(
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(taps=taps_of_people, unit=st.sampled_from(UNITS[1:]), most=st.integers(1, 3), salt=st.integers(0, 50))
 def test_removing_one_person_moves_the_table_by_at_most_the_bound(
-    *, town, keyed_noise, taps, unit, most, salt
+    *, town, keyed_entropy, taps, unit, most, salt
 ):
     spec = town.spec(unit=unit, max_cells=most, max_per_cell=2)
     start = dt.datetime.fromisoformat("2016-07-25")
@@ -87,8 +88,8 @@ def test_removing_one_person_moves_the_table_by_at_most_the_bound(
         town.write(events)
         cells = [number_of(spec, town.cell(event)) for event in events]
         units = [(e["card_id"], e["tapped_at"].day if unit == "person-day" else 0) for e in events]
-        noise = keyed_noise(list(zip(units, cells, strict=True)), most=most, salt=salt)
-        return town.labelled(spec, town.count(spec, noise=noise))
+        entropy = keyed_entropy(list(zip(units, cells, strict=True)), most=most, salt=salt)
+        return town.labelled(spec, town.count(spec, entropy=entropy))
 
     gone = taps[0][0]
     before, after = counted(taps), counted([tap for tap in taps if tap[0] != gone])
@@ -165,32 +166,31 @@ def test_persons_of_any_kind_are_told_apart(town, unit, ids):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("most", [0, accumulator.DENSE_CELLS])
+@pytest.mark.parametrize("most", [0, 1 << 24])
 def test_however_it_is_added_up_the_counts_are_the_same(town, unit, most, monkeypatch):
     town.write(town.events(2000))
     spec = town.spec(unit=unit)
     once = town.count(spec)
-    monkeypatch.setattr(accumulator, "DENSE_CELLS", most)
     monkeypatch.setattr(accumulator.DenseAccumulator, "at_once", 300)
     monkeypatch.setattr(accumulator.SparseAccumulator, "at_once", 300)
-    monkeypatch.setattr(duck, "ROWS_AT_ONCE", 300)
-    again = town.count(spec)
+    with limits.override(dense_cells=most, events_at_once=300):
+        again = town.count(spec)
     assert (again.cells == once.cells).all()
     assert (again.raw_counts == once.raw_counts).all()
     assert again.tally == once.tally
 
 
-@pytest.mark.parametrize("most", [0, accumulator.DENSE_CELLS])
+@pytest.mark.parametrize("most", [0, 1 << 24])
 def test_many_batches_add_up(town, most, monkeypatch):
     town.write(town.events(1000))
     spec = town.spec(unit="event")
     once = town.count(spec)
     town.write(pa.concat_tables([town.table(town.events(1000))] * 400))
-    monkeypatch.setattr(accumulator, "DENSE_CELLS", most)
     monkeypatch.setattr(accumulator.DenseAccumulator, "at_once", 150_000)
     monkeypatch.setattr(accumulator.SparseAccumulator, "at_once", 150_000)
     batches = []
-    many = town.count(spec, progress=batches.append)
+    with limits.override(dense_cells=most):
+        many = town.count(spec, progress=batches.append)
     assert len(batches) > 2
     assert (many.cells == once.cells).all()
     assert (many.raw_counts == 400 * once.raw_counts).all()
@@ -214,14 +214,15 @@ def test_persons_who_appear_while_counting_do_not_overflow(town, monkeypatch):
     assert counts.tally.outside == {"no person is named": len(events) - len(expected)}
 
 
-def test_passes_make_room_for_a_narrow_key(town, monkeypatch):
+def test_passes_make_room_for_a_narrow_key(town):
     town.write(town.events(2000))
     spec = town.spec()
     once = town.count(spec)
-    monkeypatch.setattr(duck, "_KEY_BITS", (spec.domain.size - 1).bit_length() + 4)
-    assert town.count(spec).tally == once.tally
-    monkeypatch.setattr(duck, "_KEY_BITS", (spec.domain.size - 1).bit_length())
-    with pytest.raises(SpecError, match=r"too many to bound what a person-day adds; merge some values"):
+    cell_bits = (spec.domain.size - 1).bit_length()
+    with limits.override(key_bits=cell_bits + 4):
+        assert town.count(spec).tally == once.tally
+    too_many = pytest.raises(SpecError, match=r"too many to bound what a person-day adds; merge some values")
+    with limits.override(key_bits=cell_bits), too_many:
         town.count(spec)
 
 
@@ -270,11 +271,11 @@ def test_raw_numbers_do_not_show_in_a_log(town):
 def test_a_generator_for_simulations_is_refused(town):
     town.write(town.events(10))
     with pytest.raises(RandomnessError):
-        town.count(town.spec(), noise=np.random.default_rng(1))
+        town.count(town.spec(), entropy=np.random.default_rng(1))
 
 
 def test_the_same_seed_gives_the_same_counts(town):
     town.write(town.events(900, persons=2))
     spec = town.spec(max_cells=3)
-    first, second = (town.count(spec, noise=SeededNoise(seed=4)) for _ in range(2))
+    first, second = (town.count(spec, entropy=SeededNoise(seed=4)) for _ in range(2))
     assert (first.cells == second.cells).all()

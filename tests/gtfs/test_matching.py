@@ -3,8 +3,15 @@
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.timetable import How, match_locations, mode_of_type, mode_of_word, read_feed, read_groups
-from noisegate.timetable.names import folded
+from noisegate.timetable import (
+    How,
+    folded,
+    match_locations,
+    mode_of_type,
+    mode_of_word,
+    read_feed,
+    read_groups,
+)
 
 HARBOUR = {
     "routes": "route_id,route_short_name,route_type\nF1,F1,4\nT1,T1,2\nB1,400,3\n",

@@ -9,14 +9,21 @@ import pytest
 import yaml
 
 from noisegate.errors import SpecError
-from noisegate.simulation.network import MODES
-from noisegate.simulation.readers import CLOSED_READER, LINGER_S, READERS, Conduct
-from noisegate.simulation.season import Plan
-from noisegate.simulation.world import FIRST_DAY, _invent, simulate
+from noisegate.simulation import (
+    CLOSED_READER,
+    FIRST_DAY,
+    LINGER_S,
+    READERS,
+    Conduct,
+    Scenario,
+    invent_network,
+    simulate,
+)
 from noisegate.spec import load_spec, parse_spec
 from noisegate.timetable import (
     ALL,
     EXACT,
+    NETWORK_MODES,
     OWN,
     SpecNames,
     Tolerance,
@@ -99,17 +106,19 @@ def test_every_place_but_unknown_is_matched_by_name(punctual):
 
 def true_cells(seen):
     """From the simulated network itself, call by call: the vehicles of every cell."""
-    plan = Plan(days=DAYS, persons=PERSONS, seed=SEED, conduct=Conduct(punctual=True, straggler_rate=0.3))
-    network = _invent(plan, stops=None, closed_ferry=True, first=FIRST_DAY)
+    conduct = Conduct(punctual=True, straggler_rate=0.3)
+    scenario = Scenario(days=DAYS, persons=PERSONS, seed=SEED, conduct=conduct)
+    network = invent_network(scenario, stops=None, closed_ferry=True, first=FIRST_DAY)
     trips, patterns = network.trips, network.patterns
     place = {name: code for code, name in enumerate(seen.places)}
     mode = {name: code for code, name in enumerate(seen.domain.dimensions[0].values)}
     found = defaultdict(set)
     for back in range(-2, DAYS):
         day = FIRST_DAY + timedelta(days=back)
+        running = network.services_on(day)
         for trip, name in enumerate(trips.ids):
             pattern = trips.pattern[trip]
-            if not network.services[trips.service[trip]].runs_on(day):
+            if int(trips.service[trip]) not in running:
                 continue
             calls = range(patterns.start[pattern], patterns.start[pattern + 1])
             for position, call in enumerate(calls):
@@ -122,7 +131,7 @@ def true_cells(seen):
                 for tap, at_s in taps:
                     date, second = divmod(back * 86_400 + at_s, 86_400)
                     if 0 <= date < DAYS:
-                        kind = MODES[network.routes[patterns.route[pattern]].mode]
+                        kind = NETWORK_MODES[network.routes[patterns.route[pattern]].mode]
                         stop = network.stops.names[patterns.stop[call]]
                         found[mode[kind], date, tap, second // 900, place[stop]].add((name, day))
     keys = np.array(list(found)).T
@@ -162,7 +171,7 @@ def test_taps_of_a_punctual_world_come_from_the_vehicles_of_their_cell(punctual)
 def bounds(*, scale=1.0):
     """The tolerance that the simulation's own bounds promise, by mode; scaled to see what breaks."""
     out = {}
-    for mode, name in enumerate(MODES):
+    for mode, name in enumerate(NETWORK_MODES):
         readers = [READERS[mode], CLOSED_READER] if name == "ferry" else [READERS[mode]]
         linger = LINGER_S if name == "ferry" else 0
         lead = max(reader.lead_max_s for reader in readers)
@@ -210,7 +219,7 @@ def test_the_closed_ferry_is_found_and_nothing_else_is_closed(punctual):
 
 def test_night_is_when_binning_stops_protecting(punctual):
     hours = by_hour(punctual.link(EXACT))
-    bus = MODES.index("bus")
+    bus = NETWORK_MODES.index("bus")
     assert hours.cells.sum() == len(punctual.link(EXACT))
     share = hours.one_vehicle[bus] / np.maximum(hours.cells[bus], 1)
     assert share[22] > 0.8 > share[8]

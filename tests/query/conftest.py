@@ -60,7 +60,10 @@ def town(tmp_path_factory):
         out = folder / name
         if not out.exists():
             release(
-                spec(privacy, **more), out=out, ledger=folder / f"{name}.sqlite", noise=SeededNoise(seed=seed)
+                spec(privacy, **more),
+                out=out,
+                ledger=folder / f"{name}.sqlite",
+                entropy=SeededNoise(seed=seed),
             )
         return out
 

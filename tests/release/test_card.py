@@ -114,7 +114,7 @@ def test_events_without_persons_are_said_to_be_unprotected(spec_of, make):
 def test_repeatable_noise_is_marked(spec_of, make, tmp_path):
     spec = spec_of({**PERSON_DAY, "margins": "derive"}, every="6h")
     one, same, other = (
-        make(spec, out=tmp_path / str(n), noise=SeededNoise(seed=seed)) for n, seed in enumerate((5, 5, 6))
+        make(spec, out=tmp_path / str(n), entropy=SeededNoise(seed=seed)) for n, seed in enumerate((5, 5, 6))
     )
     assert one.card["simulated"] is True
     assert one.csv == same.csv != other.csv

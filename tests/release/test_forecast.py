@@ -17,13 +17,13 @@ EVENT = {"unit": "event", "epsilon": "1", "margins": "derive"}
 
 
 def counted(spec):
-    return make_plan(spec), count(spec, noise=OsNoise())
+    return make_plan(spec), count(spec, entropy=OsNoise())
 
 
 def share_of_empty_rows(plan, counts, times=20):
     empty = rows = 0
     for _ in range(times):
-        made = publish_tables(plan, counts, noise=OsNoise())[plan.base.name]
+        made = publish_tables(plan, counts, entropy=OsNoise())[plan.base.name]
         empty += np.count_nonzero(~np.isin(made.cells, counts.cells))
         rows += len(made.cells)
     return empty / rows

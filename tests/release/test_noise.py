@@ -90,11 +90,11 @@ def test_the_interval_on_the_card_covers(margins, planted):
     """95 % of the published values lie within the half-width of the card, table by table, over 30 releases."""
     privacy = {"unit": "event", "epsilon": "1", "margins": margins, "unsafe": "true"}
     spec = planted.spec(privacy)
-    plan, counts = make_plan(spec), count(spec, noise=OsNoise())
+    plan, counts = make_plan(spec), count(spec, entropy=OsNoise())
     inside = {table.name: [] for table in plan.tables}
     narrow = {table.name: [] for table in plan.tables}
     for _ in range(30):
-        for name, made in publish_tables(plan, counts, noise=OsNoise()).items():
+        for name, made in publish_tables(plan, counts, entropy=OsNoise()).items():
             off = np.abs(made.values - planted.truth[name].ravel())
             half = next(table.error.half_width for table in plan.tables if table.name == name)
             inside[name].append(np.mean(off <= half))
@@ -111,8 +111,8 @@ def test_the_interval_on_the_card_covers(margins, planted):
 def test_the_expected_error_on_the_card_is_the_error(margins, planted):
     privacy = {"unit": "event", "epsilon": "1", "margins": margins, "unsafe": "true"}
     spec = planted.spec(privacy)
-    plan, counts = make_plan(spec), count(spec, noise=OsNoise())
-    made = [publish_tables(plan, counts, noise=OsNoise()) for _ in range(30)]
+    plan, counts = make_plan(spec), count(spec, entropy=OsNoise())
+    made = [publish_tables(plan, counts, entropy=OsNoise()) for _ in range(30)]
     for table in plan.tables:
         off = np.array([one[table.name].values - planted.truth[table.name].ravel() for one in made])
         means = np.abs(off).mean(axis=1)

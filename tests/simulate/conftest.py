@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "gtfs"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow.parquet as pq
 
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 
 
 def agreement(world, *, boards, alights, lag_min=30):

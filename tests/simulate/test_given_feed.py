@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.simulation.network import MODES
-from noisegate.simulation.readers import LINGER_S, READERS
-from noisegate.simulation.world import simulate
+from noisegate.simulation import LINGER_S, READERS, simulate
+from noisegate.timetable import MODES
 
 FEED = {
     "agency.txt": "agency_name,agency_url,agency_timezone\nA,https://example.org,Etc/UTC\n",
@@ -178,26 +177,32 @@ def test_what_does_not_fit_the_feed_is_refused(feed, tmp_path, options, message)
         ({"stop_times": "trip_id,arrival_time,departure_time,stop_id\n"}, "has no column 'stop_sequence'"),
         (
             {"stop_times": FEED["stop_times.txt"].replace("7:20:00", "99:99:99")},
-            "must be a time like 07:30:00",
+            "arrival_time must be a time from 00:00:00 to 167:59:59, got '99:99:99'",
         ),
         (
             {"stop_times": FEED["stop_times.txt"].replace(",7:30:00", ",06:00:00")},
             "Trip 'r7' goes back in time",
         ),
-        ({"stop_times": FEED["stop_times.txt"].replace(",a,10", ",nowhere,10")}, "names the stop 'nowhere'"),
-        ({"stop_times": FEED["stop_times.txt"].replace("7:00:00,7:00:00", ",")}, "first and the last stop"),
+        (
+            {"stop_times": FEED["stop_times.txt"].replace(",a,10", ",nowhere,10")},
+            "the stop_id 'nowhere', which stops.txt does not have",
+        ),
+        (
+            {"stop_times": FEED["stop_times.txt"].replace("7:00:00,7:00:00", ",")},
+            "first and at the last stop",
+        ),
         (
             {"stop_times": FEED["stop_times.txt"].replace(",10\n", ",ten\n")},
             "stop_sequence must be a whole number",
         ),
-        ({"stop_times": FEED["stop_times.txt"].split("\n")[0]}, "has no trips by rail, bus, ferry or tram"),
-        ({"stop_times": FEED["stop_times.txt"] + "r7,too,short\n"}, "stop_times.txt of the feed"),
+        ({"stop_times": FEED["stop_times.txt"].split("\n")[0]}, "has no calls: stop_times.txt is empty"),
+        ({"stop_times": FEED["stop_times.txt"] + "r7,too,short\n"}, "stop_times.txt has the stop_id ''"),
         ({"stop_times": b"\xff\xfe\x00 trip"}, "stop_times.txt of the feed"),
         ({"stops": FEED["stops.txt"].encode("utf-16")}, "stops.txt of the feed"),
         ({"stops": FEED["stops.txt"].replace("Alpha,10.0", "Alpha,north")}, "stop_lat must be degrees"),
         ({"stops": FEED["stops.txt"].replace("Alpha,10.0", "Alpha,")}, "no position for the stop 'a'"),
         ({"routes": "route_id,route_type\nR,bus\n"}, "route_type must be a whole number, got 'bus'"),
-        ({"routes": "route_id,route_type\nR,6\n"}, "has no trips by rail, bus, ferry or tram"),
+        ({"routes": "route_id,route_type\nR,6\nF,6\nX,6\n"}, "has no trips by rail, bus, ferry or tram"),
         (
             {"calendar": FEED["calendar.txt"].replace("20200101", "2020-1-1")},
             "start_date must be a date like",
@@ -233,16 +238,105 @@ def test_what_is_no_feed_is_refused(feed, tmp_path):
     assert not (tmp_path / "world").exists()
 
 
-def test_a_huge_member_is_not_read(feed, tmp_path, monkeypatch):
-    monkeypatch.setattr("noisegate.simulation.feed_tables.LARGEST_MEMBER", 1_000)
-    with pytest.raises(DataError, match="is too large"):
-        simulate(tmp_path / "world", gtfs=feed, days=2, persons=100)
+def test_a_member_that_is_packed_too_well_is_not_read(tmp_path):
+    with zipfile.ZipFile(tmp_path / "feed.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in FEED.items():
+            archive.writestr(name, text + "\n" * (1 << 25 if name == "stop_times.txt" else 0))
+    with pytest.raises(
+        DataError, match=r"stop_times\.txt of the feed .* unpacks to more than 200 times its size"
+    ):
+        simulate(tmp_path / "world", gtfs=tmp_path / "feed.zip", days=2, persons=100)
+    assert not (tmp_path / "world").exists()
 
 
-def test_a_member_with_a_climbing_path_writes_nothing_outside(tmp_path):
+def test_a_member_with_a_climbing_path_is_refused_and_writes_nothing(tmp_path):
     with zipfile.ZipFile(tmp_path / "feed.zip", "w") as archive:
         for name, text in FEED.items():
             archive.writestr(f"../../climb/{name}", text)
-    simulate(tmp_path / "deep" / "er" / "world", gtfs=tmp_path / "feed.zip", days=2, persons=100)
-    assert {path.name for path in tmp_path.iterdir()} == {"feed.zip", "deep"}
+    with pytest.raises(DataError, match="has an entry that points out of it"):
+        simulate(tmp_path / "deep" / "er" / "world", gtfs=tmp_path / "feed.zip", days=2, persons=100)
+    assert {path.name for path in tmp_path.iterdir()} == {"feed.zip"}
     assert not (tmp_path.parent / "climb").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"trips": FEED["trips.txt"].replace("R,all,r7,0", "Q,all,r7,0")}, "names the route 'Q'"),
+        ({"trips": FEED["trips.txt"] + "R,all,r7,0\n"}, "has the trip_id 'r7' twice"),
+        (
+            {"stop_times": FEED["stop_times.txt"] + "q,7:00:00,7:00:00,a,1\n"},
+            "the trip_id 'q', which trips.txt",
+        ),
+        ({"stops": FEED["stops.txt"].replace("20.0,b\n", "20.0,nowhere\n")}, "parent station 'nowhere'"),
+        (
+            {"stops": FEED["stops.txt"].replace("Alpha,10.0", "Alpha,910")},
+            "stop_lat must be degrees from -90 to 90",
+        ),
+        ({"calendar_dates": "service_id,date,exception_type\nall,20200108,3\n"}, "exception_type must be 1"),
+    ],
+)
+def test_what_only_the_timetable_reader_refused_is_refused_here_too(odd, tmp_path, changes, message):
+    with pytest.raises(DataError, match=message):
+        simulate(tmp_path / "world", gtfs=odd(**changes), days=2, persons=100)
+
+
+HEADWAYS = "trip_id,start_time,end_time,headway_secs,exact_times\n"
+
+
+def test_a_trip_that_frequencies_repeat_is_ridden_at_every_departure(
+    odd, tmp_path, read_timetable, read_rides
+):
+    frequencies = (
+        HEADWAYS + "r7,07:00:00,09:00:00,600,1\nr7,09:00:00,10:00:00,1200,0\ns7,07:30:00,07:31:00,600,1\n"
+    )
+    path = odd(frequencies=frequencies)
+    world = simulate(tmp_path / "world", gtfs=path, days=7, persons=3_000, punctual=True, forget_rate=0)
+    ours = read_timetable(world.gtfs)
+    leaves = [*range(7 * 3600, 9 * 3600, 600), *range(9 * 3600, 10 * 3600, 1200)]
+    assert "r7" not in ours.calls
+    repeated = {trip for trip in ours.calls if trip.startswith("r7 ")}
+    assert {ours.calls_by_name(trip)["Alpha"][1] for trip in repeated} == set(leaves)
+    assert len(repeated) == len(leaves) == len({ours.trips[trip]["block_id"] for trip in repeated})
+    for trip in repeated:  # as far apart as in the trip itself: 0, 10, 20 with a minute's stop, 30 minutes
+        calls = ours.calls_by_name(trip)
+        began = calls["Alpha"][1]
+        assert [calls[name] for name in ("Beta", "Gamma [c]", "Gamma [d]")] == [
+            (began + 600, began + 600),
+            (began + 1200, began + 1260),
+            (began + 1800, began + 1800),
+        ]
+    assert ours.calls_by_name("s7")["Gamma [d]"] == (27_000, 27_000)
+    ridden = [on for on, _ in read_rides(world) if on["true_trip_id"] in repeated]
+    assert {on["true_trip_id"] for on in ridden} > set(list(repeated)[:3])
+    for on in ridden:
+        assert ours.calls_by_name(on["true_trip_id"])[on["stop"]][1] == on["second"]
+
+
+def test_departures_of_a_repeated_trip_have_names_of_their_own(odd, tmp_path, read_timetable):
+    rows = "r7,07:00:00,07:10:00,600,1\n" * 2 + "r8,00:00:00,00:10:00,300,1\n"
+    path = odd(
+        frequencies=HEADWAYS + rows,
+        stop_times=FEED["stop_times.txt"].replace("r8,8:00:00,8:00:00,a", "r8,7:50:00,8:00:00,a"),
+    )
+    ours = read_timetable(simulate(tmp_path / "world", gtfs=path, days=2, persons=100).gtfs)
+    assert {trip for trip in ours.calls if trip[:2] in {"r7", "r8"}} == {
+        "r7 07:00:00",
+        "r7 07:00:00+",
+        "r8 00:00:00",
+        "r8 00:05:00",
+    }
+    assert ours.calls_by_name("r8 00:05:00")["Alpha"] == (0, 300)  # no time before midnight
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("q,07:00:00,09:00:00,600,1\n", "frequencies.txt has the trip_id 'q'"),
+        ("r7,07:00:00,09:00:00,0,1\n", "headway_secs must be a whole number of seconds above 0"),
+        ("r7,167:50:00,167:59:00,60,1\n", "Trip 'r7 167:50:00' runs on after 167:59:59 of its service day."),
+    ],
+)
+def test_frequencies_that_cannot_be_ridden_are_refused(odd, tmp_path, rows, message):
+    with pytest.raises(DataError, match=message):
+        simulate(tmp_path / "world", gtfs=odd(frequencies=HEADWAYS + rows), days=2, persons=100)

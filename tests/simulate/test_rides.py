@@ -8,8 +8,8 @@ from datetime import timedelta
 import duckdb
 import pytest
 
-from noisegate.simulation.network import MODES
-from noisegate.simulation.readers import CLOSED_READER, LINGER_S, READERS
+from noisegate.simulation import CLOSED_READER, LINGER_S, READERS
+from noisegate.timetable import MODES
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,23 @@ import yaml
 from scipy.stats import binomtest
 
 from noisegate.errors import DataError, OutputError, SpecError
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 
 FILES = {"taps.parquet", "taps_truth.parquet", "stops.csv", "gtfs.zip", "spec.yaml", "spec-2016.yaml"}
+
+GOLDEN_TAPS = {
+    "card_id": "02a7be6aed2d",
+    "mode": "b4faa20ffe47",
+    "tap": "b569464df564",
+    "tapped_at": "2b8eff30c282",
+    "stop": "ab1da53fa4c0",
+}
+GOLDEN_TRUTH = {
+    "trip_id": "10544ae6c23e",
+    "vehicle": "5ab99fcba3be",
+    "service_date": "97a87366b80a",
+    "stop": "27305b04bcd7",
+}
 
 
 def digests(folder):
@@ -94,6 +108,20 @@ def test_same_seed_same_bytes_whatever_the_threads_and_the_process(tmp_path, sma
     assert digests(tmp_path / "other") == digests(small.folder)
 
 
+def column_digests(path):
+    """Every column by its values as text: independent of how Parquet lays them out."""
+    table = pq.read_table(path)
+    text = {name: "\n".join(map(str, table[name].to_pylist())) for name in table.column_names}
+    return {name: hashlib.sha256(column.encode()).hexdigest()[:12] for name, column in text.items()}
+
+
+def test_a_seed_means_the_same_world_in_every_version(tmp_path):
+    """Golden: as made before readers of timetables became one; change only in a commit that says why."""
+    world = simulate(tmp_path / "golden", days=3, persons=2_000, seed=1)
+    assert column_digests(world.taps) == GOLDEN_TAPS
+    assert column_digests(world.truth) == GOLDEN_TRUTH
+
+
 def test_another_seed_gives_another_world(tmp_path, small):
     other = simulate(tmp_path / "other", days=3, persons=2_000, seed=4, start=date(2016, 7, 29))
     mine, yours = digests(small.folder), digests(other.folder)
@@ -106,14 +134,15 @@ def test_a_tiny_world_is_quick(tmp_path):
     assert time.process_time() - began < 1
 
 
-def test_people_are_simulated_in_chunks_with_cards_of_their_own(tmp_path, monkeypatch):
-    monkeypatch.setattr("noisegate.simulation.season.CHUNK", 256)
-    world = simulate(tmp_path / "chunks", days=2, persons=1_000)
+def test_people_are_simulated_in_chunks_with_cards_of_their_own(tmp_path):
+    """65,536 people make a chunk, so that here are one and a third."""
+    world = simulate(tmp_path / "chunks", days=1, persons=87_000)
     cards = np.unique(pq.read_table(world.taps)["card_id"].to_numpy())
     assert cards.min() >= 1
-    assert cards.max() <= 1_000
-    assert len(cards) > 400
-    assert np.ptp(np.histogram(cards, bins=4, range=(1, 1001))[0]) < 80
+    assert cards.max() <= 87_000
+    assert len(cards) > 30_000
+    share = np.histogram(cards, bins=8, range=(1, 87_001))[0] / (87_000 / 8)
+    assert np.ptp(share) < 0.04
 
 
 def test_two_percent_forget_to_tap_off_except_on_the_closed_ferry(week):

@@ -3,9 +3,9 @@
 import pytest
 
 from noisegate.errors import DataError
-from noisegate.reading._forms import find_form
-from noisegate.reading._numbers import read_numbers
-from noisegate.reading._table import Kind
+from noisegate.reading.counts import read_numbers
+from noisegate.reading.published import Kind
+from noisegate.reading.values import find_form
 
 
 def form(name, *labels, **options):

@@ -9,9 +9,10 @@ import pytest
 from noisegate.engine import count
 from noisegate.errors import DataError
 from noisegate.laws.entropy import SeededNoise
+from noisegate.margins.prediction import predict
 from noisegate.releases.job import release
 from noisegate.releases.plan import make_plan
-from noisegate.releases.prediction import predict, sum_errors
+from noisegate.releases.prediction import sum_errors
 from noisegate.releases.questions import asked_questions
 from noisegate.simulation.world import simulate
 from noisegate.spec import parse_spec
@@ -88,7 +89,7 @@ def published(city, tmp_path_factory):
                 city.spec(FIRST, **privacy),
                 out=made[key],
                 ledger=folder / "ledger.sqlite",
-                noise=SeededNoise(seed=7),
+                entropy=SeededNoise(seed=7),
             )
         return made[key]
 
@@ -101,7 +102,7 @@ def planned(city, folder, *, draws=None, **privacy):
     errors = sum_errors(plan)
     asked = {one.name: (one, predict(one, errors)) for one in asked_questions(plan.spec)}
     stand = stand_in(plan.spec, folder, rng=np.random.default_rng(1))
-    return rehearse(plan, stand, asked, noise=SeededNoise(seed=1), draws=draws)
+    return rehearse(plan, stand, asked, entropy=SeededNoise(seed=1), draws=draws)
 
 
 @pytest.fixture(scope="session")
@@ -112,9 +113,9 @@ def measured(city):
     def of(method):
         if method not in made:
             plan = make_plan(city.spec(SECOND, **METHODS[method]))
-            noise = SeededNoise(seed=8)
-            counts = count(plan.spec, noise=noise)
-            made[method] = {one.name: one for one in measure(plan, counts, noise=noise, draws=DRAWS)}
+            entropy = SeededNoise(seed=8)
+            counts = count(plan.spec, entropy=entropy)
+            made[method] = {one.name: one for one in measure(plan, counts, entropy=entropy, draws=DRAWS)}
         return made[method]
 
     return of
@@ -155,11 +156,11 @@ def test_the_release_of_other_days_serves_well_although_it_has_noise(city, publi
 def test_missing_rows_are_rehearsed_as_they_are_measured(city):
     privacy = {"unit": "event", "max_cells": None, "margins": "reconcile", "suppress": {"below": 12}}
     spec = city.spec(SECOND, **privacy)
-    plan, noise = make_plan(spec), SeededNoise(seed=3)
-    counts, errors = count(spec, noise=noise), sum_errors(plan)
+    plan, entropy = make_plan(spec), SeededNoise(seed=3)
+    counts, errors = count(spec, entropy=entropy), sum_errors(plan)
     asked = {one.name: (one, predict(one, errors)) for one in asked_questions(spec)}
-    found = rehearse(plan, counts, asked, noise=SeededNoise(seed=4), draws=40)
-    for one in measure(plan, counts, noise=noise, draws=40):
+    found = rehearse(plan, counts, asked, entropy=SeededNoise(seed=4), draws=40)
+    for one in measure(plan, counts, entropy=entropy, draws=40):
         if one.parts.absolute["aggregation"] == 0:
             assert found[one.name].published == pytest.approx(one.parts.total_absolute, rel=0.15)
     assert found["cells"].published > 1.5 * found["cells"].noise
@@ -175,7 +176,7 @@ def stood_in(spec, folder):
 def test_cells_are_found_by_their_labels_and_dates_by_the_day_of_the_week(city, published):
     folder = published(epsilon=200)
     exact, _ = stood_in(city.spec(FIRST), folder)
-    first = count(city.spec(FIRST), noise=SeededNoise(seed=7))
+    first = count(city.spec(FIRST), entropy=SeededNoise(seed=7))
     assert np.abs(exact.raw_counts.sum() - first.raw_counts.sum()) <= 2
     assert exact.left_out == 0
     assert exact.unknown == {}
@@ -189,7 +190,7 @@ def test_cells_are_found_by_their_labels_and_dates_by_the_day_of_the_week(city, 
 
 
 def test_rows_that_were_left_out_are_filled_in_from_margins(city, published):
-    truth = count(city.spec(FIRST), noise=SeededNoise(seed=7)).raw_counts.sum()
+    truth = count(city.spec(FIRST), entropy=SeededNoise(seed=7)).raw_counts.sum()
     found, table = stood_in(city.spec(FIRST), published(epsilon=20, suppress={"below": 8}))
     assert found.left_out > 0.8
     assert table.sum() == pytest.approx(truth, rel=0.1)
@@ -199,7 +200,7 @@ def test_rows_that_were_left_out_are_filled_in_from_margins(city, published):
 
 
 def test_counts_below_zero_are_cleared_of_noise(city, published):
-    truth = count(city.spec(FIRST), noise=SeededNoise(seed=7)).raw_counts.sum()
+    truth = count(city.spec(FIRST), entropy=SeededNoise(seed=7)).raw_counts.sum()
     _, table = stood_in(city.spec(FIRST), published(margins="derive"))
     assert table.min() == 0
     assert table.sum() == pytest.approx(truth, rel=0.1)

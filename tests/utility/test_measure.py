@@ -20,9 +20,9 @@ CUTS = {
 
 
 def measured(town, *, draws=60, **privacy):
-    plan, noise = make_plan(town.spec(**privacy)), SeededNoise(seed=8)
-    counts = count(plan.spec, noise=noise)
-    return {one.name: one for one in measure(plan, counts, noise=noise, draws=draws)}
+    plan, entropy = make_plan(town.spec(**privacy)), SeededNoise(seed=8)
+    counts = count(plan.spec, entropy=entropy)
+    return {one.name: one for one in measure(plan, counts, entropy=entropy, draws=draws)}
 
 
 @pytest.fixture(scope="module", params=list(CUTS))
@@ -73,8 +73,8 @@ def test_the_plan_is_within_a_tenth_of_what_is_measured(town, method):
 
 def test_the_plan_of_reconciled_margins_is_within_a_tenth_where_counts_are_large(town):
     workload = {"busy": {"where": {"stop": ["S0", "S1", "S2"], "mode": "train"}, "by": ["stop", "date"]}}
-    plan, noise = make_plan(town.spec(workload=workload)), SeededNoise(seed=5)
-    (one,) = measure(plan, count(plan.spec, noise=noise), noise=noise, draws=150)
+    plan, entropy = make_plan(town.spec(workload=workload)), SeededNoise(seed=5)
+    (one,) = measure(plan, count(plan.spec, entropy=entropy), entropy=entropy, draws=150)
     assert one.prediction.table == "stops"
     assert one.parts.absolute["noise"] == pytest.approx(one.prediction.expected_absolute, rel=0.1)
 
@@ -107,7 +107,7 @@ def test_the_figures_are_plain_data(found):
 def test_strange_input_is_refused(town):
     plan = make_plan(town.spec())
     with pytest.raises(SpecError, match="draws must be at least 2"):
-        measure(plan, count(plan.spec, noise=SeededNoise(seed=1)), noise=SeededNoise(seed=1), draws=1)
+        measure(plan, count(plan.spec, entropy=SeededNoise(seed=1)), entropy=SeededNoise(seed=1), draws=1)
     with pytest.raises(InternalError):
         error_parts(np.zeros((2, 3, 4)))
 

@@ -21,8 +21,8 @@ from noisegate.assessment.microdata import Microdata
 from noisegate.assessment.score import Score
 from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.words import plain
-from noisegate.reading._structure import Structure
-from noisegate.reading._summary import TableSummary
+from noisegate.reading.structure import Structure
+from noisegate.reading.summary import TableSummary
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.pieces import Pieces

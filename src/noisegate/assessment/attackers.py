@@ -18,8 +18,8 @@ from noisegate.inference.linked.fit import fit_prior
 from noisegate.inference.linked.levels import fit_levels
 from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Problem
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Kind
 
 Report = Callable[[str], None]
 Attacker = Literal["minimal", "informed"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Words
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.card import Card, CardTable
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit

@@ -20,8 +20,9 @@ from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import RowCount
 from noisegate.errors import SpecError
-from noisegate.reading._cells import Cells
-from noisegate.recovery.selection import find_dimension, folded, listed, split, value_code
+from noisegate.reading.cells import Cells
+from noisegate.recovery.selection import value_code
+from noisegate.tables.where import find_dimension, folded, listed, split_conditions
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -109,10 +110,9 @@ class Claim:
 
 def _named(who: str, cells: Cells, /) -> dict[int, int] | None:
     found = {}
-    for part in split(who):
-        name, _, value = part.partition("=")
+    for name, value in split_conditions(who):
         try:
-            place = find_dimension(name, cells.dimensions)
+            place = find_dimension(name, [dimension.name for dimension in cells.dimensions])
         except SpecError:
             return None
         code = value_code(value, cells.dimensions[place])
@@ -249,7 +249,7 @@ def judge_claim(claim: Claim, dropped: Dropped, /) -> list[Judged]:
         values = [d.name for cells in tables for d in cells.dimensions]
         raise SpecError(
             f"--claim {claim.text!r}: no table has rows with the values {claim.who!r}; "
-            f"the tables have {listed(dict.fromkeys(values))}. Write them as dimension=value."
+            f"the tables have {listed(list(dict.fromkeys(values)))}. Write them as dimension=value."
         )
     return found
 

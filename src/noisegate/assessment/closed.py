@@ -20,7 +20,7 @@ from noisegate.errors import InputError
 from noisegate.recovery.couplings import Coupling, couple, least_published, selected
 from noisegate.recovery.equality import compare
 from noisegate.recovery.search import Search
-from noisegate.timetable.closed import TwoStopService, two_stop_services
+from noisegate.timetable.exposure import TwoStopService, two_stop_services
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

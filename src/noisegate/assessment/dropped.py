@@ -22,12 +22,12 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
 from noisegate.assessment.words import ends, percent
 from noisegate.laws._law import Law
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.recovery.makers import Makers
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.residual_noise import noise_interval, overstated
-from noisegate.timetable.modes import mode_of_word
+from noisegate.timetable.places import mode_of_word
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

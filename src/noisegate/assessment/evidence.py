@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from noisegate.inference.linked.problem import Identities, Problem, Sums
 from noisegate.laws.bounded import PointMass
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart

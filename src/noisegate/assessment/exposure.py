@@ -14,13 +14,21 @@ from noisegate.assessment.roles import Ints
 from noisegate.assessment.services import Services, tolerance_of
 from noisegate.assessment.words import label, number, percent
 from noisegate.pictures.data import HourShares
-from noisegate.reading._structure import Structure
-from noisegate.reading._table import Kind
+from noisegate.reading.published import Kind
+from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import names, published
 from noisegate.timetable.exposure import Hours, by_hour
-from noisegate.timetable.fragment import ALL, OWN, SpecNames, merge_fragment, merge_rules, needs_time
 from noisegate.timetable.linkage import Linkage, link
-from noisegate.timetable.merges import Merges, suggest_merges
+from noisegate.timetable.merges import (
+    ALL,
+    OWN,
+    Merges,
+    SpecNames,
+    merge_fragment,
+    merge_rules,
+    needs_time,
+    suggest_merges,
+)
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

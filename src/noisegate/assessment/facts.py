@@ -23,8 +23,8 @@ from noisegate.assessment.request import Request
 from noisegate.assessment.score import Score, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling, couple
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
@@ -35,7 +35,7 @@ from noisegate.recovery.noise import Noise
 from noisegate.recovery.pieces import Pieces, find_pieces
 from noisegate.recovery.recover import recover
 from noisegate.recovery.search import Search, search
-from noisegate.recovery.selection import Selection
+from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
 from noisegate.workload.answered import Answered, answer_questions
 from noisegate.workload.merged_truth import merged_truth
@@ -357,7 +357,7 @@ def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupli
         for cells in structure.tables:
             if cells is not structure.base and not _can_hold(cells, (one, two), request.lag):
                 continue
-            first, second = Selection.parse(one, cells), Selection.parse(two, cells)
+            first, second = FixedValues.parse(one, cells), FixedValues.parse(two, cells)
             found.append(couple(cells, first, second, lag=request.lag, source="stated"))
     return tuple(found)
 
@@ -368,7 +368,7 @@ def _can_hold(cells: Cells, pair: tuple[str, str], lag: int, /) -> bool:
     if lag and (moments.time is None or not moments.step or lag % moments.step):
         return False
     try:
-        sides = [Selection.parse(text, cells) for text in pair]
+        sides = [FixedValues.parse(text, cells) for text in pair]
         couple(cells, sides[0], sides[1], lag=lag, source="stated")
     except ValueError:
         return False

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.mechanisms.growth import STATED_DELTA, LossAt, loss_by_week
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
 from noisegate.mechanisms.recurrence import Residual, Widths, occasions_until, seen_by, widths
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Kind
 from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
@@ -85,7 +86,6 @@ EPSILONS = (1.0, 10.0, 100.0)
 #: total if no row of the tables tells.
 _SHARE, PARTS = 2 / 3, 2
 _LOSS_WEEKS = (1, 2, 4, 8, 13, 26, 39, 52, 78, 104, 156, 208, 260, 312, 364, 416, 468, 520)
-MOST_WEEKS = 520
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,8 +266,9 @@ class Weeks:
 
 def check_weeks(horizon: int, /) -> None:
     """Refuse a number of weeks that makes no sense."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= MOST_WEEKS:
-        raise SpecError.for_value("--weeks", found=horizon, allowed=f"a whole number from 1 to {MOST_WEEKS}")
+    most = limits.current().weeks
+    if isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= most:
+        raise SpecError.for_value("--weeks", found=horizon, allowed=f"a whole number from 1 to {most}")
 
 
 def _widths(residual: Residual, horizon: int, level: float, /) -> Widths | None:

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.assessment.attackers import Attacker, Report, believe
 from noisegate.assessment.evidence import Evidence
 from noisegate.errors import DataError, SpecError
@@ -20,10 +21,7 @@ from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Problem
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums
 from noisegate.mechanisms.mechanism import describe
-from noisegate.reading._cells import Cells
-
-#: Beyond so many cells, memory would not be bounded.
-MOST_CELLS = 12_000_000
+from noisegate.reading.cells import Cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,10 +93,10 @@ def infer_cells(
     """
     if attacker not in get_args(Attacker):
         raise SpecError.for_choice("--attacker", found=attacker, allowed=get_args(Attacker))
-    if evidence.cells.size > MOST_CELLS:
+    if evidence.cells.size > limits.current().inferred_cells:
         raise DataError(
             f"{evidence.cells.name} has {evidence.cells.size:,} possible cells, inference takes at most "
-            f"{MOST_CELLS:,}; assess one mode or a few days at a time."
+            f"{limits.current().inferred_cells:,}; assess one mode or a few days at a time."
         )
     problem = evidence.problem()
     prior = believe(attacker, problem, evidence.cells, report)

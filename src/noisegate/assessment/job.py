@@ -14,10 +14,9 @@ from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.request import Outside, Request
 from noisegate.assessment.services import LATE_MIN
-from noisegate.errors import DataError
-from noisegate.reading._overrides import Overrides
-from noisegate.reading._reader import read_table
-from noisegate.reading._structure import Structure, find_structure
+from noisegate.reading.overrides import Overrides
+from noisegate.reading.reader import TableSources, read_tables
+from noisegate.reading.structure import find_structure
 from noisegate.recovery.card import read_card
 from noisegate.recovery.makers import StatedNoise
 from noisegate.recovery.selection import Statement, parse_lag
@@ -27,7 +26,7 @@ AnyPath = str | os.PathLike[str]
 
 
 def assess(
-    paths: Sequence[AnyPath],
+    tables: TableSources,
     /,
     *,
     overrides: Overrides | None = None,
@@ -54,10 +53,11 @@ def assess(
 
     Parameters
     ----------
-    paths
-        CSV or Parquet files, one or more tables of the same events; or the directory of a release.
+    tables
+        One or more tables of the same events: CSV or Parquet files, the directory of a release, or frames (pandas,
+        Polars, Arrow). A mapping names them.
     overrides
-        What is decided about the files already, see `noisegate.reading.load_overrides`.
+        What is decided about the tables already, see `noisegate.reading.load_overrides`.
     pairs, lag
         Two sets of cells that hold the same raw counts, each written "dimension=value,dimension=value", the
         second `lag` later ("30min").
@@ -116,27 +116,9 @@ def assess(
         ),
     )
     report = progress or (lambda _: None)
-    files = [file for path in paths for file in table_files(Path(path))]
-    structure = _read(files, overrides, report)
+    read = read_tables(tables, overrides=overrides, progress=report)
+    report("finding the structure")
+    structure = find_structure(read, overrides=overrides)
+    files = [file for table in read for file in table.files]
     stated = read_card(None if card is None else Path(card), files)
     return judge(Facts(structure, request, stated, report))
-
-
-def _read(files: Sequence[Path], overrides: Overrides | None, report: Progress, /) -> Structure:
-    tables = []
-    for file in files:
-        report(f"reading {file.name}")
-        tables.append(read_table(file, overrides=overrides))
-    report("finding the structure")
-    return find_structure(tables, overrides=overrides)
-
-
-def table_files(path: Path, /) -> list[Path]:
-    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files."""
-    if not path.is_dir():
-        return [path]
-    for ending in (".csv", ".parquet"):
-        found = sorted(file for file in path.iterdir() if file.suffix.casefold() == ending and file.is_file())
-        if found:
-            return found
-    raise DataError(f"{path} is a directory without a CSV or Parquet file; name the published tables.")

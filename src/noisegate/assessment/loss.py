@@ -22,8 +22,8 @@ from noisegate.laws import make_law
 from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
 from noisegate.mechanisms.privacy import detection
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Kind
 from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit

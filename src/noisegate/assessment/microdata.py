@@ -21,8 +21,8 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
 from noisegate.assessment.words import ends, share
 from noisegate.errors import DataError
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Kind
 from noisegate.workload.raw_events import TruthFile
 
 if TYPE_CHECKING:

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.services import Services
 from noisegate.assessment.words import percent
 from noisegate.errors import DataError
 from noisegate.laws._law import Law
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import names
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.residual_noise import noise_law
 from noisegate.timetable.candidates import Candidate, chances, rank_candidates
-from noisegate.timetable.running import Running
+from noisegate.timetable.punctuality import Running
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -37,8 +38,6 @@ PUNCTUAL = Running(early_share=0, late_mean_s=120, off_lag_s=30)
 _SDS = 3.0
 _MOST_CANDIDATES = 8
 _MOST_ROWS = 50
-#: A table of more cells is not gone through.
-_MOST_CELLS = 12_000_000
 #: A residual belongs to a cell from this probability on, and more likely than not from that one.
 _SURE, _LIKELY = 0.9, 0.5
 _SHOWN = 5
@@ -120,7 +119,7 @@ def missing_taps(
     """
     link, cells = rows.link, services.base
     if (
-        cells.size > _MOST_CELLS
+        cells.size > limits.current().inferred_cells
         or link.base is not cells
         or set(services.roles.place.values()) != set(range(len(cells.dimensions)))
     ):

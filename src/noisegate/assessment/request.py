@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
+from noisegate import limits
 from noisegate.assessment.attackers import Attacker
 from noisegate.assessment.claims import Claim
 from noisegate.assessment.growth import check_weeks
@@ -14,8 +15,6 @@ from noisegate.errors import SpecError
 from noisegate.recovery.makers import StatedNoise
 from noisegate.recovery.selection import Statement
 from noisegate.spec import ReleaseSpec
-
-_MOST_K = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +42,9 @@ class Outside:
 
     def __post_init__(self) -> None:
         tolerance_of(self.late)
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= _MOST_K:
-            raise SpecError.for_value("--k", found=self.k, allowed=f"a whole number from 1 to {_MOST_K}")
+        most = limits.current().merged_vehicles
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= most:
+            raise SpecError.for_value("--k", found=self.k, allowed=f"a whole number from 1 to {most}")
         if self.weeks is not None:
             check_weeks(self.weeks)
         if self.stops is not None and self.gtfs is None:

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Dimension, Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Dimension, Kind
 from noisegate.timetable.feed import Feed
-from noisegate.timetable.grid import NO_TIME, ROLES, Grid, Role
-from noisegate.timetable.linking import mode_codes, tap_codes
-from noisegate.timetable.matching import Matching, match_locations
-from noisegate.timetable.modes import mode_of_word
-from noisegate.timetable.names import folded
+from noisegate.timetable.grid import NO_TIME, ROLES, Grid, Role, mode_codes, tap_codes
+from noisegate.timetable.matching import Matching, folded, match_locations
+from noisegate.timetable.places import mode_of_word
 from noisegate.timetable.visits import DAY_S
 
 Ints = NDArray[np.int64]

@@ -14,16 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.reading._cells import Axis, Cells
-from noisegate.reading._links import Link
-from noisegate.reading._structure import Structure
-from noisegate.reading._table import Kind
+from noisegate import limits
+from noisegate.reading.cells import Axis, Cells, Link
+from noisegate.reading.published import Kind
+from noisegate.reading.structure import Structure
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-#: Beyond so many combinations, all of them are taken to be possible.
-_MOST_SERIES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +119,7 @@ def _own_series(cells: Cells, /) -> Flags | None:
     """The series that a table shows itself; None if there are too many to list."""
     steady = _steady(cells)
     sizes = [cells.axes[i].size for i in steady]
-    if math.prod(sizes) > _MOST_SERIES:
+    if math.prod(sizes) > limits.current().series_cells:
         return None
     out = np.zeros(math.prod(sizes), dtype=bool)
     for flat in (cells.flat, cells.hidden):
@@ -155,7 +152,7 @@ def _series_map(link: Link, /, *, onto_margin: bool = False) -> Ints | None:
     if not set(kept) <= set(steady) or (not onto_margin and set(kept) != set(steady)):
         return None
     sizes = [link.base.axes[i].size for i in steady]
-    if math.prod(sizes) > _MOST_SERIES:
+    if math.prod(sizes) > limits.current().series_cells:
         return None
     index = np.unravel_index(np.arange(math.prod(sizes)), sizes) if sizes else ()
     number, inside = np.zeros(math.prod(sizes), dtype=np.int64), np.ones(math.prod(sizes), dtype=bool)

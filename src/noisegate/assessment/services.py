@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.roles import Ints, Roles
 from noisegate.errors import DataError, InternalError, SpecError
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.timetable.calendar import EPOCH
 from noisegate.timetable.exposure import UniqueCells, unique_cells
 from noisegate.timetable.feed import Feed
 from noisegate.timetable.linkage import Linkage, link
 from noisegate.timetable.matching import Matching
-from noisegate.timetable.tolerance import EXACT, Tolerance
+from noisegate.timetable.punctuality import EXACT, Tolerance
 from noisegate.timetable.visits import Visits
 
 Flags = NDArray[np.bool_]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import interval, number, percent, short
-from noisegate.reading._cells import Cells
-from noisegate.reading._summary import TableSummary
+from noisegate.reading.cells import Cells
+from noisegate.reading.summary import TableSummary
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import AssessedTable, Assessment

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.assessment.closed import ClosedServices
 from noisegate.assessment.exposure import Exposure, Suggestion
 from noisegate.assessment.finding import Check, Result
@@ -16,7 +17,7 @@ from noisegate.assessment.inquiry import Words
 from noisegate.assessment.missing_taps import MissingTaps
 from noisegate.assessment.request import Outside
 from noisegate.assessment.services import Services, read_stop_map
-from noisegate.reading._structure import Structure
+from noisegate.reading.structure import Structure
 from noisegate.recovery.search import Search
 from noisegate.timetable.feed import read_feed
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 Report = Callable[[str], None]
 
-#: Beyond so many cells nobody infers anything about each.
-_MOST_CELLS = 12_000_000
 _SHOWN = 5
 
 WORDS: Mapping[str, Words] = {}
@@ -66,7 +65,7 @@ class Timetable:
 
     def structural_zero(self) -> NDArray[np.bool_] | None:
         """The cells of the base that no vehicle can have produced; None without a timetable, or for too many cells."""
-        if self.services is None or self.services.base.size > _MOST_CELLS:
+        if self.services is None or self.services.base.size > limits.current().inferred_cells:
             return None
         return self.services.structural_zero(self.services.base)
 

@@ -7,23 +7,20 @@ million cards take seconds: only points that were drawn are looked up in the eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.errors import SpecError
+from noisegate.laws.compiled import compiled
 from noisegate.laws.entropy import as_rng
 
 Ints = NDArray[np.int64]
 Points = NDArray[np.int32]
 Flags = NDArray[np.bool_]
-
-_compiled: Callable[[Callable[..., Any]], Callable[..., Any]] = njit(cache=True, nogil=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,7 +82,7 @@ def by_person(person: Points, first: Points, second: Points, /) -> tuple[Ints, P
     return start, one, two
 
 
-@_compiled
+@compiled
 def _in_order(person: Points, free: Ints, first: Points, second: Points) -> tuple[Points, Points]:
     """Both columns in the order of persons; `free` is used up."""
     one, two = np.empty_like(first), np.empty_like(second)
@@ -96,7 +93,7 @@ def _in_order(person: Points, free: Ints, first: Points, second: Points) -> tupl
     return one, two
 
 
-@_compiled
+@compiled
 def _counting_order(group: Points, free: Ints) -> Ints:
     """The places of entries in the order of their groups; `free` is used up."""
     out = np.empty(group.size, dtype=np.int64)
@@ -194,7 +191,7 @@ def _look_up(points: Points, names: Ints, /) -> Points:
     return np.asarray(table[points])
 
 
-@_compiled
+@compiled
 def _nobody_else(
     chosen: Ints, points: Ints, place: Ints, start: Ints, visitors: Ints, own: Ints, history: Points
 ) -> Flags:

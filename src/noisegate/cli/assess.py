@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from noisegate.assessment.assessment import AssessedTable, Assessment
     from noisegate.assessment.attackers import Attacker
     from noisegate.assessment.finding import Check, Finding
-    from noisegate.reading._summary import TableSummary
+    from noisegate.reading.summary import TableSummary
 
 _COLOURS = {"high": "red", "medium": "yellow", "low": "cyan"}
 _MARKS = {
@@ -178,7 +178,7 @@ def assess(
     from noisegate.cli.ledger import refuse_bad_file
     from noisegate.cli.progress import Steps
     from noisegate.errors import FindingsAbove, SpecError
-    from noisegate.reading._overrides import load_overrides
+    from noisegate.reading.overrides import load_overrides
     from noisegate.report.write import check_output, print_report, write_assessment
 
     if fail_on is not None:

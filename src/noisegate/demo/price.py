@@ -26,7 +26,7 @@ def measured_errors(spec_file: Path, folder: Path, /) -> dict[str, float]:
     left out.
     """
     spec = load_spec(spec_file)
-    raw = count(_unbounded(spec), noise=SeededNoise(seed=0))
+    raw = count(_unbounded(spec), entropy=SeededNoise(seed=0))
     found = {}
     for name in spec.tables:
         if name == spec.base:

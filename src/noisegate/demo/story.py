@@ -19,7 +19,7 @@ from noisegate.demo.recipes import Recipe, write_recipes
 from noisegate.errors import OutputError
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import Posterior
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 from noisegate.releases.job import release
 from noisegate.report.write import write_assessment
 from noisegate.simulation.world import World, simulate
@@ -145,12 +145,12 @@ def tell(
     persons: int = PERSONS,
     days: int = DAYS,
     seed: int = SEED,
-    noise: NoiseSource | None = None,
+    entropy: Entropy | None = None,
     report: Report = lambda _: None,
 ) -> Story:
     """Run the whole story in the directory `folder`, which must not exist.
 
-    The city is the same on every run; the noise of the releases is not, unless `noise` is repeatable.
+    The city is the same on every run; the noise of the releases is not, unless `entropy` is repeatable.
     """
     if folder.exists():
         raise OutputError(f"The directory {folder} exists already; remove it, or choose another with --out.")
@@ -167,7 +167,7 @@ def tell(
     return Story(
         folder=folder,
         world=world,
-        chapters=tuple(_chapter(recipe, world, folder / recipe.key, noise, report) for recipe in recipes),
+        chapters=tuple(_chapter(recipe, world, folder / recipe.key, entropy, report) for recipe in recipes),
     )
 
 
@@ -176,7 +176,7 @@ def _narrow(posterior: Posterior, /) -> NDArray[np.bool_]:
 
 
 def _chapter(
-    recipe: Recipe, world: World, folder: Path, noise: NoiseSource | None, report: Report, /
+    recipe: Recipe, world: World, folder: Path, entropy: Entropy | None, report: Report, /
 ) -> Chapter:
     """Release once, and take the release apart with the public timetable."""
 
@@ -185,7 +185,9 @@ def _chapter(
 
     folder.mkdir()
     released = folder / "release"
-    made = release(load_spec(recipe.spec), out=released, ledger=folder / "ledger.db", noise=noise, report=say)
+    made = release(
+        load_spec(recipe.spec), out=released, ledger=folder / "ledger.db", entropy=entropy, report=say
+    )
     assessment = assess(
         [released / f"{name}.csv" for name in _TABLES],
         gtfs=world.gtfs,

@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.entropy import NoiseSource, as_noise
+from noisegate import limits
+from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.spec import Contribution
 from noisegate.tables.domain import Ints, Mask
-
-#: Events that are bounded together: small enough for the processor's cache.
-_CHUNK = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +63,7 @@ def add_counts(first: tuple[Ints, Ints], second: tuple[Ints, Ints], /) -> tuple[
     return cells[starts], np.add.reduceat(counts, starts)
 
 
-def bound_events(keys: Ints, /, *, cell_bits: int, bound: Contribution, noise: NoiseSource) -> Bounded:
+def bound_events(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy: Entropy) -> Bounded:
     """The cells that remain when every unit is held to its bound; uses up `keys`.
 
     Parameters
@@ -80,26 +78,26 @@ def bound_events(keys: Ints, /, *, cell_bits: int, bound: Contribution, noise: N
     noise
         Decides which cells a unit with too many keeps.
     """
-    as_noise(noise)
+    as_entropy(entropy)
     kept = repeated = beyond = start = 0
     while start < keys.size:
-        last_unit = int(keys[min(start + _CHUNK, keys.size) - 1]) >> cell_bits
+        last_unit = int(keys[min(start + limits.current().keys_at_once, keys.size) - 1]) >> cell_bits
         end = start + int(np.searchsorted(keys[start:], (last_unit + 1) << cell_bits))
-        part = _bound_units(keys[start:end], cell_bits=cell_bits, bound=bound, noise=noise)
+        part = _bound_units(keys[start:end], cell_bits=cell_bits, bound=bound, entropy=entropy)
         keys[kept : kept + part.cells.size] = part.cells
         kept, repeated, beyond = kept + part.cells.size, repeated + part.repeated, beyond + part.beyond
         start = end
     return Bounded(cells=keys[:kept], repeated=repeated, beyond=beyond)
 
 
-def _bound_units(keys: Ints, /, *, cell_bits: int, bound: Contribution, noise: NoiseSource) -> Bounded:
+def _bound_units(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy: Entropy) -> Bounded:
     """`bound_events` for some whole units."""
     starts = run_starts(keys)
     pairs, times, repeated = keys, np.ones(keys.size, dtype=np.int64), 0
     if starts.size < keys.size:
         pairs, times = keys[starts], np.minimum(np.diff(starts, append=keys.size), bound.per_cell)
         repeated = keys.size - int(times.sum())
-    kept = keep_cells(pairs >> cell_bits, most=bound.cells, noise=noise)
+    kept = keep_cells(pairs >> cell_bits, most=bound.cells, entropy=entropy)
     if kept is not None:
         pairs, times = pairs[kept], times[kept]
     cells = pairs & ((1 << cell_bits) - 1)
@@ -108,7 +106,7 @@ def _bound_units(keys: Ints, /, *, cell_bits: int, bound: Contribution, noise: N
     return Bounded(cells=cells, repeated=repeated, beyond=keys.size - repeated - cells.size)
 
 
-def keep_cells(units: Ints, /, *, most: int, noise: NoiseSource) -> Mask | None:
+def keep_cells(units: Ints, /, *, most: int, entropy: Entropy) -> Mask | None:
     """Which of the distinct cells of each unit are kept; None if all are.
 
     `units` holds the unit of each cell, equal ones side by side.
@@ -118,11 +116,11 @@ def keep_cells(units: Ints, /, *, most: int, noise: NoiseSource) -> Mask | None:
     sizes = np.diff(run_starts(units), append=units.size)
     many = sizes > most
     kept = np.ones(units.size, dtype=bool)
-    kept[np.repeat(many, sizes)] = draw_lots(sizes[many], most=most, noise=noise)
+    kept[np.repeat(many, sizes)] = draw_lots(sizes[many], most=most, entropy=entropy)
     return kept
 
 
-def draw_lots(sizes: Ints, /, *, most: int, noise: NoiseSource) -> Mask:
+def draw_lots(sizes: Ints, /, *, most: int, entropy: Entropy) -> Mask:
     """Exactly `most` members of each group, every choice equally likely; the groups lie end to end.
 
     Assumes that every size is more than `most`, and that there are fewer than 2**32 groups. Each member
@@ -134,7 +132,7 @@ def draw_lots(sizes: Ints, /, *, most: int, noise: NoiseSource) -> Mask:
     group = np.repeat(np.arange(sizes.size, dtype=np.uint64) << (np.uint64(64) - group_bits), sizes)
     border = np.cumsum(sizes) - sizes + most - 1
     while True:
-        lots = group | (noise.words64(group.size) >> group_bits)
+        lots = group | (entropy.words64(group.size) >> group_bits)
         kept: Mask = lots <= np.repeat(np.sort(lots)[border], sizes)
         if np.count_nonzero(kept) == most * sizes.size:
             return kept

@@ -8,12 +8,12 @@ import duckdb
 
 from noisegate.engine.counts import Counts
 from noisegate.engine.duck import Progress, count_with_duckdb
-from noisegate.laws.entropy import NoiseSource, as_noise
+from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.spec import ReleaseSpec
 
 
 def count(
-    spec: ReleaseSpec, /, *, noise: NoiseSource, connection: Any = None, progress: Progress | None = None
+    spec: ReleaseSpec, /, *, entropy: Entropy, connection: Any = None, progress: Progress | None = None
 ) -> Counts:
     """The raw counts of the base table of `spec`, each privacy unit held to its bound.
 
@@ -45,16 +45,16 @@ def count(
     `noisegate.engine.bounding`. Events outside the domain are counted in the tally only; they never
     change the domain.
     """
-    as_noise(noise)
+    as_entropy(entropy)
     if connection is None:
         with duckdb.connect() as own:
             own.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
-            return count_with_duckdb(spec, own, own=True, noise=noise, progress=progress)
+            return count_with_duckdb(spec, own, own=True, entropy=entropy, progress=progress)
     if getattr(connection, "name", None) == "duckdb":
         connection = connection.con
     if isinstance(connection, duckdb.DuckDBPyConnection):
-        return count_with_duckdb(spec, connection, own=False, noise=noise, progress=progress)
+        return count_with_duckdb(spec, connection, own=False, entropy=entropy, progress=progress)
     # Ibis takes a third of a second to import, so only who needs it pays for it.
     from noisegate.engine.remote import count_with_ibis
 
-    return count_with_ibis(spec, connection, noise=noise, progress=progress)
+    return count_with_ibis(spec, connection, entropy=entropy, progress=progress)

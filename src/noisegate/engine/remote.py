@@ -21,14 +21,14 @@ from noisegate.engine.bounding import add_counts, count_runs, keep_cells
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import DimensionPlan, Plan, make_plan
 from noisegate.errors import DataError, NoisegateError
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import did_you_mean
 from noisegate.tables.domain import Ints
 
 
 def count_with_ibis(
-    spec: ReleaseSpec, connection: Any, /, *, noise: NoiseSource, progress: Callable[[int], None] | None
+    spec: ReleaseSpec, connection: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
 ) -> Counts:
     """The counts of `spec`, whose source is a table of an Ibis connection."""
     plan = make_plan(spec)
@@ -39,7 +39,7 @@ def count_with_ibis(
             rows = coded.group_by("key").aggregate(events=coded.count(), kept=coded.count()).to_pyarrow()
         else:
             rows = _grouped_units(coded, spec.privacy.contribution).to_pyarrow()
-    counts = _finish(rows, plan, spec, noise)
+    counts = _finish(rows, plan, spec, entropy)
     if progress is not None:
         progress(counts.tally.events)
     return counts
@@ -188,7 +188,7 @@ def _grouped_units(coded: Any, bound: Contribution, /) -> Any:
     return rows.group_by(["person", "day", "key"]).aggregate(events=rows.events.sum(), kept=rows.kept.sum())
 
 
-def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, noise: NoiseSource, /) -> Counts:
+def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, entropy: Entropy, /) -> Counts:
     key, events, kept = (rows[name].to_numpy().astype(np.int64) for name in ("key", "events", "kept"))
     if events.sum() == 0:
         raise DataError(f"{spec.events.source} holds no events.")
@@ -202,14 +202,14 @@ def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, noise: NoiseSource, /
     together = (key >= 0) & ~alone
     order = np.argsort(key[together])
     table = (key[together][order], kept[together][order])
-    chosen, dropped = _choose(rows.filter(pa.array(alone)), spec.privacy.contribution, noise)
+    chosen, dropped = _choose(rows.filter(pa.array(alone)), spec.privacy.contribution, entropy)
     cells, counts = add_counts(table, chosen)
     repeated = int((events - kept)[key >= 0].sum())
     tally = Tally(events=int(events.sum()), outside=outside, repeated=repeated, beyond=dropped)
     return Counts(cells=cells, raw_counts=counts, tally=tally)
 
 
-def _choose(rows: pa.Table, bound: Contribution, noise: NoiseSource, /) -> tuple[tuple[Ints, Ints], int]:
+def _choose(rows: pa.Table, bound: Contribution, entropy: Entropy, /) -> tuple[tuple[Ints, Ints], int]:
     """The counts of the cells that units with too many of them keep, and how many events they lose."""
     nothing = np.zeros(0, dtype=np.int64)
     if rows.num_rows == 0:
@@ -218,7 +218,7 @@ def _choose(rows: pa.Table, bound: Contribution, noise: NoiseSource, /) -> tuple
     day, key, kept = (rows[name].to_numpy().astype(np.int64) for name in ("day", "key", "kept"))
     unit = person * (int(day.max()) + 1) + day
     order = np.argsort(unit, kind="stable")
-    stay = keep_cells(unit[order], most=bound.cells, noise=noise)
+    stay = keep_cells(unit[order], most=bound.cells, entropy=entropy)
     assert stay is not None
     cells = np.repeat(key[order][stay], kept[order][stay])
     return count_runs(np.sort(cells)), int(kept[order][~stay].sum())

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -145,9 +145,9 @@ class LatticeLaw(Law):
         """The law of X - Y for two independent draws."""
         return self.sum_of(2)
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` draws for publishing, exact to the bound in docs/proofs/exact-noise.md."""
-        del size, noise
+        del size, entropy
         raise SpecError(
             f"{self.name} noise cannot be published; choose discrete-laplace, discrete-gaussian, "
             "rounded-laplace or uniform."

@@ -10,7 +10,7 @@ import numpy as np
 
 from noisegate.laws import exact
 from noisegate.laws._law import Floats, Ints, LatticeLaw, SymmetricLatticeLaw, whole
-from noisegate.laws.entropy import NoiseSource, as_noise, as_rng
+from noisegate.laws.entropy import Entropy, as_entropy, as_rng
 from noisegate.laws.tabulated import Tabulated, power
 
 
@@ -88,9 +88,9 @@ class BoundedUniform(SymmetricLatticeLaw):
         """`size` draws for a simulation."""
         return as_rng(rng).integers(-self.width, self.width, size=size, endpoint=True)
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` draws for publishing."""
-        return np.asarray(exact.uniform(self.width, size, noise=as_noise(noise)))
+        return np.asarray(exact.uniform(self.width, size, entropy=as_entropy(entropy)))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from noisegate.errors import RandomnessError
 
 
-class NoiseSource(ABC):
+class Entropy(ABC):
     """Independent uniform bits for noise that is published."""
 
     simulated: ClassVar[bool]
@@ -30,7 +30,7 @@ class NoiseSource(ABC):
         return np.frombuffer(self.octets(8 * count), dtype="<u8")
 
 
-class SeededNoise(NoiseSource):
+class SeededNoise(Entropy):
     """A repeatable noise source for tests and demonstrations; never for a real release."""
 
     simulated = True
@@ -50,14 +50,14 @@ def as_rng(rng: object, /) -> np.random.Generator:
     return rng
 
 
-def as_noise(noise: object, /) -> NoiseSource:
-    """`noise` itself, once it is known to be a source for published noise."""
-    if not isinstance(noise, NoiseSource):
-        raise RandomnessError.for_publication(noise)
-    return noise
+def as_entropy(entropy: object, /) -> Entropy:
+    """`entropy` itself, once it is known to be a source for published noise."""
+    if not isinstance(entropy, Entropy):
+        raise RandomnessError.for_publication(entropy)
+    return entropy
 
 
-class OsNoise(NoiseSource):
+class OsNoise(Entropy):
     """Uniform bits from the operating system; cannot be seeded or replayed."""
 
     simulated = False

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from noisegate.laws import exact
 from noisegate.laws._law import (
@@ -21,7 +20,7 @@ from noisegate.laws._law import (
     positive_scale,
     whole,
 )
-from noisegate.laws.entropy import NoiseSource, as_noise, as_rng
+from noisegate.laws.entropy import Entropy, as_entropy, as_rng
 from noisegate.laws.tabulated import power
 
 # Beyond this many sigmas the tail of a discrete Gaussian is summed afresh from where it starts.
@@ -48,6 +47,8 @@ class Gaussian(ContinuousLaw):
         return -((np.asarray(x, float) / self.scale) ** 2) / 2 - math.log(self.scale * math.sqrt(2 * math.pi))
 
     def _log_tail(self, x: Floats, /) -> Floats:
+        from scipy import special
+
         return np.asarray(special.log_ndtr(-x / self.scale))
 
     def sum_of(self, n: int, /) -> Gaussian:
@@ -80,6 +81,8 @@ class RoundedGaussian(SymmetricLatticeLaw):
         return float(2 * np.sum(k**2 * np.exp(self._logpmf_at(k))))
 
     def _logpmf_at(self, k: Floats, /) -> Floats:
+        from scipy import special
+
         low, high = self._log_above(k - 0.5), self._log_above(k + 0.5)
         return np.where(
             k == 0, np.log(special.erf(0.5 / (self.scale * math.sqrt(2)))), log_subtract(low, high)
@@ -89,6 +92,8 @@ class RoundedGaussian(SymmetricLatticeLaw):
         return self._log_above(k + 0.5)
 
     def _log_above(self, x: Floats, /) -> Floats:
+        from scipy import special
+
         return np.asarray(special.log_ndtr(-x / self.scale))
 
     def reach(self, nats: float, /) -> int:
@@ -159,6 +164,6 @@ class DiscreteGaussian(SymmetricLatticeLaw):
         place = np.searchsorted(cumulative, as_rng(rng).random(size), side="right")
         return k[np.minimum(place, len(k) - 1)]
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` draws for publishing."""
-        return np.asarray(exact.discrete_gaussian(self.scale, size, noise=as_noise(noise)))
+        return np.asarray(exact.discrete_gaussian(self.scale, size, entropy=as_entropy(entropy)))

@@ -22,7 +22,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from noisegate.laws import exact
 from noisegate.laws._law import (
@@ -34,7 +33,7 @@ from noisegate.laws._law import (
     positive_scale,
     whole,
 )
-from noisegate.laws.entropy import NoiseSource, as_noise, as_rng
+from noisegate.laws.entropy import Entropy, as_entropy, as_rng
 from noisegate.laws.tabulated import Tabulated, power
 
 
@@ -184,9 +183,9 @@ class RoundedLaplace(SymmetricLatticeLaw):
         """`size` draws for a simulation."""
         return np.rint(as_rng(rng).laplace(scale=self.scale, size=size)).astype(np.int64)
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` draws for publishing."""
-        return np.asarray(exact.rounded_laplace(self.scale, size, noise=as_noise(noise)))
+        return np.asarray(exact.rounded_laplace(self.scale, size, entropy=as_entropy(entropy)))
 
 
 @dataclass(frozen=True)
@@ -227,9 +226,9 @@ class DiscreteLaplace(SymmetricLatticeLaw):
         draws = as_rng(rng).geometric(-math.expm1(-1 / self.scale), size=(2, size))
         return np.asarray(draws[0] - draws[1])
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` draws for publishing."""
-        return np.asarray(exact.discrete_laplace(self.scale, size, noise=as_noise(noise)))
+        return np.asarray(exact.discrete_laplace(self.scale, size, entropy=as_entropy(entropy)))
 
 
 @dataclass(frozen=True)
@@ -252,6 +251,8 @@ class DiscreteLaplaceSum(SymmetricLatticeLaw):
     @cached_property
     def _log_mass_terms(self) -> Floats:
         """The factor of C(k+n-1, t) in P(k) e^{k/scale}, for t = 0 .. n-1."""
+        from scipy import special
+
         n, rate = self.n, 1 / self.scale
         i = np.arange(n - 1, -1, -1.0)
         log_comb = special.gammaln(n + i) - special.gammaln(i + 1) - special.gammaln(n)
@@ -262,6 +263,8 @@ class DiscreteLaplaceSum(SymmetricLatticeLaw):
     @cached_property
     def _log_tail_terms(self) -> Floats:
         """The factor of C(k+n, t) in P(X > k) e^{(k+1)/scale}, for t = 0 .. n-1."""
+        from scipy import special
+
         n, rate = self.n, 1 / self.scale
         log_one_minus_q = math.log(-math.expm1(-rate))
         mass = self._log_mass_terms
@@ -300,6 +303,8 @@ def _log_fraction(value: Fraction, /) -> float:
 
 def _log_polynomial(log_terms: Floats, x: Floats, /) -> Floats:
     """log of sum_i e^{log_terms[i]} x^i for x >= 0."""
+    from scipy import special
+
     powers = np.arange(len(log_terms), dtype=float)
     with np.errstate(divide="ignore"):
         logs = log_terms + special.xlogy(powers, np.asarray(x, float)[..., None])
@@ -308,6 +313,8 @@ def _log_polynomial(log_terms: Floats, x: Floats, /) -> Floats:
 
 def _log_binomial_sum(log_terms: Floats, top: Floats, /) -> Floats:
     """log of sum_t e^{log_terms[t]} C(top, t); `top` is at least the last t."""
+    from scipy import special
+
     running = np.zeros_like(np.asarray(top, float))
     logs = [running + log_terms[0]]
     for t in range(1, len(log_terms)):

@@ -20,7 +20,7 @@ from noisegate.margins.error import ErrorLaw, ErrorTerm
 from noisegate.margins.pieces import Piece, pieces
 from noisegate.tables.domain import Domain, Ints
 from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Cells, Selection
+from noisegate.tables.selection import Groups, Selection
 
 Method = Literal["derive", "reconcile", "independent"]
 
@@ -51,16 +51,16 @@ class SumErrors:
         parts = pieces(domain, margins) if method == "reconcile" else ()
         return cls(domain=domain, base=base, margins=margins, laws=laws, method=method, parts=parts)
 
-    def tables(self, selection: Selection, /) -> dict[str, Cells]:
+    def tables(self, selection: Selection, /) -> dict[str, Groups]:
         """The selected cells of every table that can answer."""
         domains = {self.base: self.domain, **{name: m.domain for name, m in self.margins.items()}}
         return {
-            name: Cells(domain, selection)
+            name: selection.groups(domain)
             for name, domain in domains.items()
             if selection.restricted <= set(domain.names)
         }
 
-    def best_table(self, cells_of: Mapping[str, Cells], /) -> str:
+    def best_table(self, cells_of: Mapping[str, Groups], /) -> str:
         """The table whose sums have the least noise; where tables agree, the one with the fewest cells."""
 
         def noise(name: str) -> float:
@@ -72,7 +72,7 @@ class SumErrors:
 
         return self.base if self.method == "derive" else min(cells_of, key=noise)
 
-    def laws_of(self, cells: Cells, table: str, groups: Ints, /) -> list[ErrorLaw]:
+    def laws_of(self, cells: Groups, table: str, groups: Ints, /) -> list[ErrorLaw]:
         """The law of the error of each of these groups' sums, read from `table`."""
         if self.method != "reconcile":
             law, terms = self.laws[table if self.method == "independent" else self.base], cells.counts()
@@ -91,10 +91,10 @@ class SumErrors:
             found.append(known[key])
         return found
 
-    def _boxes(self, cells: Cells, piece: Piece, /) -> Ints:
+    def _boxes(self, cells: Groups, piece: Piece, /) -> Ints:
         """For each group, how many labels of each axis of the piece lie in it; zeros if none do."""
         names, selection = self.domain.names, cells.selection
-        taken = np.zeros((cells.groups, len(names)), np.int64)
+        taken = np.zeros((cells.size, len(names)), np.int64)
         inside = []
         for axis in range(len(names)):
             labels = np.unique(

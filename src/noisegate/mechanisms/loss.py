@@ -14,7 +14,6 @@ from typing import Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from noisegate.errors import SpecError
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law, log_subtract
@@ -99,6 +98,8 @@ class GaussianLoss:
 
     def delta(self, epsilon: ArrayLike, /) -> Floats:
         """Phi(span/2 - eps/span) - e^eps Phi(-span/2 - eps/span)."""
+        from scipy import special
+
         eps = np.asarray(epsilon, float)
         big = special.log_ndtr(self.span / 2 - eps / self.span)
         small = eps + special.log_ndtr(-self.span / 2 - eps / self.span)
@@ -106,6 +107,8 @@ class GaussianLoss:
 
     def atoms(self, step: float, /, *, side: Side) -> LossAtoms:
         """Bins out to 12 standard deviations; the rest above is infinite, or at the last edge."""
+        from scipy import special
+
         centre, half = self.span**2 / 2, 12 * self.span
         edges = step * np.arange(math.floor((centre - half) / step), math.ceil((centre + half) / step) + 1.0)
         z = (edges - centre) / self.span

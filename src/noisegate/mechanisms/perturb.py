@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from noisegate.errors import SpecError
 from noisegate.laws import exact
 from noisegate.laws._law import LatticeLaw
-from noisegate.laws.entropy import NoiseSource, as_noise
+from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.laws.gaussian import DiscreteGaussian
 from noisegate.laws.laplace import DiscreteLaplace, RoundedLaplace
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
@@ -80,13 +80,13 @@ class PublishedNoise:
         made: LatticeLaw = make(float(self.scale))
         return made
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> Ints:
+    def draw(self, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` exact draws."""
-        return _SAMPLERS[self.name].draw(self.scale, size, noise=noise)
+        return _SAMPLERS[self.name].draw(self.scale, size, entropy=entropy)
 
-    def above(self, threshold: int, size: int, /, *, noise: NoiseSource) -> Ints:
+    def above(self, threshold: int, size: int, /, *, entropy: Entropy) -> Ints:
         """`size` exact draws, given that each is above `threshold`."""
-        return _SAMPLERS[self.name].above(self.scale, threshold, size, noise=noise)
+        return _SAMPLERS[self.name].above(self.scale, threshold, size, entropy=entropy)
 
     def passing(self, least: int, /) -> Decimal:
         """P(noise >= least), to 70 digits, for least >= 1."""
@@ -121,31 +121,33 @@ class PublishedCells:
 
 
 def perturb(
-    cells: Ints, raw_counts: Ints, /, *, size: int, perturbation: Perturbation, noise: NoiseSource
+    cells: Ints, raw_counts: Ints, /, *, size: int, perturbation: Perturbation, entropy: Entropy
 ) -> PublishedCells:
     """The published cells of a table of `size` cells, of which `cells` (ascending) have `raw_counts`.
 
     Guarantee: the same distribution as adding noise to every cell and cutting, up to the bound of
     the exact samplers (docs/proofs/exact-noise.md).
     """
-    as_noise(noise)
+    as_entropy(entropy)
     if perturbation.zeros == "perturb" and (perturbation.least is None or perturbation.least < 1):
-        return perturb_dense(cells, raw_counts, size=size, perturbation=perturbation, noise=noise)
-    values = raw_counts + perturbation.noise.draw(len(cells), noise=noise)
+        return perturb_dense(cells, raw_counts, size=size, perturbation=perturbation, entropy=entropy)
+    values = raw_counts + perturbation.noise.draw(len(cells), entropy=entropy)
     shown = perturbation.shows(values)
     found = PublishedCells(cells=cells[shown], values=values[shown])
     if perturbation.zeros == "keep" or perturbation.least is None:
         return found
-    ranks = exact.successes(size - len(cells), perturbation.noise.passing(perturbation.least), noise=noise)
-    spurious = perturbation.noise.above(perturbation.least - 1, len(ranks), noise=noise)
+    ranks = exact.successes(
+        size - len(cells), perturbation.noise.passing(perturbation.least), entropy=entropy
+    )
+    spurious = perturbation.noise.above(perturbation.least - 1, len(ranks), entropy=entropy)
     return _merged(found, PublishedCells(cells=_nth_zeros(ranks, cells), values=spurious))
 
 
 def perturb_dense(
-    cells: Ints, raw_counts: Ints, /, *, size: int, perturbation: Perturbation, noise: NoiseSource
+    cells: Ints, raw_counts: Ints, /, *, size: int, perturbation: Perturbation, entropy: Entropy
 ) -> PublishedCells:
     """The same as `perturb`, visiting every cell."""
-    values = perturbation.noise.draw(size, noise=as_noise(noise))
+    values = perturbation.noise.draw(size, entropy=as_entropy(entropy))
     values[cells] += raw_counts
     shown = perturbation.shows(values)
     if perturbation.zeros == "keep":

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.prior import NegativeBinomial
@@ -32,15 +33,13 @@ from noisegate.inference.profile.shared import SharedError
 from noisegate.query.evidence import Evidence, Shown
 from noisegate.query.roles import Roles
 from noisegate.tables.domain import Domain, Ints
-from noisegate.tables.selection import Cells, Selection
+from noisegate.tables.selection import Selection
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 #: Called with what is being done, and how far it is.
 Report = Callable[[str, int, int], None]
 
-#: The most cells that are fitted together.
-MOST_TOGETHER = 8_000_000
 #: Parts that are worked out at the same time: most of the work runs without the interpreter's lock.
 _THREADS = 2
 #: Linked parts of at most this many cells are left to `core.linked`.
@@ -129,10 +128,10 @@ class Beliefs:
         """Work out every part that the selection touches and that is not there yet."""
         wanted = [(number, cells) for number, cells in self._parts(selection) if number not in self.parts]
         largest = max((len(cells) for _, cells in wanted), default=0)
-        if largest > MOST_TOGETHER:
+        if largest > limits.current().fitted_cells:
             raise DataError(
                 f"the question touches {largest:,} cells that must be fitted together, at most "
-                f"{MOST_TOGETHER:,} are allowed; this release is too fine for intervals of sums with missing rows."
+                f"{limits.current().fitted_cells:,} are allowed; this release is too fine for intervals of sums with missing rows."
             )
         report("working out what is missing", 0, len(wanted))
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
@@ -146,10 +145,7 @@ class Beliefs:
             apart = name in self.roles.apart
             mask = selection.mask(name)
             masks.append(mask if apart else np.ones(len(mask), bool))
-        whole = Cells(
-            self.domain,
-            Selection(domain=self.domain, masks=tuple(masks), by=self.roles.apart),
-        )
+        whole = Selection.of_masks(self.domain, masks, by=self.roles.apart).groups(self.domain)
         cells, groups = whole.numbers()
         order = np.argsort(groups, kind="stable")
         cells, groups = cells[order], groups[order]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +23,8 @@ from noisegate.query.evidence import Shown
 from noisegate.query.published import read_values
 from noisegate.query.statement import StatedTable, Statement, read_statement
 from noisegate.query.sums import BelievedSums, believed_sums, sharpest
-from noisegate.tables.selection import Cells, Selection
-from noisegate.tables.where import Where, conditions_of, select
+from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.where import Where
 
 
 def open_release(
@@ -66,15 +66,14 @@ class Release:
         """The labels of each dimension."""
         return {d.name: d.labels for d in self.statement.domain.dimensions}
 
-    def query(
-        self, *, where: Where | Iterable[str] = None, by: str | Sequence[str] = (), level: float = 0.95
-    ) -> Any:
+    def query(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Any:
         """How many events meet the conditions, as an Arrow table with one row for each group.
 
         Parameters
         ----------
         where
-            Conditions by dimension: `{"mode": "ferry", "time": "06:00..09:00"}`, or the same as text.
+            Conditions by dimension: `{"mode": "ferry", "time": "06:00..09:00"}`, or the same as text. Values are
+            labels, ranges, integers, dates, times, or lists of these.
         by
             A dimension, or several, whose labels are told apart.
         level
@@ -93,14 +92,11 @@ class Release:
         """
         return self.answer(where=where, by=by, level=level).to_arrow()
 
-    def answer(
-        self, *, where: Where | Iterable[str] = None, by: str | Sequence[str] = (), level: float = 0.95
-    ) -> Answers:
+    def answer(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Answers:
         """The same as `query`, in full."""
-        names = (by,) if isinstance(by, str) else tuple(by)
         sure = checked_level(level)
         statement = self.statement
-        selection = select(statement.domain, where=conditions_of(where), by=names, merged=statement.merged)
+        selection = Selection.parse(where, statement.domain, by=by)
         cells = self.errors.tables(selection)
         if not cells[statement.base.name].parts:
             raise SpecError("no published cell meets all conditions; the card rules this combination out.")
@@ -137,7 +133,7 @@ class Release:
         assert law is not None
         return Mechanism(law=law, threshold=table.least, rule="ge", zeros=table.zeros)
 
-    def _exactly(self, cells_of: dict[str, Cells], level: float, /) -> Answers:
+    def _exactly(self, cells_of: dict[str, Groups], level: float, /) -> Answers:
         """Nothing is missing: the published sum, with the exact law of its error."""
         table = self.errors.best_table(cells_of)
         cells = cells_of[table]
@@ -159,7 +155,7 @@ class Release:
             table=table,
         )
 
-    def _believed(self, cells_of: dict[str, Cells], selection: Selection, level: float, /) -> Answers:
+    def _believed(self, cells_of: dict[str, Groups], selection: Selection, level: float, /) -> Answers:
         """Rows are missing: the posterior law of each sum, by the table that leaves it least uncertain."""
         answers: list[BelievedSums] = []
         base = self.statement.base
@@ -210,8 +206,7 @@ class Release:
     def _cell_error(self, table: StatedTable, /) -> ErrorLaw:
         """The law of the error of a cell of the table; the widest, where parts of the domain differ."""
         domain = table.domain
-        masks = tuple(np.ones(len(d.labels), bool) for d in self.statement.domain.dimensions)
-        every = Cells(domain, Selection(domain=self.statement.domain, masks=masks, by=domain.names))
+        every = Selection.everything(self.statement.domain, by=domain.names).groups(domain)
         groups = np.flatnonzero(every.counts())
         laws = self.errors.laws_of(every, table.name, groups)
         return max(laws, key=lambda law: law.standard_deviation)

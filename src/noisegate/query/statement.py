@@ -15,7 +15,7 @@ from noisegate.laws import make_law
 from noisegate.laws._law import LatticeLaw
 from noisegate.margins.sum_errors import Method
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
-from noisegate.tables.domain import Block, Dimension, Domain
+from noisegate.tables.domain import Block, Dimension, Domain, Ints
 from noisegate.tables.margin import Margin
 
 CARD = "card.json"
@@ -101,7 +101,11 @@ def _statement(folder: Path, card: dict[str, Any], /) -> Statement:
         raise SpecError.for_choice("margins", found=method, allowed=get_args(Method))
     parts = card["tables"]
     base_name = next(name for name, part in parts.items() if part["base"])
-    domain = _domain(card["domain"], parts[base_name]["dimensions"])
+    merged = {
+        name: {label: tuple(values) for label, values in groups.items()}
+        for name, groups in card["domain"].get("merged", {}).items()
+    }
+    domain = _domain(card["domain"], parts[base_name]["dimensions"], merged)
 
     def table(name: str) -> StatedTable:
         part = parts[name]
@@ -122,10 +126,7 @@ def _statement(folder: Path, card: dict[str, Any], /) -> Statement:
         domain=domain,
         base=table(base_name),
         margins=tuple(table(name) for name in parts if name != base_name),
-        merged={
-            name: {label: tuple(values) for label, values in groups.items()}
-            for name, groups in card["domain"].get("merged", {}).items()
-        },
+        merged=merged,
         card=card,
     )
 
@@ -134,18 +135,35 @@ def _law(noise: Mapping[str, Any] | None, /) -> LatticeLaw | None:
     return None if noise is None else cast("LatticeLaw", make_law(noise["law"], scale=noise["scale"]))
 
 
-def _domain(stated: Mapping[str, Any], names: list[str], /) -> Domain:
-    """The public domain in terms of labels: a merged label is a value like any other here."""
-    dimensions = [Dimension(name=name, values=tuple(stated["dimensions"][name])) for name in names]
+def _domain(
+    stated: Mapping[str, Any], names: list[str], merged: Mapping[str, Mapping[str, tuple[str, ...]]], /
+) -> Domain:
+    """The public domain: values, labels that stand for several, and blocks if it is no product."""
+    dimensions = []
+    for name in names:
+        labels, groups = stated["dimensions"][name], merged.get(name, {})
+        dimension = Dimension(
+            name=name,
+            values=tuple(label for label in labels if label not in groups),
+            groups=tuple(label for label in labels if label in groups),
+        )
+        if dimension.labels != tuple(labels):
+            raise SpecError("it lists merged labels among values, which cannot be told apart.")
+        dimensions.append(dimension)
     if "blocks" not in stated:
         return Domain.product(dimensions)
-    blocks = tuple(_block(dimensions, block) for block in stated["blocks"])
+    blocks = tuple(
+        Block(maps=tuple(_map(one, block[one.name], merged.get(one.name, {})) for one in dimensions))
+        for block in stated["blocks"]
+    )
     return Domain(dimensions=tuple(dimensions), blocks=blocks)
 
 
-def _block(dimensions: list[Dimension], labels: Mapping[str, list[str]], /) -> Block:
-    maps = []
-    for dimension in dimensions:
-        inside = np.isin(np.array(dimension.labels, dtype=object), labels[dimension.name])
-        maps.append(np.where(inside, np.arange(len(inside)), -1).astype(np.int64))
-    return Block(maps=tuple(maps))
+def _map(dimension: Dimension, labels: list[str], merged: Mapping[str, tuple[str, ...]], /) -> Ints:
+    """For each value the label that shows it, among the labels of one block; -1 if none does."""
+    place = {label: code for code, label in enumerate(dimension.labels)}
+    shown = np.full(len(dimension.values), -1, np.int64)
+    for label in labels:
+        for value in merged.get(label, (label,)):
+            shown[place[value]] = place[label]
+    return shown

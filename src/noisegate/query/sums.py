@@ -17,7 +17,7 @@ from noisegate.inference.profile.sum_law import cumulant_intervals, sum_law
 from noisegate.query.answers import Answers
 from noisegate.query.beliefs import Beliefs
 from noisegate.tables.domain import Ints
-from noisegate.tables.selection import Cells
+from noisegate.tables.selection import Groups
 
 Floats = NDArray[np.float64]
 
@@ -43,10 +43,10 @@ class Members:
     group: Ints
 
     @classmethod
-    def of(cls, beliefs: Beliefs, cells: Cells, groups: Ints, /) -> Members:
+    def of(cls, beliefs: Beliefs, cells: Groups, groups: Ints, /) -> Members:
         """The cells of a question; `groups` are the numbers of the groups that have any."""
         numbers, group = cells.numbers()
-        rank = np.full(cells.groups, -1, np.int64)
+        rank = np.full(cells.size, -1, np.int64)
         rank[groups] = np.arange(len(groups))
         return cls(beliefs=beliefs, numbers=numbers, group=rank[group])
 
@@ -70,7 +70,7 @@ class Members:
 
 
 def believed_sums(
-    beliefs: Beliefs, cells: Cells, /, *, level: float, base: tuple[Beliefs, Cells] | None = None
+    beliefs: Beliefs, cells: Groups, /, *, level: float, base: tuple[Beliefs, Groups] | None = None
 ) -> BelievedSums:
     """The answer of one table by its posterior laws; every part that `cells` touches has been worked out.
 
@@ -105,7 +105,7 @@ def believed_sums(
     return BelievedSums(answers=answers, variance=variance + shared)
 
 
-def _missing(margin: Beliefs, base: tuple[Beliefs, Cells], groups: Ints, /) -> Members:
+def _missing(margin: Beliefs, base: tuple[Beliefs, Groups], groups: Ints, /) -> Members:
     """The base's cells that lie in missing rows of a margin."""
     where = margin.shown.table.margin
     assert where is not None

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.equality import Equality
 from noisegate.recovery.moments import Codes, Ints, Moments
-from noisegate.recovery.selection import Selection, split
+from noisegate.recovery.selection import FixedValues
+from noisegate.tables.where import condition_text, split_conditions
 
 Floats = NDArray[np.float64]
 Source = Literal["stated", "found"]
@@ -60,9 +61,7 @@ class Coupling:
     def title(self) -> str:
         """The coupling in words."""
         later = f" {self.lag} min later" if self.lag else ""
-        sides = [
-            " ".join(part.partition("=")[2] for part in split(side)) for side in (self.first, self.second)
-        ]
+        sides = [" ".join(value for _, value in split_conditions(side)) for side in (self.first, self.second)]
         return f"{sides[0]} = {sides[1]}{later}"
 
     def examples(self, limit: int = 3, /) -> list[str]:
@@ -78,8 +77,8 @@ class Coupling:
 
 def couple(
     cells: Cells,
-    first: Selection,
-    second: Selection,
+    first: FixedValues,
+    second: FixedValues,
     /,
     *,
     lag: int,
@@ -128,13 +127,13 @@ def couple(
     )
 
 
-def _matches(codes: Codes, selection: Selection, /) -> NDArray[np.bool_]:
+def _matches(codes: Codes, selection: FixedValues, /) -> NDArray[np.bool_]:
     hits = [codes[place] == code for place, code in selection.codes.items()]
     return np.asarray(np.logical_and.reduce(hits))
 
 
 def _partners(
-    cells: Cells, moments: Moments, codes: Codes, other: Selection, lag: int, /
+    cells: Cells, moments: Moments, codes: Codes, other: FixedValues, lag: int, /
 ) -> tuple[Ints, Ints]:
     """The cells with these codes, and their partners; only those whose partner exists."""
     moved = moments.later(codes, lag).copy()
@@ -145,7 +144,7 @@ def _partners(
     return own[partner >= 0], partner[partner >= 0]
 
 
-def _dimensions(cells: Cells, selection: Selection, /) -> str:
+def _dimensions(cells: Cells, selection: FixedValues, /) -> str:
     return ", ".join(cells.dimensions[place].name for place in selection.codes)
 
 
@@ -168,10 +167,10 @@ def least_published(cells: Cells, /) -> float:
     return float(cells.counts.min()) if cells.counts.size else -np.inf
 
 
-def selected(cells: Cells, places: Sequence[int], codes: Sequence[int], /) -> Selection:
+def selected(cells: Cells, places: Sequence[int], codes: Sequence[int], /) -> FixedValues:
     """The selection that fixes these dimensions to these codes."""
     words = ",".join(
-        f"{cells.dimensions[place].name}={cells.dimensions[place].labels[code]}"
+        condition_text(cells.dimensions[place].name, cells.dimensions[place].labels[code])
         for place, code in zip(places, codes, strict=True)
     )
-    return Selection(text=words, codes=dict(zip(places, codes, strict=True)))
+    return FixedValues(text=words, codes=dict(zip(places, codes, strict=True)))

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import Coupling, Floats, least_published, published
 from noisegate.recovery.equality import compare
 from noisegate.recovery.identities import Identities, margin_identities, pair_identities, residual_identities

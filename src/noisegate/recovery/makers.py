@@ -18,8 +18,8 @@ from noisegate.laws import LAWS, make_law
 from noisegate.laws._law import Law
 from noisegate.laws.bounded import PointMass
 from noisegate.mechanisms.mechanism import Cut, Mechanism, Rounding, Rule, Zeros
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.reading._links import Link
+from noisegate.reading.cells import Link
 from noisegate.recovery.couplings import least_published, names
 from noisegate.recovery.identities import Identities, margin_identities, residual_identities
 from noisegate.recovery.moments import Ints

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Kind
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]

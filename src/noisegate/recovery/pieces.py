@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.moments import Moments
 
 #: How many standard deviations each side of the valley must rise.

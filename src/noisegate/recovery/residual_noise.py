@@ -11,7 +11,7 @@ from scipy import special
 
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
 from noisegate.laws.tabulated import convolve
-from noisegate.reading._cells import Cells
+from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.edge import edge_density
 

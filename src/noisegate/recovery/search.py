@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.reading._cells import Cells
+from noisegate import limits
+from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import Coupling, Floats, couple, least_published, selected
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.pair_search import find_pairs
-from noisegate.recovery.selection import folded
+from noisegate.tables.where import folded
 
 #: Words for the two ends of a ride.
 _ENDS = (
@@ -34,8 +35,6 @@ _ENDS = (
 _LONGEST_MIN = 120
 #: A series needs this many published counts to say anything, and only so many series are compared.
 _FEWEST, _MOST_SERIES = 8, 5_000
-#: A cube of more moments than this would not fit into memory.
-_MOST_VALUES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,7 +119,9 @@ def _series(cells: Cells, moments: Moments, /) -> _Series | None:
     day, hour = _days_and_bins(cells, moments, codes)
     size = np.bincount(which, minlength=rest.shape[1])
     keep = np.flatnonzero(size >= _FEWEST)
-    most = min(_MOST_SERIES, _MOST_VALUES // ((int(day.max()) + 1) * (int(hour.max()) + 1)))
+    most = min(
+        _MOST_SERIES, limits.current().compared_values // ((int(day.max()) + 1) * (int(hour.max()) + 1))
+    )
     note = ""
     if keep.size > most:
         note = f"only the {most:,} series with the most published counts were compared"

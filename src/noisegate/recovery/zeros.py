@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from noisegate.mechanisms.mechanism import Zeros
-from noisegate.reading._links import Link
-from noisegate.reading._table import Kind
+from noisegate.reading.cells import Link
+from noisegate.reading.published import Kind
 from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.margin_rows import MarginRows

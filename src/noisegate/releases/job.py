@@ -19,7 +19,7 @@ from typing import Any
 
 from noisegate.engine import Counts, Tally, connect, count
 from noisegate.errors import BudgetExceeded
-from noisegate.laws.entropy import NoiseSource, OsNoise, as_noise
+from noisegate.laws.entropy import Entropy, OsNoise, as_entropy
 from noisegate.ledger import DEFAULT_DELTA, DEFAULT_EPSILON, Budget, open_ledger, shown_down, shown_up
 from noisegate.mechanisms.perturb import PublishedCells
 from noisegate.releases.card import make_card
@@ -54,7 +54,7 @@ def release(
     out: Path,
     engine: str | None = None,
     ledger: str | Path | None = None,
-    noise: NoiseSource | None = None,
+    entropy: Entropy | None = None,
     report: Report = lambda _: None,
     warn: Report = lambda _: None,
     progress: Callable[[int], None] | None = None,
@@ -62,29 +62,29 @@ def release(
 ) -> ReleaseResult:
     """Make the release that `spec` describes in the directory `out`, and charge the ledger for it.
 
-    Guarantee: see the card that it writes. `noise` defaults to the operating system's generator;
+    Guarantee: see the card that it writes. `entropy` defaults to the operating system's generator;
     a seeded source marks the release as simulated. `inspect` sees raw counts before anything is spent, such as to
     measure the utility of the release for its maker; nothing of what it does enters the release.
     """
-    source = OsNoise() if noise is None else as_noise(noise)
+    source = OsNoise() if entropy is None else as_entropy(entropy)
     plan = make_plan(spec)
     check_output(out)
     _check_budget(plan, ledger)
     report("counting events")
-    counts = count(spec, noise=source, connection=connect(engine) if engine else None, progress=progress)
+    counts = count(spec, entropy=source, connection=connect(engine) if engine else None, progress=progress)
     warnings = warnings_before_spending(plan, counts)
     for sentence in warnings:
         warn(sentence)
     if inspect is not None:
         inspect(plan, counts)
-    card = _spend(plan, counts, out, ledger=ledger, noise=source, report=report)
+    card = _spend(plan, counts, out, ledger=ledger, entropy=source, report=report)
     return ReleaseResult(
         folder=out, card=card, account=dataset_name(spec), tally=counts.tally, warnings=warnings
     )
 
 
 def _spend(
-    plan: Plan, counts: Counts, out: Path, /, *, ledger: str | Path | None, noise: NoiseSource, report: Report
+    plan: Plan, counts: Counts, out: Path, /, *, ledger: str | Path | None, entropy: Entropy, report: Report
 ) -> dict[str, Any]:
     spec = plan.spec
     with open_ledger(ledger) as book:
@@ -99,7 +99,7 @@ def _spend(
             first_budget=_first_budget(plan),
         )
         report("drawing noise")
-        tables = publish_tables(plan, counts, noise=noise)
+        tables = publish_tables(plan, counts, entropy=entropy)
         report("writing tables")
         with staged(reservation.staging, reservation.output) as folder:
             _write_tables(plan, tables, folder)
@@ -108,7 +108,7 @@ def _spend(
                 rows={name: len(table.cells) for name, table in tables.items()},
                 dataset=spec.budget.dataset if spec.budget is not None else None,
                 reservation=reservation.id,
-                simulated=noise.simulated,
+                simulated=entropy.simulated,
             )
             content = write_card(folder, card, card_text(card))
         book.publish(reservation.id, card_digest=hashlib.sha256(content).hexdigest())

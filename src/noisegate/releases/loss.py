@@ -20,6 +20,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.mechanisms.composition import Contribution, composed_delta
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.perturb import PublishedNoise
@@ -36,8 +37,6 @@ from noisegate.spec import ReleaseSpec
 #: Events of the commuter whose loss is stated where a release bounds events only.
 EXAMPLE_EVENTS = 40
 
-#: A cell that changes by more than this is taken to show itself for certain.
-_MOST_LOOKED_AT = 1_000_000
 
 #: Gaussian noise up to this sigma is composed exactly; the time for it grows with the fourth power.
 _WIDEST_COMPOSED = 40
@@ -154,7 +153,7 @@ def _shown(measured: Measured, change: Change, /) -> float:
     unseen = 0.0
     for name, (noise, least) in measured.items():
         most = min(change.most[name], change.total)
-        if most > _MOST_LOOKED_AT:
+        if most > limits.current().looked_at_change:
             return 1.0
         k = np.arange(1, most + 1)
         # Without a cut, a kept zero and a noisy one look the same and all else shows.

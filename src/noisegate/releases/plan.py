@@ -14,12 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.margins import pieces
 from noisegate.margins.design import Design, MeasuredTable
 from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm
 from noisegate.margins.pieces import Piece
-from noisegate.margins.shape import MOST_CELLS
+from noisegate.margins.prediction import LEVEL
 from noisegate.margins.split import best_split
 from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
 from noisegate.releases.change import unit_change
@@ -27,9 +28,6 @@ from noisegate.releases.gaussian import gaussian_noises
 from noisegate.releases.loss import Loss, LossStatement, state_losses
 from noisegate.spec import ReleaseSpec
 from noisegate.tables.domain import Block
-
-#: The level of the intervals that a card states.
-LEVEL = 0.95
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
     "laplace": "rounded-laplace",
@@ -137,10 +135,10 @@ class _Planner:
         if table.noise is None or privacy.margins == "reconcile" or privacy.zeros == "keep":
             return
         rows = table.cells * (1.0 if table.least is None else float(table.noise.passing(table.least)))
-        if rows > MOST_CELLS:
+        if rows > limits.current().reconciled_cells:
             raise SpecError(
                 f"Table {table.name!r} would have {rows:.2g} rows of empty cells that only noise shows; at most "
-                f"{MOST_CELLS:,} are allowed. Suppress more: privacy.suppress with a larger below or a smaller spurious."
+                f"{limits.current().reconciled_cells:,} are allowed. Suppress more: privacy.suppress with a larger below or a smaller spurious."
             )
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.engine import Counts
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 from noisegate.margins.pieces import NoisyTable, reconcile_tables
 from noisegate.mechanisms.perturb import PublishedCells, perturb
 from noisegate.releases.plan import Plan, TablePlan
@@ -25,19 +25,19 @@ Ints = NDArray[np.int64]
 _DENSE_CELLS = 50_000_000
 
 
-def publish_tables(plan: Plan, counts: Counts, /, *, noise: NoiseSource) -> dict[str, PublishedCells]:
+def publish_tables(plan: Plan, counts: Counts, /, *, entropy: Entropy) -> dict[str, PublishedCells]:
     """The published cells of every table. Draws noise: the loss must have been charged."""
-    make: Mapping[str, Callable[[Plan, Counts, NoiseSource], dict[str, PublishedCells]]] = {
+    make: Mapping[str, Callable[[Plan, Counts, Entropy], dict[str, PublishedCells]]] = {
         "derive": _derived,
         "reconcile": _reconciled,
         "independent": _independent,
     }
-    made = make[plan.spec.privacy.margins](plan, counts, noise)
+    made = make[plan.spec.privacy.margins](plan, counts, entropy)
     return {table.name: made[table.name] for table in plan.tables}
 
 
-def _derived(plan: Plan, counts: Counts, noise: NoiseSource, /) -> dict[str, PublishedCells]:
-    base = _perturbed(plan, plan.base, counts.cells, counts.raw_counts, noise)
+def _derived(plan: Plan, counts: Counts, entropy: Entropy, /) -> dict[str, PublishedCells]:
+    base = _perturbed(plan, plan.base, counts.cells, counts.raw_counts, entropy)
     whole = len(base.cells) == plan.base.cells
     sums = {
         name: _summed(margin, base.cells, base.values, whole=whole)
@@ -46,22 +46,22 @@ def _derived(plan: Plan, counts: Counts, noise: NoiseSource, /) -> dict[str, Pub
     return {plan.base.name: base, **sums}
 
 
-def _independent(plan: Plan, counts: Counts, noise: NoiseSource, /) -> dict[str, PublishedCells]:
-    made = {plan.base.name: _perturbed(plan, plan.base, counts.cells, counts.raw_counts, noise)}
+def _independent(plan: Plan, counts: Counts, entropy: Entropy, /) -> dict[str, PublishedCells]:
+    made = {plan.base.name: _perturbed(plan, plan.base, counts.cells, counts.raw_counts, entropy)}
     for table in plan.margins:
         raw = _summed(plan.spec.margins[table.name], counts.cells, counts.raw_counts)
-        made[table.name] = _perturbed(plan, table, raw.cells, raw.values, noise)
+        made[table.name] = _perturbed(plan, table, raw.cells, raw.values, entropy)
     return made
 
 
-def _reconciled(plan: Plan, counts: Counts, noise: NoiseSource, /) -> dict[str, PublishedCells]:
+def _reconciled(plan: Plan, counts: Counts, entropy: Entropy, /) -> dict[str, PublishedCells]:
     margins = plan.spec.margins
     measured = {}
     for table in plan.margins:
         if table.noise is not None:
             raw = _summed(margins[table.name], counts.cells, counts.raw_counts)
-            measured[table.name] = _measured(table, raw.cells, raw.values, noise)
-    base = _measured(plan.base, counts.cells, counts.raw_counts, noise)
+            measured[table.name] = _measured(table, raw.cells, raw.values, entropy)
+    base = _measured(plan.base, counts.cells, counts.raw_counts, entropy)
     whole = reconcile_tables(plan.spec.domain, margins, base=base, measured=measured)
     cut = {table.name: table.least for table in plan.tables}
     return {
@@ -70,15 +70,15 @@ def _reconciled(plan: Plan, counts: Counts, noise: NoiseSource, /) -> dict[str, 
     }
 
 
-def _perturbed(plan: Plan, table: TablePlan, cells: Ints, raw: Ints, noise: NoiseSource, /) -> PublishedCells:
-    return perturb(cells, raw, size=table.cells, perturbation=plan.perturbation(table), noise=noise)
+def _perturbed(plan: Plan, table: TablePlan, cells: Ints, raw: Ints, entropy: Entropy, /) -> PublishedCells:
+    return perturb(cells, raw, size=table.cells, perturbation=plan.perturbation(table), entropy=entropy)
 
 
-def _measured(table: TablePlan, cells: Ints, raw: Ints, noise: NoiseSource, /) -> NoisyTable:
+def _measured(table: TablePlan, cells: Ints, raw: Ints, entropy: Entropy, /) -> NoisyTable:
     """Noise on every cell of the table, zeros included, and nothing cut."""
     if table.noise is None:
         raise AssertionError("only measured tables are measured")
-    values = table.noise.draw(table.cells, noise=noise)
+    values = table.noise.draw(table.cells, entropy=entropy)
     values[cells] += raw
     return NoisyTable(values=values, variance=table.noise.law.variance)
 

@@ -1,6 +1,18 @@
 """A world to test in: people who ride timetabled vehicles and leave taps."""
 
-from noisegate.simulation.readers import CLOSED_READER, READERS, Conduct, Reader
-from noisegate.simulation.world import World, simulate
+from noisegate.simulation.readers import CLOSED_READER, LINGER_S, READERS, Conduct, Reader
+from noisegate.simulation.season import Scenario
+from noisegate.simulation.world import FIRST_DAY, World, invent_network, simulate
 
-__all__ = ["CLOSED_READER", "READERS", "Conduct", "Reader", "World", "simulate"]
+__all__ = [
+    "CLOSED_READER",
+    "FIRST_DAY",
+    "LINGER_S",
+    "READERS",
+    "Conduct",
+    "Reader",
+    "Scenario",
+    "World",
+    "invent_network",
+    "simulate",
+]

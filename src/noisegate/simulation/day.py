@@ -1,27 +1,119 @@
-"""One service day: people decide, ride timetabled vehicles, and leave taps."""
+"""One service day: people decide, board the next vehicle of the timetable, and leave taps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import date
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noisegate.simulation.departures import Departures
-from noisegate.simulation.legs import Legs
-from noisegate.simulation.network import Flags, Floats, Ints
 from noisegate.simulation.population import People
-from noisegate.simulation.readers import CLOSED, LINGER_S, LINGER_SHARE, Conduct, Running, exit_s, lead_s
-from noisegate.simulation.taps import NOWHERE, OFF, ON, TapTable
-from noisegate.simulation.town import Town
+from noisegate.simulation.readers import CLOSED, LINGER_S, LINGER_SHARE, Conduct, Delays, exit_s, lead_s
+from noisegate.simulation.town import Legs, Town
+from noisegate.timetable.calendar import EPOCH
+from noisegate.timetable.network import Network
+from noisegate.timetable.punctuality import OFF, ON
+from noisegate.timetable.visits import Flags, Floats, Ints
 
+TAPS = ("on", "off")
+NOWHERE = -1
+"""The recorded stop of a forgotten tap-off."""
+
+_TIME_BITS = 20
+LONGEST_DAY_S = 2**_TIME_BITS - 1
+"""Latest time of day that a timetable may hold, far beyond any real one."""
+MAX_WAIT_S = 60 * 60
+"""Who would wait longer does not ride."""
 _HOUR = 3600.0
 RETURN_CHANCE = 0.94
 """How often riders come back the same way, where the line allows it."""
 _WALK_S = 120
 _SHORTEST_STAY_S = 600
-_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TapTable:
+    """Taps: what the ticketing system records, and the truth behind it.
+
+    Attributes
+    ----------
+    card, tap, at_s, stop
+        The record. `at_s` counts seconds from 1970 in local time; `stop` is NOWHERE for a forgotten tap-off.
+    trip, service_day, true_stop
+        The truth: the vehicle, its service day (days from 1970), and where the rider really was.
+    """
+
+    card: NDArray[np.int64]
+    tap: NDArray[np.int8]
+    at_s: NDArray[np.int64]
+    stop: NDArray[np.int32]
+    trip: NDArray[np.int32]
+    service_day: NDArray[np.int32]
+    true_stop: NDArray[np.int32]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self], /) -> Self:
+        """All taps of `parts`, in their order; `parts` is not empty."""
+        return cls(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)})
+
+    def __len__(self) -> int:
+        return len(self.card)
+
+    def __getitem__(self, index: Ints | Flags | slice) -> Self:
+        columns: dict[str, Any] = {f.name: getattr(self, f.name)[index] for f in fields(self)}
+        return type(self)(**columns)
+
+    def by_time(self) -> Self:
+        """The taps in order of time; ties keep their order, on every machine."""
+        if not len(self):
+            return self
+        bits = len(self).bit_length()
+        key = np.sort(((self.at_s - self.at_s.min()) << bits) | np.arange(len(self)))
+        return self[key & ((1 << bits) - 1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepartureBoard:
+    """All departures of the running trips, sorted by call and time.
+
+    Attributes
+    ----------
+    key
+        Call number and departure second in one integer, ascending.
+    trip
+        The trip of each departure.
+    """
+
+    key: Ints
+    trip: Ints
+
+    @classmethod
+    def of(cls, network: Network, services: Collection[int], /) -> Self:
+        """The departures on a day when `services` run."""
+        trips, patterns = network.trips, network.patterns
+        running = np.isin(trips.service, np.fromiter(services, dtype=np.int64))
+        lengths = np.diff(trips.start)
+        shown = np.repeat(running, lengths)
+        trip = np.repeat(np.arange(len(trips)), lengths)[shown]
+        position = np.flatnonzero(shown) - trips.start[trip]
+        call = patterns.start[trips.pattern[trip]] + position
+        key = (call << _TIME_BITS) | trips.departure_s[shown]
+        order = np.argsort(key, kind="stable")
+        return cls(key=key[order], trip=trip[order])
+
+    def next_vehicle(self, call: Ints, ready_s: Ints, /) -> tuple[Ints, Ints]:
+        """Trip and departure second of the first vehicle at each call from `ready_s` on; trip -1 for none."""
+        if not len(self.key):
+            return np.full(len(call), -1), np.zeros(len(call), dtype=np.int64)
+        wanted = (call << _TIME_BITS) | ready_s
+        place = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        found = self.key[place]
+        wait_s = found - wanted
+        served = (wait_s >= 0) & (wait_s <= MAX_WAIT_S) & (found >> _TIME_BITS == call)
+        return np.where(served, self.trip[place], -1), found & LONGEST_DAY_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +122,14 @@ class ServiceDay:
 
     town: Town
     day: date
-    departures: Departures
-    running: Running
+    departures: DepartureBoard
+    delays: Delays
     readers: Ints
     conduct: Conduct
 
     def number(self) -> int:
         """Days from 1970."""
-        return (self.day - _EPOCH).days
+        return (self.day - EPOCH).days
 
     def working(self) -> bool:
         """Monday to Friday."""
@@ -139,10 +231,10 @@ def _ride(today: ServiceDay, journey: Ints, legs: Legs, ready_s: Ints, *, rng: n
     journey, legs, ready_s = journey[served], legs[served], ready_s[served]
     trip, departure_s = trip[served], departure_s[served]
     position = legs.alight - patterns.start[trips.pattern[trip]]
-    kind, late_s = today.readers[trip], today.running.delay_s[trip]
+    kind, late_s = today.readers[trip], today.delays.delay_s[trip]
     leaves_s = departure_s + late_s
     lead = np.minimum(lead_s(kind, conduct=today.conduct, rng=rng), leaves_s - ready_s)
-    lingers = today.running.lingering[trip] & (rng.random(len(trip)) < LINGER_SHARE)
+    lingers = today.delays.lingering[trip] & (rng.random(len(trip)) < LINGER_SHARE)
     walk_s = exit_s(kind, conduct=today.conduct, rng=rng) + LINGER_S * lingers
     arrives_s = trips.arrival_s[trips.start[trip] + position] + late_s
     return _Rides(journey=journey, legs=legs, trip=trip, on_s=leaves_s - lead, off_s=arrives_s + walk_s)
@@ -154,7 +246,7 @@ def _record(today: ServiceDay, card: Ints, rides: _Rides, *, rng: np.random.Gene
     count = len(rides.trip)
     kind = today.readers[rides.trip]
     forgets = (kind != CLOSED) & (rng.random(count) < today.conduct.forget_rate)
-    run_ends_s = network.trips.final_arrivals()[rides.trip] + today.running.delay_s[rides.trip]
+    run_ends_s = network.trips.final_arrivals()[rides.trip] + today.delays.delay_s[rides.trip]
     off_s = np.where(forgets, run_ends_s, rides.off_s)
     boards, alights = network.patterns.stop[rides.legs.board], network.patterns.stop[rides.legs.alight]
     midnight_s = 86_400 * today.number()

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from noisegate.errors import OutputError
-from noisegate.simulation.network import MODES, UNKNOWN, Network
-from noisegate.simulation.taps import TAPS, TapTable
+from noisegate.simulation.day import TAPS, TapTable
+from noisegate.timetable.network import NETWORK_MODES, UNKNOWN_PLACE, Network, NetworkStops
+from noisegate.timetable.visits import Floats, Ints
 
 ROW_GROUP = 1 << 19
 _PARQUET: dict[str, Any] = {
@@ -77,8 +78,8 @@ class TapWriter:
     def __init__(self, folder: Path, network: Network, /) -> None:
         trips = network.trips
         vehicles, vehicle_of_trip = np.unique(np.array(trips.vehicles, dtype=object), return_inverse=True)
-        self._modes, self._taps = pa.array(MODES), pa.array(TAPS)
-        self._stops = pa.array([*network.stops.names, UNKNOWN])
+        self._modes, self._taps = pa.array(NETWORK_MODES), pa.array(TAPS)
+        self._stops = pa.array([*network.stops.names, UNKNOWN_PLACE])
         self._trips, self._vehicles = pa.array(trips.ids), pa.array(vehicles.tolist(), pa.string())
         self._mode_of_trip = network.pattern_modes()[trips.pattern].astype(np.int8)
         self._vehicle_of_trip = vehicle_of_trip.astype(np.int32)
@@ -126,7 +127,22 @@ def write_stops(network: Network, path: Path, /) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["stop", "mode", "postcode", "lat", "lon"])
         for name, mode, postcode, lat, lon in zip(
-            stops.names, stops.modes, network.postcodes(), stops.lat.tolist(), stops.lon.tolist(), strict=True
+            stops.names, stops.modes, _postcodes(stops), stops.lat.tolist(), stops.lon.tolist(), strict=True
         ):
-            writer.writerow([name, MODES[mode], postcode, f"{lat:.6f}", f"{lon:.6f}"])
-        writer.writerow([UNKNOWN, "", UNKNOWN, "", ""])
+            writer.writerow([name, NETWORK_MODES[mode], postcode, f"{lat:.6f}", f"{lon:.6f}"])
+        writer.writerow([UNKNOWN_PLACE, "", UNKNOWN_PLACE, "", ""])
+
+
+def _postcodes(stops: NetworkStops, /) -> tuple[str, ...]:
+    """An invented postcode for every stop: cells of a grid, about five stops to a cell."""
+    side = max(1, round((len(stops) / 5) ** 0.5))
+    row, column = _band(stops.lat, side), _band(stops.lon, side)
+    _, rank = np.unique(row * side + column, return_inverse=True)
+    return tuple(str(2000 + int(r)) for r in rank)
+
+
+def _band(coordinate: Floats, count: int, /) -> Ints:
+    """Which of `count` equally full bands each coordinate lies in."""
+    rank = np.empty(len(coordinate), dtype=np.int64)
+    rank[np.argsort(coordinate, kind="stable")] = np.arange(len(coordinate))
+    return rank * count // len(coordinate)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.simulation.legs import Legs
-from noisegate.simulation.network import BUS, Flags, Floats, Ints
-from noisegate.simulation.town import Town
+from noisegate.simulation.town import Legs, Town
+from noisegate.timetable.places import BUS
+from noisegate.timetable.visits import Flags, Floats, Ints
 
 _HOUR = 3600.0
 

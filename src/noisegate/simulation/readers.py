@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.simulation.network import BUS, FERRY, LIGHTRAIL, MODES, TRAIN, Flags, Floats, Ints, Network
+from noisegate.timetable.network import NETWORK_MODES, Network
+from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN
+from noisegate.timetable.visits import Flags, Floats, Ints
 
 LINGER_S = 15 * 60
 """How much later stragglers alight."""
@@ -41,10 +43,10 @@ READERS = {
     LIGHTRAIL: Reader(lead_mean_s=60, lead_max_s=180, exit_max_s=60, delay_mean_s=30, delay_max_s=120),
 }
 CLOSED_READER = Reader(lead_mean_s=180, lead_max_s=480, exit_max_s=180, delay_mean_s=20, delay_max_s=60)
-CLOSED = len(MODES)
+CLOSED = len(NETWORK_MODES)
 """The number of the closed ferry's reader, after those of the modes."""
 
-_ALL = (*(READERS[mode] for mode in range(len(MODES))), CLOSED_READER)
+_ALL = (*(READERS[mode] for mode in range(len(NETWORK_MODES))), CLOSED_READER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +74,14 @@ class Conduct:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class Delays:
     """How the vehicles of one service day ran."""
 
     delay_s: Ints
     lingering: Flags
 
     @classmethod
-    def of(cls, kind: Ints, /, *, conduct: Conduct, rng: np.random.Generator) -> Running:
+    def of(cls, kind: Ints, /, *, conduct: Conduct, rng: np.random.Generator) -> Delays:
         """Delays of all trips, given the reader number of each."""
         lingering = (kind == CLOSED) & (rng.random(len(kind)) < conduct.straggler_rate)
         delay = _cut_exponential(_pick(kind, "delay_mean_s"), _pick(kind, "delay_max_s"), rng=rng)

@@ -13,17 +13,13 @@ from datetime import date, timedelta
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.simulation.day import ServiceDay, ride_day
-from noisegate.simulation.departures import Departures
+from noisegate.simulation.day import DepartureBoard, ServiceDay, TapTable, ride_day
 from noisegate.simulation.population import People, draw_people
-from noisegate.simulation.readers import Conduct, Running, trip_readers
-from noisegate.simulation.taps import TapTable
+from noisegate.simulation.readers import Conduct, Delays, trip_readers
 from noisegate.simulation.town import Town
-
-MOST_DAYS = 366
-MOST_PERSONS = 10_000_000
-"""A person takes about 100 bytes of memory throughout."""
+from noisegate.timetable.calendar import EPOCH
 
 CHUNK = 1 << 16
 """People simulated together; part of what the seed means."""
@@ -33,7 +29,7 @@ CITY, POPULARITY, _PEOPLE, _VEHICLES, _RIDES = range(5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Scenario:
     """The checked arguments of a simulation."""
 
     days: int
@@ -42,7 +38,10 @@ class Plan:
     conduct: Conduct
 
     def __post_init__(self) -> None:
-        for name, found, most in (("days", self.days, MOST_DAYS), ("persons", self.persons, MOST_PERSONS)):
+        for name, found, most in (
+            ("days", self.days, limits.current().simulated_days),
+            ("persons", self.persons, limits.current().simulated_persons),
+        ):
             if not 1 <= found <= most:
                 raise SpecError.for_value(name, found=found, allowed=f"from 1 to {most}")
         if self.seed < 0:
@@ -53,27 +52,30 @@ class Plan:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=stream))
 
 
-def tap_days(town: Town, plan: Plan, *, first: date) -> Iterator[TapTable]:
+def tap_days(town: Town, scenario: Scenario, *, first: date) -> Iterator[TapTable]:
     """The taps of each calendar day in order of time.
 
     The service day before the first one is simulated too, for its taps after midnight; taps after the
     last midnight are left out, as an extract by date would.
     """
-    firsts = range(0, plan.persons, CHUNK)
+    firsts = range(0, scenario.persons, CHUNK)
     crowd = [
         draw_people(
-            town, first_card=low + 1, count=min(CHUNK, plan.persons - low), rng=plan.rng(_PEOPLE, chunk)
+            town,
+            first_card=low + 1,
+            count=min(CHUNK, scenario.persons - low),
+            rng=scenario.rng(_PEOPLE, chunk),
         )
         for chunk, low in enumerate(firsts)
     ]
-    boards: dict[frozenset[int], Departures] = {}
+    boards: dict[frozenset[int], DepartureBoard] = {}
     carried: list[TapTable] = []
-    for number in range(plan.days + 1):
+    for number in range(scenario.days + 1):
         day = first + timedelta(days=number - 1)
         taps = TapTable.joined(
-            [*carried, *_ride_all(town, plan, crowd, day=day, number=number, boards=boards)]
+            [*carried, *_ride_all(town, scenario, crowd, day=day, number=number, boards=boards)]
         )
-        today = taps.at_s < 86_400 * ((day - date(1970, 1, 1)).days + 1)
+        today = taps.at_s < 86_400 * ((day - EPOCH).days + 1)
         carried = [taps[~today]]
         if number > 0:
             yield taps[today].by_time()
@@ -81,26 +83,26 @@ def tap_days(town: Town, plan: Plan, *, first: date) -> Iterator[TapTable]:
 
 def _ride_all(
     town: Town,
-    plan: Plan,
+    scenario: Scenario,
     crowd: list[People],
     *,
     day: date,
     number: int,
-    boards: dict[frozenset[int], Departures],
+    boards: dict[frozenset[int], DepartureBoard],
 ) -> list[TapTable]:
     """The taps of one service day, chunk by chunk; `boards` keeps the departures of days alike."""
     services = town.network.services_on(day)
     if services not in boards:
-        boards[services] = Departures.of(town.network, services)
+        boards[services] = DepartureBoard.of(town.network, services)
     readers = trip_readers(town.network)
     today = ServiceDay(
         town=town,
         day=day,
         departures=boards[services],
-        running=Running.of(readers, conduct=plan.conduct, rng=plan.rng(_VEHICLES, number)),
+        delays=Delays.of(readers, conduct=scenario.conduct, rng=scenario.rng(_VEHICLES, number)),
         readers=readers,
-        conduct=plan.conduct,
+        conduct=scenario.conduct,
     )
     return [
-        ride_day(today, people, rng=plan.rng(_RIDES, number, chunk)) for chunk, people in enumerate(crowd)
+        ride_day(today, people, rng=scenario.rng(_RIDES, number, chunk)) for chunk, people in enumerate(crowd)
     ]

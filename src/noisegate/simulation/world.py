@@ -9,15 +9,15 @@ from pathlib import Path
 
 from noisegate.errors import SpecError
 from noisegate.simulation.city import FEWEST_STOPS, MOST_STOPS, draw_map
-from noisegate.simulation.feed_reader import read_feed
-from noisegate.simulation.feed_writer import write_feed
 from noisegate.simulation.files import TapWriter, whole_directory, write_stops
-from noisegate.simulation.network import MODES, Network
 from noisegate.simulation.readers import Conduct
-from noisegate.simulation.season import CITY, POPULARITY, Plan, tap_days
+from noisegate.simulation.schedule import write_timetable
+from noisegate.simulation.season import CITY, POPULARITY, Scenario, tap_days
 from noisegate.simulation.specs import write_specs
-from noisegate.simulation.timetable import write_timetable
 from noisegate.simulation.town import settle
+from noisegate.timetable.feed import read_feed
+from noisegate.timetable.network import NETWORK_MODES, Network
+from noisegate.timetable.writer import write_feed
 
 FIRST_DAY = date(2016, 7, 25)
 STOPS_PER_ROOT_PERSON = 0.7
@@ -105,7 +105,7 @@ def simulate(
         Whether there is a two-stop ferry with automatic tap-off. Without it, two-stop ferries of a
         given feed are left out too.
     forget_rate, straggler_rate, punctual
-        See `noisegate.simulation.readers.Conduct`.
+        See `noisegate.simulation.Conduct`.
     start
         The first date. By default 2016-07-25, and with `gtfs` the first Monday that lets all days fall
         inside the feed's calendar.
@@ -117,7 +117,7 @@ def simulate(
     *Guarantee*: the same arguments give the same bytes in every file (with the same versions of NumPy
     and Arrow). The directory appears whole or not at all.
     """
-    plan = Plan(
+    scenario = Scenario(
         days=days,
         persons=persons,
         seed=seed,
@@ -125,24 +125,24 @@ def simulate(
     )
     if gtfs is None:
         first = start or FIRST_DAY
-        network = _invent(plan, stops=stops, closed_ferry=closed_ferry, first=first)
+        network = invent_network(scenario, stops=stops, closed_ferry=closed_ferry, first=first)
     else:
         if stops is not None:
             raise SpecError(
                 "stops and gtfs cannot be given together: a feed has its own stops. Leave one out."
             )
-        network = read_feed(Path(gtfs), closed_ferry=closed_ferry)
+        network = Network.of(read_feed(gtfs), closed_ferry=closed_ferry)
         first = _first_day(network, days=days, start=start)
     dates = [first + timedelta(days=i) for i in range(days)]
-    town = settle(network, dates, rng=plan.rng(POPULARITY))
+    town = settle(network, dates, rng=scenario.rng(POPULARITY))
     with whole_directory(Path(out)) as folder:
         write_feed(network, folder / "gtfs.zip")
         write_stops(network, folder / "stops.csv")
-        modes = [MODES[mode] for mode in sorted({route.mode for route in network.routes})]
+        modes = [NETWORK_MODES[mode] for mode in sorted({route.mode for route in network.routes})]
         write_specs(folder, modes=modes, first=first, days=days)
         events = 0
         with TapWriter(folder, network) as writer:
-            for done, taps in enumerate(tap_days(town, plan, first=first), start=1):
+            for done, taps in enumerate(tap_days(town, scenario, first=first), start=1):
                 writer.write(taps)
                 events += len(taps)
                 if progress is not None:
@@ -159,21 +159,21 @@ def simulate(
     )
 
 
-def _invent(plan: Plan, *, stops: int | None, closed_ferry: bool, first: date) -> Network:
+def invent_network(scenario: Scenario, /, *, stops: int | None, closed_ferry: bool, first: date) -> Network:
     """The network of an invented city."""
-    rng = plan.rng(CITY)
+    rng = scenario.rng(CITY)
     count = (
         stops
         if stops is not None
-        else min(max(round(STOPS_PER_ROOT_PERSON * plan.persons**0.5), FEWEST_STOPS), MOST_STOPS)
+        else min(max(round(STOPS_PER_ROOT_PERSON * scenario.persons**0.5), FEWEST_STOPS), MOST_STOPS)
     )
     city = draw_map(count, closed_ferry=closed_ferry, rng=rng)
-    return write_timetable(city, first=first, days=plan.days, rng=rng)
+    return write_timetable(city, first=first, days=scenario.days, rng=rng)
 
 
 def _first_day(network: Network, *, days: int, start: date | None) -> date:
     """The first date inside a feed's calendar."""
-    opens, closes = network.first_day(), network.last_day()
+    opens, closes = network.calendar.first_date, network.calendar.last_date
     latest = closes - timedelta(days=days - 1)
     if latest < opens:
         raise SpecError.for_value(

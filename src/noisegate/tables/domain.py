@@ -25,15 +25,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisegate import limits
 from noisegate.errors import InternalError, SpecError
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-#: Cells are numbered in 64-bit integers, with room for a sign and a sum.
-MOST_CELLS = 2**62
-#: Every block is one more term for each event that is counted.
-MOST_BLOCKS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +107,13 @@ class Domain:
     offsets: Ints = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.size >= MOST_CELLS:
+        if self.size >= limits.current().domain_cells:
             raise SpecError(
                 f"the domain has {self.size:.3g} cells, at most 2**62 are allowed; merge some values."
             )
-        if len(self.blocks) > MOST_BLOCKS:
+        if len(self.blocks) > limits.current().domain_blocks:
             raise SpecError(
-                f"the merges cut the domain into {len(self.blocks)} blocks, at most {MOST_BLOCKS} are allowed; "
+                f"the merges cut the domain into {len(self.blocks)} blocks, at most {limits.current().domain_blocks} are allowed; "
                 "use fewer merges or fewer different conditions."
             )
         sizes = [block.size for block in self.blocks]

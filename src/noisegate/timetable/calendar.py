@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ EPOCH = date(1970, 1, 1)
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 #: 1 January 1970 was a Thursday.
 _FIRST_WEEKDAY = 3
-_ADDED, _REMOVED = 1, 2
+ADDED, REMOVED = 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,7 +30,8 @@ class Calendar:
     weekdays
         Shape (services, 7), Monday first.
     first, last
-        The days between which the weekly pattern holds, both included.
+        The days between which the weekly pattern holds, both included; for a service that has exceptions
+        only, the first and the last of them.
     service, day, kind
         The exceptions: a day is added (1) or removed (2), whatever the pattern says.
     """
@@ -51,15 +52,25 @@ class Calendar:
         """Shape (services, days): whether each service runs on each day."""
         weekday = (days + _FIRST_WEEKDAY) % 7
         runs = self.weekdays[:, weekday] & (days >= self.first[:, None]) & (days <= self.last[:, None])
-        for kind, state in ((_REMOVED, False), (_ADDED, True)):
+        for kind, state in ((REMOVED, False), (ADDED, True)):
             for at, day in enumerate(days.tolist()):
                 runs[self.service[(self.kind == kind) & (self.day == day)], at] = state
         return runs
 
+    @property
+    def first_date(self) -> date:
+        """The first date on which a service may run."""
+        return EPOCH + timedelta(days=self.span()[0])
+
+    @property
+    def last_date(self) -> date:
+        """The last date on which a service may run."""
+        return EPOCH + timedelta(days=self.span()[1])
+
     def span(self) -> tuple[int, int]:
         """The first and the last day on which any service may run."""
         ends = np.concatenate([self.first[self.weekdays.any(axis=1)], self.last[self.weekdays.any(axis=1)]])
-        all_days = np.concatenate([ends, self.day[self.kind == _ADDED]])
+        all_days = np.concatenate([ends, self.day[self.kind == ADDED]])
         if not all_days.size:
             raise DataError("No service of the feed runs on any day.")
         return int(all_days.min()), int(all_days.max())
@@ -81,13 +92,17 @@ def read_calendar(rows: Rows, /) -> Calendar:
         first[: len(own)] = _days(weekly["start_date"], "calendar.txt", "start_date")
         last[: len(own)] = _days(weekly["end_date"], "calendar.txt", "end_date")
     named = dated or {"service_id": [], "date": [], "exception_type": []}
+    service = np.array([number[name] for name in named["service_id"]], dtype=np.int64)
+    day = _days(named["date"], "calendar_dates.txt", "date")
+    for lone in range(len(own), len(ids)):
+        first[lone], last[lone] = day[service == lone].min(), day[service == lone].max()
     return Calendar(
         ids=ids,
         weekdays=flags,
         first=first,
         last=last,
-        service=np.array([number[name] for name in named["service_id"]], dtype=np.int64),
-        day=_days(named["date"], "calendar_dates.txt", "date"),
+        service=service,
+        day=day,
         kind=_kinds(named["exception_type"]),
     )
 

@@ -20,15 +20,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.timetable.linkage import Linkage
-from noisegate.timetable.running import Floats, Running
-from noisegate.timetable.tolerance import ON
-from noisegate.timetable.visits import Ints
-
-_MOST_COUNT = 1_000_000
+from noisegate.timetable.punctuality import ON, Running
+from noisegate.timetable.visits import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +174,7 @@ def _count_weights(
     else:
         log_prior = _log_priors(prior, cells)
     counts = np.arange(log_prior.shape[1])
-    if counts.size > _MOST_COUNT:
+    if counts.size > limits.current().candidate_counts:
         raise SpecError(
             f"A residual of {residual:g} is too large to look at every count; use linked inference."
         )

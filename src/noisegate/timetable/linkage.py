@@ -7,15 +7,18 @@ its visits touches the cell's bin at the cell's location.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noisegate.errors import SpecError
+from noisegate.timetable.calendar import EPOCH
+from noisegate.timetable.feed import Feed
 from noisegate.timetable.grid import NO_TIME, Grid
-from noisegate.timetable.tolerance import OFF, ON, Tolerance, bounds_s, by_mode
+from noisegate.timetable.punctuality import OFF, ON, Tolerance, bounds_s, by_mode
 from noisegate.timetable.visits import DAY_S, Flags, Ints, Ints32, Visits
 
 _VISITS_AT_ONCE = 1 << 20
@@ -205,6 +208,26 @@ def link(visits: Visits, /, *, grid: Grid, tolerance: Tolerance | Sequence[Toler
         visit=visit,
         vehicles=np.diff(seen[start]).astype(np.int32),
     )
+
+
+def link_feed(feed: Feed, /, *, grid: Grid, tolerance: Tolerance | Mapping[str, Tolerance]) -> Linkage:
+    """The vehicles of `feed` that could have produced each cell of a table."""
+    tolerances = tolerances_of(feed, tolerance)
+    margin_s = max(one.reach_s for one in tolerances)
+    dates = [EPOCH + timedelta(days=day) for day in grid.wanted_days.tolist()]
+    return link(feed.visits(dates, margin_s=margin_s), grid=grid, tolerance=tolerances)
+
+
+def tolerances_of(
+    feed: Feed, tolerance: Tolerance | Mapping[str, Tolerance], /, *, default: Tolerance | None = None
+) -> tuple[Tolerance, ...]:
+    """A tolerance for each mode of the feed, from one for all or one by the name of the mode."""
+    if isinstance(tolerance, Tolerance):
+        return by_mode(tolerance, len(feed.modes))
+    for name in tolerance:
+        if name not in feed.modes:
+            raise SpecError.for_choice("mode", found=name, allowed=feed.modes)
+    return tuple(tolerance.get(name, default or Tolerance()) for name in feed.modes)
 
 
 def _sorted_pairs(cells: list[Ints], rows: list[Ints32], /, *, visits: int) -> tuple[Ints, Ints32]:

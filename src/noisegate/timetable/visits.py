@@ -18,6 +18,7 @@ from noisegate.errors import InternalError
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 DAY_S = 86_400
 

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 from noisegate.margins.pieces import NoisyTable, estimate_tables, reconcile_tables
 from noisegate.releases.plan import Plan, TablePlan
-from noisegate.releases.questions import Asked
-from noisegate.tables.selection import Cells
+from noisegate.tables.question import Asked
+from noisegate.tables.selection import Groups
 
 Floats = NDArray[np.float64]
 
@@ -44,16 +44,16 @@ class BaseCounts(Protocol):
 
 
 def draw_tables(
-    plan: Plan, counts: BaseCounts, noise: NoiseSource, /
+    plan: Plan, counts: BaseCounts, entropy: Entropy, /
 ) -> tuple[dict[str, Floats], dict[str, Published]]:
     """All tables with fresh noise: before anything is left out, and as they would be published."""
-    return made_tables(plan, counts, noisy_tables(plan, counts, noise))
+    return made_tables(plan, counts, noisy_tables(plan, counts, entropy))
 
 
-def noisy_tables(plan: Plan, counts: BaseCounts, noise: NoiseSource, /) -> dict[str, NoisyTable]:
+def noisy_tables(plan: Plan, counts: BaseCounts, entropy: Entropy, /) -> dict[str, NoisyTable]:
     """Every measured table with fresh noise, and nothing done to it."""
     return {
-        table.name: _noisy(plan, table, counts, noise) for table in plan.tables if table.noise is not None
+        table.name: _noisy(plan, table, counts, entropy) for table in plan.tables if table.noise is not None
     }
 
 
@@ -93,9 +93,9 @@ def _by_role(plan: Plan, noisy: Mapping[str, NoisyTable], /) -> dict[str, Any]:
     return {"base": noisy[plan.base.name], "measured": margins}
 
 
-def _noisy(plan: Plan, table: TablePlan, counts: BaseCounts, noise: NoiseSource, /) -> NoisyTable:
+def _noisy(plan: Plan, table: TablePlan, counts: BaseCounts, entropy: Entropy, /) -> NoisyTable:
     assert table.noise is not None
-    values = table.noise.draw(table.cells, noise=noise) + raw_table(plan, table.name, counts)
+    values = table.noise.draw(table.cells, entropy=entropy) + raw_table(plan, table.name, counts)
     return NoisyTable(values=values, variance=table.noise.law.variance)
 
 
@@ -116,25 +116,16 @@ class Reader:
 
     asked: Asked
     table: str
-    cells: Cells
+    cells: Groups
     groups: NDArray[np.int64]
-    weights: Floats | None
 
     @classmethod
     def of(cls, asked: Asked, plan: Plan, table: str, /) -> Reader:
         """The question put to `table`, which has all that it needs."""
         domain = plan.spec.domain if table == plan.base.name else plan.spec.margins[table].domain
-        cells = Cells(domain, asked.selection)
-        weights = None
-        if not asked.whole:
-            weights = np.ones(domain.size)
-            for name, column in zip(domain.names, domain.decode(np.arange(domain.size)), strict=True):
-                weights *= asked.weights[plan.spec.domain.axis(name)][column]
-        return cls(
-            asked=asked, table=table, cells=cells, groups=np.flatnonzero(cells.counts()), weights=weights
-        )
+        cells = asked.selection.groups(domain)
+        return cls(asked=asked, table=table, cells=cells, groups=np.flatnonzero(cells.counts()))
 
     def answer(self, values: NDArray[Any], /) -> Floats:
         """The answer by groups."""
-        weighed = values if self.weights is None else values * self.weights
-        return self.cells.sums(weighed)[self.groups]
+        return self.cells.sums(values)[self.groups]

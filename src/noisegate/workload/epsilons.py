@@ -9,10 +9,11 @@ from typing import Any
 
 from noisegate.laws import make_law
 from noisegate.laws._law import LatticeLaw
+from noisegate.margins.prediction import predict
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.releases.plan import Plan, make_plan
-from noisegate.releases.prediction import predict, sum_errors
-from noisegate.releases.questions import Asked
+from noisegate.releases.prediction import sum_errors
+from noisegate.tables.question import Asked
 
 #: The epsilons that are shown, as multiples of the spec's own.
 FACTORS = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))

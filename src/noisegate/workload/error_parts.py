@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
 from noisegate.inference.profile.parts import ErrorParts, Trio, error_parts, largest_kept, usual_trio
-from noisegate.spec.shares import value_shares
-from noisegate.tables.selection import Cells
-from noisegate.workload.asked import Question, Wanted
+from noisegate.tables.question import Asked, Question
+from noisegate.tables.selection import Groups
+from noisegate.tables.where import members, shares_of_values
 from noisegate.workload.frame import Frame, FrameTable
 from noisegate.workload.noised import Noised
 from noisegate.workload.raw_cells import RawCells
@@ -132,47 +132,43 @@ class Workload:
             return bool(off.mean() <= _MOST_SDS / math.sqrt(off.size))
         return bool((off**2).mean() <= _SQUARE + _MOST_SDS * math.sqrt(_VARIANCE_OF_SQUARE / off.size))
 
-    def measure(self, wanted: Wanted, /) -> MeasuredQuestion:
+    def measure(self, question: Question, /) -> MeasuredQuestion:
         """The error of one question, or why it has no answer."""
-        if wanted.reason is not None:
-            return MeasuredQuestion(name=wanted.name, reason=wanted.reason)
         try:
-            question = Question.of(wanted, self.frame)
-            self._check_fine(question)
-            table, cells = self.frame.answering(question.selection)
+            asked = question.put(self.frame.domain)
+            if asked.reason is not None:
+                return MeasuredQuestion(name=question.name, reason=asked.reason)
+            self._check_fine(asked)
+            table, cells = self.frame.answering(asked.selection)
         except SpecError as refusal:
-            return MeasuredQuestion(name=wanted.name, reason=str(refusal).removesuffix("."))
+            return MeasuredQuestion(name=question.name, reason=str(refusal).removesuffix("."))
         groups = np.flatnonzero(cells.counts())
-        stages = np.stack([stage[groups] for stage in self._stages(question, table, cells)])
+        stages = np.stack([stage[groups] for stage in self._stages(asked, table, cells)])
         there = cells.sums(table.shown)[groups] > 0
         return MeasuredQuestion(
-            name=wanted.name,
+            name=question.name,
             table=table.name,
             groups=len(groups),
             parts=error_parts(stages[None]),
             trio=usual_trio(stages[0], stages[-1], there),
-            kept=None if wanted.top is None else largest_kept(stages[0], stages[-1], wanted.top),
+            kept=None if question.top is None else largest_kept(stages[0], stages[-1], question.top),
             joint=self.joint,
         )
 
-    def _check_fine(self, question: Question, /) -> None:
+    def _check_fine(self, asked: Asked, /) -> None:
         """Refuse a question that neither the tables nor the raw data are fine enough for."""
-        for name, shares in zip(self.frame.domain.names, question.shares, strict=True):
+        for name, shares in zip(self.frame.domain.names, asked.selection.shares, strict=True):
             if name in self.raw.coarse and not np.isin(shares, (0.0, 1.0)).all():
                 raise SpecError(
                     f"the raw data have {name} in bins as wide as the tables, so the truth is not known"
                 )
 
-    def _stages(self, question: Question, table: FrameTable, cells: Cells, /) -> tuple[Floats, ...]:
+    def _stages(self, asked: Asked, table: FrameTable, cells: Groups, /) -> tuple[Floats, ...]:
         """The answer by groups: truth, aggregated, bounded, noised, published."""
-        weights = _weights(question, table)
-
-        def answer(values: NDArray[Any]) -> Floats:
-            return cells.sums(values if weights is None else values * weights)
-
         raw, noised = self.raw, self._noised
+        answer = cells.sums
         aggregated = answer(table.sums(raw.cells, raw.counts))
-        truth = aggregated if question.whole else self._truth(question, cells)
+        truth = aggregated if asked.selection.whole else self._truth(asked, cells)
         bounded = aggregated if self.joint else answer(noised.bounded(table))
         return (
             truth,
@@ -182,30 +178,18 @@ class Workload:
             answer(np.where(table.shown, table.values, 0)),
         )
 
-    def _truth(self, question: Question, cells: Cells, /) -> Floats:
+    def _truth(self, asked: Asked, cells: Groups, /) -> Floats:
         """Every event exactly as asked, in groups of published labels."""
         raw, frame = self.raw, self.frame
         weights = raw.counts.astype(np.float64)
-        for name, parts in question.wanted.where.items():
-            own = value_shares(raw.dimensions[name], parts, domain=frame.domain, name=name, at=name)
+        for name, parts in asked.question.where.items():
+            values, axis = raw.dimensions[name].values, frame.domain.axis(name)
+            finer = len(values) // len(frame.domain.dimensions[axis].values)
+            merged = {label: np.repeat(mask, finer) for label, mask in members(frame.domain, axis).items()}
+            own = shares_of_values(values, parts, subject=name, merged=merged)
             weights *= own[raw.codes[name]]
         labels = dict(zip(frame.domain.names, frame.domain.decode(raw.cells), strict=True))
         groups = np.zeros(weights.size, np.int64)
-        for name, size in zip(question.selection.by, cells.group_shape, strict=True):
+        for name, size in zip(asked.question.by, cells.group_shape, strict=True):
             groups = groups * size + labels[name]
-        return np.bincount(groups, weights=weights, minlength=cells.groups).astype(np.float64)
-
-
-def _weights(question: Question, table: FrameTable, /) -> Floats | None:
-    """How much of each cell of a table is asked for; None if all or nothing of each is."""
-    if question.whole:
-        return None
-    whole, domain = question.selection.domain, table.domain
-    shares = [question.shares[whole.axis(name)] for name in domain.names]
-    weights = np.empty(domain.size)
-    for block, start in zip(domain.blocks, domain.offsets.tolist(), strict=False):
-        part: Floats = np.ones(())
-        for share, codes in zip(shares, block.axes, strict=True):
-            part = np.multiply.outer(part, share[codes])
-        weights[start : start + block.size] = part.reshape(-1)
-    return weights
+        return np.bincount(groups, weights=weights, minlength=cells.size).astype(np.float64)

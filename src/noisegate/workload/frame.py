@@ -13,24 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import open_release
 from noisegate.query.release import Release
-from noisegate.reading._cells import Cells
-from noisegate.reading._structure import Structure
-from noisegate.recovery.selection import folded
+from noisegate.reading.cells import Cells
+from noisegate.reading.structure import Structure
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
-from noisegate.tables.domain import Block, Dimension, Domain, Ints, Mask
+from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Cells as Asked
-from noisegate.tables.selection import Selection
-from noisegate.tables.where import kind_of
+from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.where import folded, kind_of
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
-
-#: Tables are held cell by cell here, in a few arrays of numbers.
-MOST_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,17 +84,17 @@ class Frame:
         days = [name for name, one in self.dimensions.items() if isinstance(one, DateDimension)]
         return days[0] if len(days) == 1 else None
 
-    def answering(self, selection: Selection, /) -> tuple[FrameTable, Asked]:
+    def answering(self, selection: Selection, /) -> tuple[FrameTable, Groups]:
         """The table that a reader would ask, with the least noise, and the cells to add up."""
         able = {
-            table.name: Asked(table.domain, selection)
+            table.name: selection.groups(table.domain)
             for table in self.tables
             if selection.restricted <= set(table.domain.names)
         }
         name = self._fewest(able) if self.release is None else self.release.errors.best_table(able)
         return next(table for table in self.tables if table.name == name), able[name]
 
-    def _fewest(self, able: Mapping[str, Asked], /) -> str:
+    def _fewest(self, able: Mapping[str, Groups], /) -> str:
         """The table with the fewest cells to add up; derived margins have no more to say than the base."""
         if self.method == "derive":
             return self.base.name
@@ -117,16 +113,10 @@ def frame_of_card(folder: Path, /) -> Frame:
     statement = release.statement
     card = statement.card
     _check_size(statement.domain.size)
-    groups = {name: set(members) for name, members in statement.merged.items()}
-    values = {
-        one.name: tuple(label for label in one.labels if label not in groups.get(one.name, ()))
-        for one in statement.domain.dimensions
-    }
-    domain = _with_values(statement.domain, values, statement.merged)
     bounding = card.get("bounding")
     return Frame(
-        dimensions={name: stated_dimension(name, found) for name, found in values.items()},
-        domain=domain,
+        dimensions={one.name: stated_dimension(one.name, one.values) for one in statement.domain.dimensions},
+        domain=statement.domain,
         tables=tuple(
             FrameTable(
                 name=table.name,
@@ -196,46 +186,10 @@ def stated_dimension(name: str, values: tuple[str, ...], /) -> AnyDimension:
 
 
 def _check_size(cells: int, /) -> None:
-    if cells > MOST_CELLS:
+    if cells > limits.current().questioned_cells:
         raise DataError(
-            f"the release has {cells:,} cells; its questions are taken apart for at most {MOST_CELLS:,}."
+            f"the release has {cells:,} cells; its questions are taken apart for at most {limits.current().questioned_cells:,}."
         )
-
-
-def _with_values(
-    stated: Domain,
-    values: Mapping[str, tuple[str, ...]],
-    merged: Mapping[str, Mapping[str, tuple[str, ...]]],
-    /,
-) -> Domain:
-    """The domain of a card, cell by cell the same, with merged labels as groups of the values behind them."""
-    dimensions = tuple(
-        Dimension(name=one.name, values=values[one.name], groups=one.labels[len(values[one.name]) :])
-        for one in stated.dimensions
-    )
-    if any(one.labels != old.labels for one, old in zip(dimensions, stated.dimensions, strict=True)):
-        raise DataError("the card lists merged labels among values, which cannot be told apart.")
-    blocks = tuple(
-        Block(
-            maps=tuple(
-                _shown_as(one, codes, merged.get(one.name, {}))
-                for one, codes in zip(dimensions, block.axes, strict=True)
-            )
-        )
-        for block in stated.blocks
-    )
-    return Domain(dimensions=dimensions, blocks=blocks)
-
-
-def _shown_as(dimension: Dimension, codes: Ints, merged: Mapping[str, tuple[str, ...]], /) -> Ints:
-    """For each value the label that shows it, among the labels of one block; -1 if none does."""
-    place = {value: code for code, value in enumerate(dimension.values)}
-    shown = np.full(len(dimension.values), -1, np.int64)
-    for code in codes.tolist():
-        label = dimension.labels[code]
-        for value in merged.get(label, (label,)):
-            shown[place[value]] = code
-    return shown
 
 
 def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Cells | None:

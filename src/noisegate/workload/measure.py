@@ -15,19 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.engine import Counts, count
 from noisegate.errors import SpecError
 from noisegate.inference.profile.parts import ErrorParts, Trio, error_parts, largest_kept, usual_trio
-from noisegate.laws.entropy import NoiseSource, as_noise
+from noisegate.laws.entropy import Entropy, as_entropy
+from noisegate.margins.prediction import Prediction, predict
 from noisegate.releases.plan import Plan
-from noisegate.releases.prediction import Prediction, predict, sum_errors
-from noisegate.releases.questions import Asked, asked_questions
+from noisegate.releases.prediction import sum_errors
+from noisegate.releases.questions import asked_questions
+from noisegate.tables.question import Asked
 from noisegate.workload.draws import Floats, Reader, draw_tables, raw_table
 from noisegate.workload.truth import exact_answer, unbounded
 
 DRAWS = 20
-#: Tables are held cell by cell here.
-MOST_CELLS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ def measure(
     counts: Counts,
     /,
     *,
-    noise: NoiseSource,
+    entropy: Entropy,
     draws: int = DRAWS,
     connection: Any = None,
     report: Callable[[int, int], None] = lambda _done, _all: None,
@@ -89,28 +90,28 @@ def measure(
     connection
         Where the events are, as for counting.
     """
-    as_noise(noise)
+    as_entropy(entropy)
     if draws < 2:
         raise SpecError.for_value("draws", found=draws, allowed="at least 2")
-    if plan.base.cells > MOST_CELLS:
+    if plan.base.cells > limits.current().measured_cells:
         raise SpecError(
-            f"measuring holds all {plan.base.cells:,} cells in memory; at most {MOST_CELLS:,} are allowed."
+            f"measuring holds all {plan.base.cells:,} cells in memory; at most {limits.current().measured_cells:,} are allowed."
         )
     questions = asked_questions(plan.spec)
     open_ones = [one for one in questions if one.reason is None]
     errors = sum_errors(plan)
     predictions = {one.name: predict(one, errors) for one in open_ones}
-    every = count(unbounded(plan.spec), noise=noise, connection=connection)
+    every = count(unbounded(plan.spec), entropy=entropy, connection=connection)
     readers = {one.name: Reader.of(one, plan, predictions[one.name].table) for one in open_ones}
     before = {
-        name: _before_noise(reader, plan, (every, counts), noise, connection)
+        name: _before_noise(reader, plan, (every, counts), entropy, connection)
         for name, reader in readers.items()
     }
     stages: dict[str, list[Floats]] = {name: [] for name in readers}
     there: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in readers}
     for draw in range(draws):
         report(draw, draws)
-        noised, published = draw_tables(plan, counts, noise)
+        noised, published = draw_tables(plan, counts, entropy)
         for name, reader in readers.items():
             last = published[reader.table]
             answers = [reader.answer(noised[reader.table]), reader.answer(last.values)]
@@ -141,10 +142,10 @@ def _measured(
 
 
 def _before_noise(
-    reader: Reader, plan: Plan, both: tuple[Counts, Counts], noise: NoiseSource, connection: Any, /
+    reader: Reader, plan: Plan, both: tuple[Counts, Counts], entropy: Entropy, connection: Any, /
 ) -> tuple[Floats, Floats, Floats]:
     """Truth, aggregated and bounded answers; `both` are all events and those within the bound."""
     aggregated, bounded = (reader.answer(raw_table(plan, reader.table, counts)) for counts in both)
-    if reader.weights is None:
+    if reader.asked.selection.whole:
         return aggregated, aggregated, bounded
-    return exact_answer(reader, plan, noise, connection), aggregated, bounded
+    return exact_answer(reader, plan, entropy, connection), aggregated, bounded

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading._structure import Structure
-from noisegate.recovery.selection import folded
+from noisegate.reading.structure import Structure
+from noisegate.tables.where import folded
 from noisegate.workload.raw_cells import RawEvents
 from noisegate.workload.raw_events import Truth, TruthFile
 from noisegate.workload.source import WorkloadSource

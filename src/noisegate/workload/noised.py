@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from noisegate.inference.profile.combination import lattice_law
 from noisegate.margins.error import ErrorLaw
 from noisegate.query.release import Release
-from noisegate.tables.selection import Cells, Selection
+from noisegate.tables.selection import Selection
 from noisegate.workload.frame import Frame, FrameTable
 from noisegate.workload.missing import Kept, MissingRows
 from noisegate.workload.raw_cells import RawCells
@@ -166,5 +166,5 @@ def _error(release: Release, table: FrameTable, masks: Mapping[str, NDArray[np.b
     """The law of the error of the sum of some cells of a table."""
     whole = release.statement.domain
     every = {d.name: np.ones(len(d.labels), bool) for d in whole.dimensions} | dict(masks)
-    selection = Selection(domain=whole, masks=tuple(every[name] for name in whole.names), by=())
-    return release.errors.laws_of(Cells(table.domain, selection), table.name, np.zeros(1, np.int64))[0]
+    selection = Selection.of_masks(whole, [every[name] for name in whole.names])
+    return release.errors.laws_of(selection.groups(table.domain), table.name, np.zeros(1, np.int64))[0]

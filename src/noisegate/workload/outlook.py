@@ -18,15 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.laws.entropy import SeededNoise
+from noisegate.margins.prediction import Prediction, predict
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.releases.plan import Plan, make_plan
-from noisegate.releases.prediction import Prediction, depends_on_counts, predict
-from noisegate.releases.questions import Asked, asked_questions
+from noisegate.releases.prediction import depends_on_counts
+from noisegate.releases.questions import asked_questions
 from noisegate.spec import ReleaseSpec
+from noisegate.tables.question import Asked
 from noisegate.workload.epsilons import FACTORS, epsilon_on, errors_by_factor, factor_for, plan_at
-from noisegate.workload.measure import MOST_CELLS
 from noisegate.workload.rehearsal import DRAWS, Rehearsed, rehearse
 from noisegate.workload.stand_in import StandIn, stand_in
 
@@ -202,10 +204,10 @@ def _rehearsed(
     plan: Plan, stand: StandIn, asked: Sequence[Asked], found: Sequence[QuestionOutlook], steps: _Steps, /
 ) -> list[QuestionOutlook]:
     """The same questions with what a rehearsal at every epsilon says of them; at the spec's own more closely."""
-    if plan.base.cells > MOST_CELLS:
+    if plan.base.cells > limits.current().measured_cells:
         raise SpecError(
             f"a plan with the counts of another release holds all {plan.base.cells:,} cells in memory; at most "
-            f"{MOST_CELLS:,} are allowed."
+            f"{limits.current().measured_cells:,} are allowed."
         )
     by_factor = []
     for place, factor in enumerate(FACTORS):
@@ -219,7 +221,7 @@ def _rehearsed(
                 plan_at(plan, factor),
                 stand,
                 both,
-                noise=SeededNoise(seed=_SEED),
+                entropy=SeededNoise(seed=_SEED),
                 draws=None if factor == 1 else DRAWS,
                 report=steps.busy,
             )

@@ -16,9 +16,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.recovery.selection import folded
 from noisegate.spec import DateDimension, TimeDimension
-from noisegate.workload.asked import Wanted, finest_step
+from noisegate.tables.question import Question
+from noisegate.tables.where import folded
+from noisegate.workload.asked import finest_step
 from noisegate.workload.frame import AnyDimension, Frame
 from noisegate.workload.missing import Kept
 from noisegate.workload.raw_events import TruthFile
@@ -64,7 +65,7 @@ class RawEvents:
     file: TruthFile
     frame: Frame
 
-    def count(self, questions: Sequence[Wanted], /) -> RawCells:
+    def count(self, questions: Sequence[Question], /) -> RawCells:
         """The raw counts that these questions need.
 
         Raises

@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading._cells import Cells
-from noisegate.reading._table import Dimension, Kind
-from noisegate.recovery.selection import folded
+from noisegate.reading.cells import Cells
+from noisegate.reading.published import Dimension, Kind
 from noisegate.spec import ReleaseSpec
-from noisegate.tables.where import kind_of
+from noisegate.tables.where import folded, kind_of
 from noisegate.workload.selected_events import is_moment, on_the_clock_of, quoted, selected
 
 Ints = NDArray[np.int64]

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from noisegate.laws.entropy import NoiseSource, as_noise
+from noisegate.laws.entropy import Entropy, as_entropy
+from noisegate.margins.prediction import Prediction
 from noisegate.releases.plan import Plan
-from noisegate.releases.prediction import Prediction
-from noisegate.releases.questions import Asked
+from noisegate.tables.question import Asked
 from noisegate.workload.draws import (
     BaseCounts,
     Floats,
@@ -65,7 +65,7 @@ def rehearse(
     predictions: Mapping[str, tuple[Asked, Prediction]],
     /,
     *,
-    noise: NoiseSource,
+    entropy: Entropy,
     draws: int | None = None,
     report: Callable[[], None] = lambda: None,
 ) -> dict[str, Rehearsed]:
@@ -74,13 +74,13 @@ def rehearse(
     Noise is drawn `draws` times; by default until chance matters little or the work gets too much. `report` is called
     after each draw.
     """
-    as_noise(noise)
+    as_entropy(entropy)
     most = draws or max(DRAWS, min(MOST_DRAWS, MOST_DRAWN // plan.base.cells))
     stage = _Stage.of(plan, counts, predictions)
     errors: dict[str, list[Floats]] = {name: [] for name in predictions}
     found: dict[str, Rehearsed] = {}
     for draw in range(1, most + 1):
-        for name, row in stage.errors(noise).items():
+        for name, row in stage.errors(entropy).items():
             errors[name].append(row)
         report()
         if draw == most or (draw % DRAWS == 0 and draws is None):
@@ -107,9 +107,9 @@ class _Stage:
         truth = {name: one.answer(raw_table(plan, one.table, counts)) for name, one in readers.items()}
         return cls(plan=plan, counts=counts, readers=readers, truth=truth)
 
-    def errors(self, noise: NoiseSource, /) -> dict[str, Floats]:
+    def errors(self, entropy: Entropy, /) -> dict[str, Floats]:
         """For one draw: absolute errors of the estimate, of whole counts, of what is published; its signed error."""
-        noisy = noisy_tables(self.plan, self.counts, noise)
+        noisy = noisy_tables(self.plan, self.counts, entropy)
         plain = unrestricted_tables(self.plan, noisy)
         noised, published = made_tables(self.plan, self.counts, noisy)
         found = {}

@@ -8,10 +8,11 @@ from typing import Literal
 
 from noisegate.errors import DataError
 from noisegate.query.statement import read_statement
-from noisegate.reading._structure import Structure
+from noisegate.reading.structure import Structure
 from noisegate.recovery.card import NAME, Card
 from noisegate.spec import ReleaseSpec
-from noisegate.workload.asked import Wanted, wanted_by_spec
+from noisegate.tables.question import Question
+from noisegate.workload.asked import wanted_by_spec
 from noisegate.workload.frame import Frame, frame_of_card, frame_of_spec
 
 
@@ -30,7 +31,7 @@ class WorkloadSource:
     """
 
     kind: Literal["card", "spec"]
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[Question, ...]
     folder: Path | None = None
     spec: ReleaseSpec | None = None
 
@@ -62,4 +63,4 @@ def find_workload(card: Card | None, spec: ReleaseSpec | None, /) -> WorkloadSou
         return WorkloadSource(kind="spec", wanted=wanted_by_spec(spec), folder=folder, spec=spec)
     if folder is None or not isinstance(stated, list) or not stated:
         return None
-    return WorkloadSource(kind="card", wanted=tuple(map(Wanted.of_card, stated)), folder=folder)
+    return WorkloadSource(kind="card", wanted=tuple(map(Question.from_json, stated)), folder=folder)

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.engine import count
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 from noisegate.releases.plan import Plan
-from noisegate.releases.questions import asked_questions
 from noisegate.spec import ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S, clock
 from noisegate.workload.draws import Floats, Reader
@@ -35,7 +34,7 @@ def _remade(spec: ReleaseSpec, /, **changes: Any) -> ReleaseSpec:
     return copy
 
 
-def exact_answer(reader: Reader, plan: Plan, noise: NoiseSource, connection: Any, /) -> Floats:
+def exact_answer(reader: Reader, plan: Plan, entropy: Entropy, connection: Any, /) -> Floats:
     """The exact answer: events counted in bins as fine as the question, nothing merged.
 
     The groups are those of the published tables: labels of `by`.
@@ -50,18 +49,18 @@ def exact_answer(reader: Reader, plan: Plan, noise: NoiseSource, connection: Any
         },
         workload={},
     )
-    counted = count(fine, noise=noise, connection=connection)
+    counted = count(fine, entropy=entropy, connection=connection)
     codes = dict(zip(fine.domain.names, fine.domain.decode(counted.cells), strict=True))
     weights = counted.raw_counts.astype(np.float64)
-    again = {one.name: one for one in asked_questions(_remade(fine, workload={asked.name: asked.question}))}
-    for axis, name in enumerate(fine.domain.names):
-        weights = weights * again[asked.name].weights[axis][codes[name]]
+    again = asked.question.put(fine.domain).selection
+    for name in fine.domain.names:
+        weights = weights * again.share(name)[codes[name]]
     group = np.zeros(len(weights), np.int64)
     for name in asked.question.by:
         group = group * len(spec.domain.dimensions[spec.domain.axis(name)].labels) + _labels(
             spec, fine, name, codes
         )
-    found: Floats = np.bincount(group, weights=weights, minlength=reader.cells.groups).astype(np.float64)
+    found: Floats = np.bincount(group, weights=weights, minlength=reader.cells.size).astype(np.float64)
     return found[reader.groups]
 
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from noisegate.errors import DataError, SpecError
 from noisegate.inference.linked.problem import tally
 from noisegate.inference.profile.parts import error_parts, largest_kept, usual_trio
-from noisegate.reading._cells import Cells
-from noisegate.reading._links import Link
-from noisegate.reading._structure import Structure
+from noisegate.reading.cells import Cells, Link
+from noisegate.reading.structure import Structure
 from noisegate.workload.error_parts import MeasuredQuestion, Workload
 from noisegate.workload.frame import Frame
 from noisegate.workload.raw_cells import RawEvents

@@ -1,6 +1,6 @@
 """Exact samplers of noise that is published: integers only, no floating point, a proven bound.
 
-Every function draws from a `NoiseSource` and returns int64 (`bernoulli`: bool). Scales and
+Every function draws from a `Entropy` and returns int64 (`bernoulli`: bool). Scales and
 probabilities may be ints, floats, Fractions or Decimals and are taken as exactly those numbers.
 Each draw is within 2**-DISTANCE_BOUND_BITS of its ideal law in total variation;
 docs/proofs/exact-noise.md has the proof and says what is assumed.

@@ -13,13 +13,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.entropy import NoiseSource, as_noise
+from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.laws.exact.fixed import DECIMALS, decimal_exp_minus, gaussian_weights, to_decimal
 from noisegate.laws.exact.parameters import Number, as_sigma, as_size, as_threshold
 from noisegate.laws.exact.runs import Runs
 
 
-def discrete_gaussian(sigma: Number, size: int, /, *, noise: NoiseSource) -> NDArray[np.int64]:
+def discrete_gaussian(sigma: Number, size: int, /, *, entropy: Entropy) -> NDArray[np.int64]:
     """`size` draws of integer noise with P(k) proportional to exp(-k**2 / (2 sigma**2)).
 
     `sigma` is the parameter of the law; for sigma above 1 it equals the standard deviation to nine
@@ -28,17 +28,17 @@ def discrete_gaussian(sigma: Number, size: int, /, *, noise: NoiseSource) -> NDA
     Guarantee
     ---------
     Each draw is within `distance_bound("discrete-gaussian", sigma)` of the ideal law in total
-    variation, for exactly this `sigma`, if the bits of `noise` are uniform and independent.
+    variation, for exactly this `sigma`, if the bits of `entropy` are uniform and independent.
     """
-    return discrete_gaussian_runs(as_sigma(sigma)).draw(as_size(size), noise=as_noise(noise))
+    return discrete_gaussian_runs(as_sigma(sigma)).draw(as_size(size), entropy=as_entropy(entropy))
 
 
 def discrete_gaussian_above(
-    sigma: Number, threshold: int, size: int, /, *, noise: NoiseSource
+    sigma: Number, threshold: int, size: int, /, *, entropy: Entropy
 ) -> NDArray[np.int64]:
     """`size` draws of discrete Gaussian noise, given that each exceeds `threshold` >= 0."""
     runs = _above(as_sigma(sigma), as_threshold(threshold))
-    return runs.draw(as_size(size), noise=as_noise(noise))
+    return runs.draw(as_size(size), entropy=as_entropy(entropy))
 
 
 def discrete_gaussian_tail(sigma: Number, threshold: int, /) -> Decimal:

@@ -18,35 +18,35 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.entropy import NoiseSource, as_noise
+from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.laws.exact.fixed import DECIMALS, FRACTION_BITS, ONE, decimal_exp_minus, exp_minus
 from noisegate.laws.exact.parameters import Number, as_scale, as_size, as_threshold
 from noisegate.laws.exact.runs import Run, Runs
 
 
-def discrete_laplace(scale: Number, size: int, /, *, noise: NoiseSource) -> NDArray[np.int64]:
+def discrete_laplace(scale: Number, size: int, /, *, entropy: Entropy) -> NDArray[np.int64]:
     """`size` draws of integer noise with P(k) proportional to exp(-|k| / scale).
 
     Guarantee
     ---------
     Each draw is within `distance_bound("discrete-laplace", scale)` of the ideal law in total
-    variation, for exactly this `scale`, if the bits of `noise` are uniform and independent.
+    variation, for exactly this `scale`, if the bits of `entropy` are uniform and independent.
 
     Examples
     --------
     >>> from noisegate.laws.entropy import OsNoise
-    >>> discrete_laplace(1.4, 5, noise=OsNoise()).dtype
+    >>> discrete_laplace(1.4, 5, entropy=OsNoise()).dtype
     dtype('int64')
     """
-    return discrete_laplace_runs(as_scale(scale)).draw(as_size(size), noise=as_noise(noise))
+    return discrete_laplace_runs(as_scale(scale)).draw(as_size(size), entropy=as_entropy(entropy))
 
 
 def discrete_laplace_above(
-    scale: Number, threshold: int, size: int, /, *, noise: NoiseSource
+    scale: Number, threshold: int, size: int, /, *, entropy: Entropy
 ) -> NDArray[np.int64]:
     """`size` draws of discrete Laplace noise, given that each exceeds `threshold` >= 0."""
     runs = _above(as_scale(scale), as_threshold(threshold))
-    return runs.draw(as_size(size), noise=as_noise(noise))
+    return runs.draw(as_size(size), entropy=as_entropy(entropy))
 
 
 def discrete_laplace_tail(scale: Number, threshold: int, /) -> Decimal:
@@ -59,19 +59,19 @@ def discrete_laplace_tail(scale: Number, threshold: int, /) -> Decimal:
     return DECIMALS.divide(mass, DECIMALS.add(Decimal(1), decimal_exp_minus(1 / exact)))
 
 
-def rounded_laplace(scale: Number, size: int, /, *, noise: NoiseSource) -> NDArray[np.int64]:
+def rounded_laplace(scale: Number, size: int, /, *, entropy: Entropy) -> NDArray[np.int64]:
     """`size` draws of continuous Laplace noise rounded to the nearest integer, without the continuous part.
 
     The guarantee is that of `discrete_laplace`.
     """
-    return rounded_laplace_runs(as_scale(scale)).draw(as_size(size), noise=as_noise(noise))
+    return rounded_laplace_runs(as_scale(scale)).draw(as_size(size), entropy=as_entropy(entropy))
 
 
 def rounded_laplace_above(
-    scale: Number, threshold: int, size: int, /, *, noise: NoiseSource
+    scale: Number, threshold: int, size: int, /, *, entropy: Entropy
 ) -> NDArray[np.int64]:
     """`size` draws of rounded Laplace noise, given that each exceeds `threshold` >= 0."""
-    return discrete_laplace_above(scale, threshold, size, noise=noise)
+    return discrete_laplace_above(scale, threshold, size, entropy=entropy)
 
 
 def rounded_laplace_tail(scale: Number, threshold: int, /) -> Decimal:

@@ -18,7 +18,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 from noisegate.laws.exact.fixed import ONE, geometric_weights, power_256
 from noisegate.laws.exact.table import UNIFORM_BITS, Table
 
@@ -94,21 +94,21 @@ class Runs:
         outcomes = self.top.outcomes + sum(digit.outcomes for digit in self.digits)
         return Fraction(outcomes, 1 << UNIFORM_BITS)
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> NDArray[np.int64]:
+    def draw(self, size: int, /, *, entropy: Entropy) -> NDArray[np.int64]:
         """`size` independent draws."""
         out = np.empty(size, dtype=np.int64)
         for begin in range(0, size, CHUNK):
             part = out[begin : begin + CHUNK]
-            outcome = self.top.draw(part.size, noise=noise)
+            outcome = self.top.draw(part.size, entropy=entropy)
             self.start.take(outcome, out=part, mode="clip")
             if self.digits:
-                part += self.step.take(outcome) * self._low(part.size, noise)
+                part += self.step.take(outcome) * self._low(part.size, entropy)
         return out
 
-    def _low(self, size: int, noise: NoiseSource) -> NDArray[np.int64]:
+    def _low(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
         """The low digits of `size` draws, put together."""
         low = np.zeros(size, dtype=np.int64)
         for digit in reversed(self.digits):
             low <<= 8
-            low += digit.draw(size, noise=noise)
+            low += digit.draw(size, entropy=entropy)
         return low

@@ -18,7 +18,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.entropy import NoiseSource
+from noisegate.laws.entropy import Entropy
 
 #: Bits of the uniform number behind each draw, all revealed only once in 2**64 or so.
 UNIFORM_BITS = 192
@@ -76,28 +76,28 @@ class Table:
         gaps = zip([0, *ends], [*ends, 1 << UNIFORM_BITS], strict=True)
         return [Fraction(end - begin, 1 << UNIFORM_BITS) for begin, end in gaps]
 
-    def draw(self, size: int, /, *, noise: NoiseSource) -> NDArray[np.int32]:
+    def draw(self, size: int, /, *, entropy: Entropy) -> NDArray[np.int32]:
         """`size` independent outcomes."""
-        prefix = noise.words16(size)
+        prefix = entropy.words16(size)
         outcome = self.guide.take(prefix)
         undecided = np.flatnonzero(outcome < 0)
         if undecided.size:
-            outcome[undecided] = self._refine(prefix[undecided], noise)
+            outcome[undecided] = self._refine(prefix[undecided], entropy)
         return outcome
 
-    def _refine(self, prefix: NDArray[np.uint16], noise: NoiseSource) -> NDArray[np.int64]:
+    def _refine(self, prefix: NDArray[np.uint16], entropy: Entropy) -> NDArray[np.int64]:
         """Outcomes of draws that their first 16 bits leave open: reveal 48 bits more."""
-        more = noise.words64(prefix.size) >> np.uint64(16)
+        more = entropy.words64(prefix.size) >> np.uint64(16)
         known = (prefix.astype(np.uint64) << np.uint64(48)) | more
         first = self.ends[0]
         outcome = np.searchsorted(first, known, side="right")
         for draw in np.flatnonzero(first[np.maximum(outcome, 1) - 1] == known):
-            outcome[draw] = self._settle(known[draw], noise)
+            outcome[draw] = self._settle(known[draw], entropy)
         return outcome
 
-    def _settle(self, known: np.uint64, noise: NoiseSource) -> int:
+    def _settle(self, known: np.uint64, entropy: Entropy) -> int:
         """Outcome of one draw whose first 64 bits are those of an end: reveal the other 128."""
-        uniform = _join([int(known), *noise.words64(2).tolist()])
+        uniform = _join([int(known), *entropy.words64(2).tolist()])
         low = int(np.searchsorted(self.ends[0], known, side="left"))
         high = int(np.searchsorted(self.ends[0], known, side="right"))
         return low + sum(_join(end) <= uniform for end in self.ends[:, low:high].T.tolist())

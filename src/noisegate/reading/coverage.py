@@ -1,0 +1,309 @@
+"""Which cells each table covers: the combinations that exist, and its slice of them, as far as the tables reveal it.
+
+A location belongs to one mode. Pairing every location with every mode would make three quarters of the
+domain impossible, and all of it would look suppressed. A dimension is *nested* in another when nearly
+each of its values occurs with one value of the other only, far beyond what chance or the suppression of
+small counts would make of it; the pairs that exist are then those that some table shows. Dates and times
+are never nested: their grids are public.
+
+A value that a table never shows may be suppressed there, or may not be part of it at all (another
+week, another mode, a station that somebody left out). The other tables tell the two apart: where a
+margin holds more for the value than any group of cells that vanished for being small, the value is
+not covered.
+
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate import limits
+from noisegate.reading.alignment import AlignedTable, Alignment
+from noisegate.reading.cells import Axis, check_size, locate
+from noisegate.reading.published import Bools, Codes, Dimension, Ints, Kind
+
+#: Share of values that must occur with one value of the other dimension only.
+NEARLY_ALL = 0.9
+#: How improbable that must be without nesting.
+CHANCE = 1e-6
+
+
+def find_nests(
+    dimensions: Sequence[Dimension], tables: Sequence[dict[int, Codes]], /
+) -> list[tuple[int, ...]]:
+    """Groups of dimensions that share an axis; a dimension that depends on no other is a group of one.
+
+    `tables` holds for each table the codes of the dimensions that it has, by position.
+    """
+    group = list(range(len(dimensions)))
+    plain = [i for i, d in enumerate(dimensions) if d.kind not in {Kind.DATE, Kind.TIME}]
+    for parent, child in permutations(plain, 2):
+        if group[parent] != group[child] and _nested(parent, child, dimensions, tables):
+            old, new = group[child], group[parent]
+            group = [new if g == old else g for g in group]
+    return [tuple(i for i, g in enumerate(group) if g == mark) for mark in dict.fromkeys(group)]
+
+
+def _nested(
+    parent: int, child: int, dimensions: Sequence[Dimension], tables: Sequence[dict[int, Codes]]
+) -> bool:
+    """Whether nearly every value of the child occurs with one value of the parent only."""
+    rows = np.zeros((dimensions[parent].size, dimensions[child].size))
+    if rows.size > 10_000_000:
+        return False
+    for codes in tables:
+        if parent in codes and child in codes:
+            np.add.at(rows, (codes[parent], codes[child]), 1.0)
+    rows = rows[:, (rows.sum(axis=0) > 0) & ~dimensions[child].unknown]
+    rows = rows[rows.sum(axis=1) > 0]
+    if rows.shape[0] < 2 or rows.shape[1] < 3:
+        return False
+    single = (rows > 0).sum(axis=0) == 1
+    if single.mean() < NEARLY_ALL:
+        return False
+    # A small region is published for the most common cause alone; that is suppression, not nesting.
+    # What counts is a value that never occurs with the commonest parent.
+    share = rows.sum(axis=1) / rows.sum()
+    home = rows.argmax(axis=0)
+    telling = single & (home != int(share.argmax()))
+    log_chance = float((rows.sum(axis=0)[telling] * np.log(share[home[telling]])).sum())
+    return log_chance < math.log(CHANCE)
+
+
+Floats = NDArray[np.float64]
+
+#: Rows of a margin inside the base's slice before groups that vanished tell how large they can be.
+ENOUGH_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MarginAxes:
+    """The axes of a margin; each comes from one axis of the base, by `maps`."""
+
+    axes: tuple[Axis, ...]
+    from_axis: tuple[int, ...]
+    maps: tuple[Ints, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Domains:
+    """The axes of the base and of each margin; `unlisted[a]` are entries that the base does not cover."""
+
+    base: tuple[Axis, ...]
+    margins: tuple[MarginAxes, ...]
+    unlisted: tuple[Axis, ...]
+
+
+def find_domains(alignment: Alignment, nests: list[tuple[int, ...]], /) -> Domains:
+    """The cells that each table covers."""
+    known = tuple(_known_axis(alignment, group) for group in nests)
+    check_size(known, alignment.base.table.name, most=limits.current().domain_cells)
+    drafts = [_margin_axes(known, margin) for margin in alignment.margins]
+    for margin, draft in zip(alignment.margins, drafts, strict=True):
+        check_size(draft.axes, margin.table.name, most=limits.current().margin_cells)
+    covered = _base_coverage(alignment, known, drafts)
+    base = tuple(axis.take(mask) for axis, mask in zip(known, covered, strict=True))
+    margins = []
+    for margin, draft in zip(alignment.margins, drafts, strict=True):
+        masks = _margin_coverage(alignment, known, margin, draft, covered)
+        axes = tuple(axis.take(mask) for axis, mask in zip(draft.axes, masks, strict=True))
+        margins.append(_mapped(base, margin, axes, draft.from_axis))
+    unlisted = tuple(axis.take(~mask) for axis, mask in zip(known, covered, strict=True))
+    return Domains(base=base, margins=tuple(margins), unlisted=unlisted)
+
+
+def _known_axis(alignment: Alignment, group: tuple[int, ...]) -> Axis:
+    """Every combination of the group's dimensions that some table shows; all values of a single one."""
+    sizes = tuple(alignment.base.dimensions[j].size for j in group)
+    if len(group) == 1:
+        return Axis(dimensions=group, sizes=sizes, entries=np.arange(sizes[0], dtype=np.int32)[None, :])
+    seen = [alignment.base.codes[list(group)], alignment.base.hidden[list(group)]]
+    for margin in alignment.margins:
+        codes = margin.in_base_codes()
+        if all(j in codes for j in group):
+            seen.append(np.stack([codes[j] for j in group]))
+    together = np.concatenate(seen, axis=1)
+    return Axis.of(group, sizes, np.concatenate([together, _never_seen(together, sizes)], axis=1))
+
+
+def _never_seen(codes: Codes, sizes: tuple[int, ...]) -> Codes:
+    """Declared values that no table shows, with every value of the other dimensions of their axis."""
+    extra = []
+    for i, size in enumerate(sizes):
+        missing = np.setdiff1d(np.arange(size), codes[i])
+        if missing.size:
+            grid = np.indices([n if k != i else missing.size for k, n in enumerate(sizes)])
+            block = grid.reshape(len(sizes), -1).astype(np.int32)
+            block[i] = missing[block[i]]
+            extra.append(block)
+    return np.concatenate(extra, axis=1) if extra else np.empty((len(sizes), 0), dtype=np.int32)
+
+
+def _mapped_entries(axis: Axis, margin: AlignedTable) -> tuple[tuple[int, ...], Codes]:
+    """The margin's dimensions that come from this axis, and its entries in the margin's codes (-1: none)."""
+    kept = tuple(i for i, j in enumerate(margin.origin) if j in axis.dimensions)
+    rows = [margin.maps[i][axis.entries[axis.dimensions.index(margin.origin[i])]] for i in kept]
+    return kept, np.array(rows, dtype=np.int32).reshape(len(kept), axis.size)
+
+
+def _margin_axes(known: tuple[Axis, ...], margin: AlignedTable) -> MarginAxes:
+    """The axes of a margin with every entry that the base's axes or its own rows give it."""
+    axes, from_axis = [], []
+    for place, axis in enumerate(known):
+        kept, entries = _mapped_entries(axis, margin)
+        if kept:
+            sizes = tuple(margin.dimensions[i].size for i in kept)
+            own = np.concatenate([margin.codes[list(kept)], margin.hidden[list(kept)]], axis=1)
+            valid = entries[:, (entries >= 0).all(axis=0)]
+            axes.append(Axis.of(kept, sizes, np.concatenate([valid, own], axis=1)))
+            from_axis.append(place)
+    return _mapped(known, margin, tuple(axes), tuple(from_axis))
+
+
+def _mapped(
+    base: tuple[Axis, ...], margin: AlignedTable, axes: tuple[Axis, ...], from_axis: tuple[int, ...]
+) -> MarginAxes:
+    maps = []
+    for axis, place in zip(axes, from_axis, strict=True):
+        _, entries = _mapped_entries(base[place], margin)
+        found = axis.find(np.maximum(entries, 0))
+        maps.append(np.where((entries >= 0).all(axis=0), found, -1))
+    return MarginAxes(axes=axes, from_axis=from_axis, maps=tuple(maps))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Meeting:
+    """Where the rows of base and margin meet, on the draft axes.
+
+    `sums` and `shown` are sum and number of the base's rows for each cell of the margin; `seen` and
+    `met` are, for each axis of the margin, the entries that the margin and the base show.
+    """
+
+    rows: list[Ints]
+    flat: Ints
+    sums: Floats
+    shown: Ints
+    seen: list[Bools]
+    met: list[Bools]
+
+
+def _meet(alignment: Alignment, known: tuple[Axis, ...], margin: AlignedTable, draft: MarginAxes) -> _Meeting:
+    rows = [axis.find(margin.codes[list(axis.dimensions)]) for axis in draft.axes]
+    size = int(np.prod([axis.size for axis in draft.axes], dtype=np.int64))
+    group = np.zeros(alignment.base.table.rows, dtype=np.int64)
+    met = []
+    for axis, place, entries in zip(draft.axes, draft.from_axis, draft.maps, strict=True):
+        entry = entries[known[place].find(alignment.base.codes[list(known[place].dimensions)])]
+        met.append(np.bincount(entry[entry >= 0], minlength=axis.size) > 0)
+        group = np.where((group >= 0) & (entry >= 0), group * axis.size + entry, -1)
+    inside = group >= 0
+    return _Meeting(
+        rows=rows,
+        flat=locate(draft.axes, margin.codes),
+        sums=np.bincount(group[inside], alignment.base.table.counts[inside], minlength=size).astype(
+            np.float64
+        ),
+        shown=np.bincount(group[inside], minlength=size),
+        seen=[_shown_entries(axis, margin) for axis in draft.axes],
+        met=met,
+    )
+
+
+def _shown_entries(axis: Axis, table: AlignedTable) -> Bools:
+    """The entries of an axis that a table names, with or without a count."""
+    places = list(axis.dimensions)
+    codes = np.concatenate([table.codes[places], table.hidden[places]], axis=1)
+    return np.bincount(axis.find(codes), minlength=axis.size) > 0
+
+
+def _base_coverage(alignment: Alignment, known: tuple[Axis, ...], drafts: list[MarginAxes]) -> list[Bools]:
+    """For each axis of the base, the entries that it covers: shown, or small enough to be suppressed."""
+    seen = [_shown_entries(axis, alignment.base) for axis in known]
+    covered = [np.ones(axis.size, dtype=bool) for axis in known]
+    for margin, draft in zip(alignment.margins, drafts, strict=True):
+        meeting = _meet(alignment, known, margin, draft)
+        counts = margin.table.counts.astype(np.float64)
+        inside = [met[index] for met, index in zip(meeting.met, meeting.rows, strict=True)]
+        both = np.logical_and.reduce(inside) if inside else np.ones(counts.size, dtype=bool)
+        if both.sum() >= ENOUGH_ROWS:
+            large = counts > _vanishing_point(counts, both, meeting.shown[meeting.flat] > 0)
+        else:
+            large = counts > _most_suppressed(alignment, known, draft, meeting)
+        absent = _absent(meeting.rows, large, meeting.met)
+        for gone, place, entries in zip(absent, draft.from_axis, draft.maps, strict=True):
+            covered[place] &= seen[place] | (entries < 0) | ~gone[entries]
+    return covered
+
+
+def _vanishing_point(counts: Floats, both: Bools, shown: Bools) -> float:
+    """The largest count of the margin whose base cells are all suppressed.
+
+    Where none are, the smallest count whose base cells are not: nothing that large vanishes.
+    """
+    gone = counts[both & ~shown]
+    if gone.size:
+        return float(gone.max())
+    return float(counts[both].min())
+
+
+def _most_suppressed(
+    alignment: Alignment, known: tuple[Axis, ...], draft: MarginAxes, meeting: _Meeting
+) -> Floats:
+    """For each row of the margin, what its base cells can hold at most if all of them are suppressed.
+
+    Where base and margin hardly meet, nothing can be learnt from groups that vanished; but no suppressed
+    cell holds more than the smallest published one.
+    """
+    summed = [axis.size for place, axis in enumerate(known) if place not in draft.from_axis]
+    most = np.full(meeting.flat.size, float(alignment.base.table.counts.min()) * math.prod(summed))
+    for axis, entries, index in zip(draft.axes, draft.maps, meeting.rows, strict=True):
+        most *= np.bincount(entries[entries >= 0], minlength=axis.size)[index]
+    return most
+
+
+def _absent(index: list[Ints], large: Bools, met: list[Bools]) -> list[Bools]:
+    """For each axis, the entries that the other table cannot cover.
+
+    `index` are the entries of each row, `large` says that a row is too large to have vanished, `met` are
+    the entries that the other table shows. A large row that is strange in one axis only convicts that
+    entry; one that is strange in several, and that no convicted entry explains, convicts them all.
+    """
+    strange = [~hit[entry] for hit, entry in zip(met, index, strict=True)]
+    number = np.sum(strange, axis=0) if strange else np.zeros(large.size)
+    absent = [np.zeros(hit.size, dtype=bool) for hit in met]
+    for gone, entry, odd in zip(absent, index, strange, strict=True):
+        gone[entry[large & odd & (number == 1)]] = True
+    explained = [gone[entry] for gone, entry in zip(absent, index, strict=True)]
+    rest = large & ~np.logical_or.reduce([np.zeros(large.size, dtype=bool), *explained])
+    for gone, entry, odd in zip(absent, index, strange, strict=True):
+        gone[entry[rest & odd]] = True
+    return absent
+
+
+def _margin_coverage(
+    alignment: Alignment, known: tuple[Axis, ...], margin: AlignedTable, draft: MarginAxes, base: list[Bools]
+) -> list[Bools]:
+    """For each axis of a margin, the entries that it covers: shown, or covered by the base and small."""
+    if not draft.axes:
+        return []
+    meeting = _meet(alignment, known, margin, draft)
+    cells = np.flatnonzero(meeting.shown)
+    entries = np.unravel_index(cells, [axis.size for axis in draft.axes])
+    inside = [seen[index] for seen, index in zip(meeting.seen, entries, strict=True)]
+    sums = meeting.sums[cells]
+    gone = np.logical_and.reduce(inside) & ~np.isin(cells, meeting.flat)
+    # Where no cell inside the margin's slice vanished, nothing tells that one outside it did.
+    limit = float(sums[gone].max(initial=-np.inf))
+    absent = _absent(list(entries), sums > limit, meeting.seen)
+    covered = []
+    for seen, gone, place, onto in zip(meeting.seen, absent, draft.from_axis, draft.maps, strict=True):
+        reached = np.zeros(seen.size, dtype=bool)
+        reached[onto[(onto >= 0) & base[place]]] = True
+        covered.append(seen | (reached & ~gone))
+    return covered

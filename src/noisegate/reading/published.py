@@ -1,0 +1,193 @@
+"""A published table as it was read: dimensions, codes, counts, and what was set aside and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import InternalError
+
+Codes = NDArray[np.int32]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64] | NDArray[np.float64]
+#: Where a table comes from: a file, or a frame by its name.
+Source = Path | str
+
+#: The ordinal of a value that has no place in the order: text, or unknown.
+NO_ORDINAL = np.iinfo(np.int64).min
+
+
+class Kind(StrEnum):
+    """What the values of a dimension are."""
+
+    DATE = "date"
+    TIME = "time"
+    NUMBER = "number"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dimension:
+    """An attribute of a table, dictionary encoded; code k stands for the k-th value.
+
+    Attributes
+    ----------
+    name
+        The column's name, or the one that the overrides give it.
+    kind, written
+        What the values are, and in words how the file writes them.
+    labels
+        The values as written, in their natural order; unknown values last.
+    keys
+        The same values in one spelling for all files: ISO dates, HH:MM, folded text.
+    ordinals
+        Days since 1970 for dates, minutes since midnight for times, the number for numbers;
+        `NO_ORDINAL` for text and for unknown values.
+    unknown
+        Which values mean "not known" (-1, UNKNOWN, blank). They stay values like any other.
+    step
+        Width of the time bins in minutes; None for other kinds, or when one bin is all there is.
+    """
+
+    name: str
+    kind: Kind
+    written: str
+    labels: tuple[str, ...]
+    keys: tuple[str, ...]
+    ordinals: Ints
+    unknown: Bools
+    step: int | None = None
+
+    def __post_init__(self) -> None:
+        sizes = {len(self.labels), len(self.keys), self.ordinals.size, self.unknown.size}
+        if len(sizes) != 1 or len(set(self.keys)) != len(self.keys):
+            raise InternalError(f"the values of dimension {self.name!r} do not line up")
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return len(self.labels)
+
+    def take(self, codes: NDArray[np.integer], /) -> Self:
+        """The dimension with only these values, in this order."""
+        index = codes.tolist()
+        return replace(
+            self,
+            labels=tuple(self.labels[k] for k in index),
+            keys=tuple(self.keys[k] for k in index),
+            ordinals=self.ordinals[codes],
+            unknown=self.unknown[codes],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """Rows that are not part of the table: why, how many, and where the first one is."""
+
+    reason: str
+    rows: int
+    first_line: int
+    example: str = ""
+    file: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """As plain values for JSON."""
+        return {
+            "reason": self.reason,
+            "rows": self.rows,
+            "file": self.file,
+            "first_line": self.first_line,
+            "example": self.example,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtraColumn:
+    """A column that is neither the count nor a dimension, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublishedTable:
+    """One table as published.
+
+    Attributes
+    ----------
+    name
+        The file's name without its endings.
+    sources
+        The files it was read from, or the names of the frames: one, or several pieces with the same dimensions.
+    codes
+        Shape (dimensions, rows): the code of each dimension in each published row. No cell twice.
+    counts
+        The published count of each row: int64, or float64 when some are not whole.
+    hidden
+        Shape (dimensions, rows): cells that the file names without a count ("<5", "np").
+    count_name
+        The name of the count column.
+    dialect
+        How the file is written, in words.
+    set_aside, extra, notes
+        Rows and columns left out, and what else a reader should know.
+    """
+
+    name: str
+    sources: tuple[Source, ...]
+    dimensions: tuple[Dimension, ...]
+    codes: Codes
+    counts: Counts
+    hidden: Codes
+    count_name: str = "count"
+    dialect: str = ""
+    set_aside: tuple[SetAside, ...] = ()
+    extra: tuple[ExtraColumn, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        shape = (len(self.dimensions), self.counts.size)
+        if self.codes.shape != shape or self.hidden.shape[0] != shape[0]:
+            raise InternalError(f"the codes of table {self.name!r} do not line up with its counts")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files it was read from; none where it came as a frame."""
+        return tuple(source for source in self.sources if isinstance(source, Path))
+
+    @property
+    def rows(self) -> int:
+        """How many counts are published."""
+        return int(self.counts.size)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the dimensions, in the order of the columns."""
+        return tuple(dimension.name for dimension in self.dimensions)
+
+    def keep(self, which: Bools, /, *, name: str | None = None) -> Self:
+        """The table with some of its rows (a mask) and all its dimensions."""
+        return replace(self, name=name or self.name, codes=self.codes[:, which], counts=self.counts[which])
+
+
+def row_ids(codes: NDArray[np.integer], sizes: tuple[int, ...], /) -> Ints:
+    """One number for each column of `codes`, equal exactly where the whole columns are equal.
+
+    Mixed-radix numbers while they fit in 62 bits; where they do not, what has been combined so far is
+    numbered anew.
+    """
+    ids = np.zeros(codes.shape[1], dtype=np.int64)
+    span = 1
+    for row, size in zip(codes, sizes, strict=True):
+        if span * size >= 2**62:
+            _, ids = np.unique(ids, return_inverse=True)
+            span = int(ids.max(initial=0)) + 1
+        ids = ids * size + row
+        span *= size
+    return ids

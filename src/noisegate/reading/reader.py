@@ -1,0 +1,305 @@
+"""Read one published table: a CSV or Parquet file as agencies publish them, or a frame of its rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from noisegate.errors import DataError
+from noisegate.reading.columns import Column, RawTable, is_frame, read_csv, read_frame, read_parquet
+from noisegate.reading.counts import Numbers, find_count
+from noisegate.reading.dialect import check_file, find_dialect, is_parquet
+from noisegate.reading.dimensions import choose_dimensions, encode, used
+from noisegate.reading.overrides import Overrides, TableOverride, source_name, table_name
+from noisegate.reading.published import Bools, Codes, Counts, Ints, PublishedTable, SetAside, Source, row_ids
+from noisegate.reading.values import is_total
+
+_Test = Callable[[str], bool]
+
+#: The path of a file, or a frame: anything that gives its columns as an Arrow stream.
+TableSource = str | os.PathLike[str] | Any
+#: One of these, several, or several by name.
+TableSources = TableSource | Sequence[TableSource] | Mapping[str, TableSource]
+
+#: Share of rows that may repeat a cell; beyond it a dimension was missed.
+MOST_REPEATED = 0.05
+#: Share of lines that must be rows of the table.
+LEAST_USED = 0.5
+
+
+def read_table(
+    source: TableSource, /, *, name: str | None = None, overrides: Overrides | None = None
+) -> PublishedTable:
+    """The table that a file publishes, or that a frame holds.
+
+    Finds the delimiter, the encoding, the count column, the dimensions and how their values are written.
+    Rows that are not part of the table are set aside, counted by reason, with the line of the first one.
+    A cell that comes twice keeps its first count: sums of published counts carry two noises and two cuts,
+    so rows are never added up.
+
+    Parameters
+    ----------
+    source
+        A CSV file (comma, semicolon, tab or bar; gzip, bzip2 or zstd allowed), a Parquet file, or a frame: pandas, Polars,
+        Arrow, whatever gives its columns as an Arrow stream. The same is decided about a frame as about a file.
+    name
+        What the table is called; a file's name without its endings, and "table" for a frame, unless said otherwise.
+    overrides
+        What is decided already, see `load_overrides`.
+
+    Raises
+    ------
+    DataError
+        If the source is not such a table; one sentence says why. Memory is bounded whatever a file holds.
+    SpecError
+        If the overrides name columns that are not there.
+    """
+    where = find_source(source, name=name)
+    override = (overrides or Overrides()).of(where, name or "")
+    raw, delimiter = (read_frame(source, where), ",") if isinstance(where, str) else _raw(where, override)
+    if raw.rows == 0:
+        raise DataError(f"{where} has a header but no rows that fit it; there is nothing to assess.")
+    position, numbers = find_count(
+        raw.columns, table=source_name(where), delimiter=delimiter, given=override.count
+    )
+    found = _Rows(where, raw, position, numbers).table(override)
+    return found if name is None else replace(found, name=name)
+
+
+def read_tables(
+    sources: TableSources,
+    /,
+    *,
+    overrides: Overrides | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[PublishedTable]:
+    """All tables that files and frames hold, as `read_table` reads them.
+
+    Parameters
+    ----------
+    sources
+        A file, a frame, a directory of tables, several of these, or a mapping that names them. Frames without a name are
+        called "table 1", "table 2" by their place.
+    overrides
+        What is decided already, see `load_overrides`.
+    progress
+        Told what is read.
+    """
+    found = []
+    for name, source in _named(sources):
+        if progress is not None:
+            progress(f"reading {name or Path(source).name}")
+        found.append(read_table(source, name=name, overrides=overrides))
+    return found
+
+
+def _named(sources: TableSources, /) -> Iterator[tuple[str | None, TableSource]]:
+    """Each file or frame with the name it is given; None for a file that keeps its own."""
+    if isinstance(sources, Mapping) and not is_frame(sources):
+        yield from ((str(name), source) for name, source in sources.items())
+        return
+    alone = is_frame(sources) or not isinstance(sources, Iterable) or isinstance(sources, str)
+    listed = [sources] if alone else cast("Iterable[TableSource]", sources)
+    for place, source in enumerate(listed, start=1):
+        if is_frame(source):
+            yield f"table {place}", source
+        else:
+            yield from ((None, file) for file in table_files(Path(find_source(source))))
+
+
+def table_files(path: Path, /) -> list[Path]:
+    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files."""
+    if not path.is_dir():
+        return [path]
+    for ending in (".csv", ".parquet"):
+        found = sorted(file for file in path.iterdir() if file.suffix.casefold() == ending and file.is_file())
+        if found:
+            return found
+    raise DataError(f"{path} is a directory without a CSV or Parquet file; name the published tables.")
+
+
+def find_source(source: TableSource, /, *, name: str | None = None) -> Source:
+    """The file, or what a frame is called."""
+    if is_frame(source):
+        return name or "table"
+    if not isinstance(source, str | os.PathLike):
+        raise DataError(
+            f"A table cannot be read from {type(source).__name__}; give the path of a file, or a pandas, Polars or "
+            "Arrow frame."
+        )
+    return Path(source)
+
+
+def _raw(path: Path, override: TableOverride) -> tuple[RawTable, str]:
+    check_file(path)
+    if is_parquet(path):
+        return read_parquet(path), ","
+    dialect = find_dialect(
+        path, delimiter=override.delimiter, encoding=override.encoding, columns=override.columns
+    )
+    return read_csv(path, dialect), dialect.delimiter
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Sorts the rows of a file into published, hidden and set aside."""
+
+    where: Source
+    raw: RawTable
+    position: int
+    numbers: Numbers
+    aside: list[SetAside] = field(default_factory=list)
+
+    def table(self, override: TableOverride) -> PublishedTable:
+        """The table made of the rows that belong to it."""
+        shown, hidden = self._sorted()
+        rows = np.concatenate([shown, hidden])
+        others = [column for place, column in enumerate(self.raw.columns) if place != self.position]
+        columns, extra = choose_dimensions(
+            [used(c, rows) for c in others], override, table=source_name(self.where)
+        )
+        if not columns:
+            raise DataError(
+                f"{self.where} has counts but no dimension; a table needs at least one column of values."
+            )
+        parts, notes = [], [self.numbers.note] if self.numbers.note else []
+        for column in columns:
+            encoded, remarks = encode(column, override)
+            parts += encoded
+            notes += remarks
+        dimensions = tuple(dimension for dimension, _ in parts)
+        self._check_names([dimension.name for dimension in dimensions])
+        codes = np.stack([code for _, code in parts])
+        ids = row_ids(codes, tuple(dimension.size for dimension in dimensions))
+        counts = self._counts(shown)
+        keep = self._first_of_each(ids[: shown.size], counts, shown)
+        return PublishedTable(
+            name=table_name(self.where),
+            sources=(self.where,),
+            dimensions=dimensions,
+            codes=codes[:, : shown.size][:, keep],
+            counts=counts[keep],
+            hidden=self._hidden(codes[:, shown.size :], ids, shown.size),
+            count_name=self.raw.columns[self.position].name,
+            dialect=self.raw.dialect,
+            set_aside=tuple(sorted(self.aside, key=lambda one: one.first_line)),
+            extra=tuple(extra),
+            notes=tuple(notes),
+        )
+
+    def _check_names(self, names: list[str]) -> None:
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise DataError(
+                f"{self.where} would have two dimensions named {twice!r}; rename one with 'as' in the spec."
+            )
+
+    def _sorted(self) -> tuple[Ints, Ints]:
+        """Rows with a count, and rows that hide theirs; all others are set aside."""
+        misfits = self._reject_misfits()
+        codes = self.raw.columns[self.position].codes
+        number, marked, blank = (
+            mask[codes] for mask in (self.numbers.is_number, self.numbers.marked, self.numbers.blank)
+        )
+        empty = self._empty()
+        self._put_aside("blank line", empty)
+        totals = self._grand_totals() & number
+        self._put_aside("a total of the whole table", totals)
+        self._put_aside("no count", blank & ~empty)
+        self._put_aside("the count is not a number", ~(number | marked | blank))
+        shown, hidden = number & ~totals, marked & ~number
+        if shown.sum() < LEAST_USED * (self.raw.rows + misfits - hidden.sum() - empty.sum()):
+            raise DataError(
+                f"{self.where} has more lines that are no rows of a table than rows; "
+                f"the first one is {self.raw.unit} {min(one.first_line for one in self.aside)}."
+            )
+        return np.flatnonzero(shown), np.flatnonzero(hidden)
+
+    def _reject_misfits(self) -> int:
+        """Set aside the records that do not fit the header; how many lines that is."""
+        rejected = self.raw.rejected
+        for open_quote, reason in (
+            (False, "another number of fields than the header"),
+            (True, "a quotation mark that is not closed"),
+        ):
+            which = [place for place, one in enumerate(rejected) if bool(one.breaks) is open_quote]
+            if which:
+                self.aside.append(
+                    SetAside(
+                        reason=reason,
+                        rows=sum(1 + rejected[place].breaks for place in which),
+                        first_line=self.raw.line_of_rejected(which[0]),
+                        example=rejected[which[0]].text[:60].replace("\n", " "),
+                        file=source_name(self.where),
+                    )
+                )
+        return sum(1 + one.breaks for one in rejected)
+
+    def _put_aside(self, reason: str, which: Bools) -> None:
+        rows = np.flatnonzero(which)
+        if rows.size:
+            first = int(rows[0])
+            text = ",".join(column.labels[column.codes[first]] for column in self.raw.columns)
+            self.aside.append(
+                SetAside(
+                    reason=reason,
+                    rows=int(rows.size),
+                    first_line=self.raw.line_of(first),
+                    example=text[:60],
+                    file=source_name(self.where),
+                )
+            )
+
+    def _masks(self, test: _Test) -> list[Bools]:
+        """For each column but the count, the rows whose value passes a test."""
+        others = [column for place, column in enumerate(self.raw.columns) if place != self.position]
+        return [
+            np.array([test(label) for label in column.labels], dtype=bool)[column.codes] for column in others
+        ]
+
+    def _empty(self) -> Bools:
+        count: Column = self.raw.columns[self.position]
+        blank = self.numbers.blank[count.codes]
+        return np.asarray(np.logical_and.reduce([blank, *self._masks(lambda label: not label)]))
+
+    def _grand_totals(self) -> Bools:
+        """Rows that say "Total" once and leave every other value blank."""
+        blank = self._masks(lambda label: not label)
+        total = self._masks(is_total)
+        lone = (np.sum(total, axis=0) == 1) & (np.sum(blank, axis=0) == len(blank) - 1)
+        return np.asarray(lone & (len(blank) > 1))
+
+    def _counts(self, rows: Ints) -> Counts:
+        values = self.numbers.values[self.raw.columns[self.position].codes[rows]]
+        whole = values.astype(np.int64)
+        return whole if bool((whole == values).all()) else values
+
+    def _first_of_each(self, ids: Ints, counts: Counts, rows: Ints) -> Ints:
+        """The first row of each cell, in file order; later ones are set aside."""
+        _, first, cell = np.unique(ids, return_index=True, return_inverse=True)
+        again = np.ones(ids.size, dtype=bool)
+        again[first] = False
+        if again.sum() > MOST_REPEATED * ids.size:
+            line = self.raw.line_of(int(rows[np.flatnonzero(again)[0]]))
+            raise DataError(
+                f"{self.where} gives {again.mean():.0%} of its rows for cells that it has given before (first on "
+                f"{self.raw.unit} {line}); a dimension was missed, or the file holds several tables. Name its columns in the spec."
+            )
+        same = counts == counts[first][cell]
+        for reason, which in (("the same row again", same), ("another count for the same cell", ~same)):
+            mask = np.zeros(self.raw.rows, dtype=bool)
+            mask[rows[again & which]] = True
+            self._put_aside(reason, mask)
+        return np.sort(first)
+
+    def _hidden(self, codes: Codes, ids: Ints, shown: int) -> Codes:
+        """Cells named without a count, once each, unless they are published elsewhere in the file."""
+        if not codes.size:
+            return codes
+        own, first = np.unique(ids[shown:], return_index=True)
+        return codes[:, first[~np.isin(own, ids[:shown])]]

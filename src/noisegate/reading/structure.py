@@ -1,0 +1,231 @@
+"""Which table is the base, which are margins of it, and which base cells every margin cell sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noisegate.errors import DataError, SpecError
+from noisegate.mechanisms.thresholds import Threshold, find_threshold
+from noisegate.reading.alignment import AlignedTable, Alignment, align
+from noisegate.reading.cells import Axis, Cells, Link, locate
+from noisegate.reading.coverage import Domains, MarginAxes, find_domains, find_nests
+from noisegate.reading.matching import Matching, match
+from noisegate.reading.overrides import Overrides
+from noisegate.reading.parts import split_totals, stack_pieces
+from noisegate.reading.published import Dimension, Kind, PublishedTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Structure:
+    """How published tables hang together.
+
+    Attributes
+    ----------
+    base
+        The finest table, on its domain.
+    links
+        For each margin, the base cells that each of its cells sums.
+    nests
+        Names of dimensions that share an axis because they depend on each other.
+    """
+
+    base: Cells
+    links: tuple[Link, ...]
+    nests: tuple[tuple[str, ...], ...]
+
+    @property
+    def tables(self) -> tuple[Cells, ...]:
+        """The base, then the margins."""
+        return (self.base, *(link.margin for link in self.links))
+
+
+def find_structure(tables: Sequence[PublishedTable], /, *, overrides: Overrides | None = None) -> Structure:
+    """How `tables` hang together, in whichever order they are given.
+
+    Totals inside a column become margins; files that are pieces of one table are put together. The base
+    is the table that has every dimension of all others, at least as fine. The domain of a dimension is
+    what all tables show of it, time grids filled; a table covers the part of it that it shows or that it
+    can have suppressed.
+
+    Raises
+    ------
+    DataError
+        If there are two bases, or tables that share no dimension or no cell.
+    """
+    if not tables:
+        raise DataError("There is no table to assess; name at least one CSV or Parquet file.")
+    told = overrides or Overrides()
+    told.check(tables)
+    parts = [part for table in tables for part in split_totals(table, told.of(table.sources[0], table.name))]
+    whole = _distinct_names(stack_pieces(parts))
+    base, margins = _choose_base(whole, told)
+    alignment = align(base, margins, domain=told.domain)
+    members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
+    nests = find_nests(alignment.base.dimensions, members)
+    return _assemble(alignment, find_domains(alignment, nests), told, nests)
+
+
+def _distinct_names(tables: list[PublishedTable]) -> list[PublishedTable]:
+    """The tables, those of one name told apart by their folders."""
+    names = [table.name for table in tables]
+    return [
+        replace(table, name=f"{table.files[0].parent.name}/{table.name}")
+        if names.count(table.name) > 1 and table.files
+        else table
+        for table in tables
+    ]
+
+
+def _choose_base(
+    tables: list[PublishedTable], told: Overrides
+) -> tuple[PublishedTable, list[tuple[PublishedTable, Matching]]]:
+    """The table that contains all others, and how the others match it."""
+    named = [table for table in tables if any(told.of(source, table.name).base for source in table.sources)]
+    if len({table.sources for table in named}) > 1:
+        raise SpecError("The spec calls more than one table the base; leave 'base: true' on the finest one.")
+    candidates = [table for table in named if "(total over" not in table.name][:1] or tables
+    best: tuple[tuple[int, int, int], int] | None = None
+    matchings = {}
+    for place, table in enumerate(candidates):
+        found = [(other, match(table, other)) for other in tables if other is not table]
+        matchings[place] = found
+        if all(matching.complete for _, matching in found):
+            rank = (sum(len(m.dropped) for _, m in found), -len(table.dimensions), -table.rows)
+            if best is None or rank < best[0]:
+                best = (rank, place)
+    if best is None:
+        raise _no_base(candidates, tables)
+    base, margins = candidates[best[1]], matchings[best[1]]
+    for table, matching in margins:
+        _check_clear(base, table, matching)
+    return base, margins
+
+
+def _no_base(candidates: list[PublishedTable], tables: list[PublishedTable]) -> DataError:
+    """Why no table contains all others: the first two that do not fit into each other."""
+    largest = max(candidates, key=lambda t: (len(t.dimensions), t.rows))
+    other, ours = next(
+        (t, m) for t in tables if t is not largest for m in [match(largest, t)] if not m.complete
+    )
+    theirs = match(other, largest)
+    if not ours.pairs and not theirs.pairs:
+        return DataError(
+            f"{largest.name} ({', '.join(largest.names)}) and {other.name} ({', '.join(other.names)}) share no dimension; "
+            "assess them separately, or say which columns are the same with 'as' in the spec."
+        )
+    lacks = ", ".join(_lack(other.dimensions[i], largest) for i in ours.missing)
+    misses = ", ".join(_lack(largest.dimensions[i], other) for i in theirs.missing) or "nothing"
+    return DataError(
+        f"{largest.name} and {other.name} are two bases: the first lacks {lacks}, the second lacks {misses}. "
+        "Assess them separately, or add the table that has both."
+    )
+
+
+def _lack(dimension: Dimension, other: PublishedTable) -> str:
+    """The dimension that the other table lacks, or has in wider bins only."""
+    wide = [d for d in other.dimensions if d.kind is Kind.TIME and d.step and dimension.kind is Kind.TIME]
+    return (
+        f"{dimension.name} in bins of {dimension.step} min (it has {wide[0].step})"
+        if wide
+        else dimension.name
+    )
+
+
+def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matching) -> None:
+    if matching.unclear:
+        mine, one, two = matching.unclear
+        raise DataError(
+            f"Column {margin.names[mine]!r} of {margin.name} could be {base.names[one]!r} or {base.names[two]!r} of "
+            f"{base.name}; say which with 'as' in the spec."
+        )
+    if not matching.pairs and margin.dimensions:
+        raise DataError(
+            f"{base.name} ({', '.join(base.names)}) and {margin.name} ({', '.join(margin.names)}) share no dimension; "
+            "assess them separately, or say which columns are the same with 'as' in the spec."
+        )
+
+
+def _assemble(
+    alignment: Alignment, domains: Domains, told: Overrides, nests: list[tuple[int, ...]]
+) -> Structure:
+    base = _cells(alignment.base, domains.base, told)
+    links = [
+        _link(base, margin, axes, alignment, domains, told)
+        for margin, axes in zip(alignment.margins, domains.margins, strict=True)
+    ]
+    names = [tuple(base.dimensions[j].name for j in group) for group in nests if len(group) > 1]
+    return Structure(base=base, links=tuple(links), nests=tuple(names))
+
+
+def _cells(aligned: AlignedTable, axes: tuple[Axis, ...], told: Overrides) -> Cells:
+    """A table on its domain."""
+    flat = locate(axes, aligned.codes)
+    order = np.argsort(flat, kind="stable")
+    counts = aligned.table.counts[order]
+    return Cells(
+        name=aligned.table.name,
+        source=aligned.table,
+        dimensions=aligned.dimensions,
+        axes=axes,
+        flat=flat[order],
+        counts=counts,
+        hidden=np.sort(locate(axes, aligned.hidden)),
+        threshold=_threshold(aligned.table, told),
+    )
+
+
+def _threshold(table: PublishedTable, told: Overrides) -> Threshold:
+    stated = [told.of(source, table.name).threshold for source in table.sources]
+    return next((one for one in stated if one is not None), None) or find_threshold(table.counts)
+
+
+def _link(
+    base: Cells,
+    margin: AlignedTable,
+    axes: MarginAxes,
+    alignment: Alignment,
+    domains: Domains,
+    told: Overrides,
+) -> Link:
+    _check_meeting(base, margin, axes)
+    kept = set(margin.origin)
+    summed = [j for j in range(len(base.dimensions)) if j not in kept]
+    return Link(
+        base=base,
+        margin=_cells(margin, axes.axes, told),
+        from_axis=axes.from_axis,
+        maps=axes.maps,
+        summed=tuple(base.dimensions[j].name for j in summed),
+        coarser=tuple(d.name for d, wide in zip(margin.dimensions, margin.coarser, strict=True) if wide),
+        unlisted=_unlisted(domains, summed, alignment),
+    )
+
+
+def _check_meeting(base: Cells, margin: AlignedTable, axes: MarginAxes) -> None:
+    """Refuse a margin that shares no cell with the base; another date is another table."""
+    here = base.entries(base.flat)
+    for axis, place, entries in zip(axes.axes, axes.from_axis, axes.maps, strict=True):
+        dated = any(margin.dimensions[i].kind is Kind.DATE for i in axis.dimensions)
+        reached = entries[here[place]] if dated else entries
+        if not np.isin(axis.find(margin.codes[list(axis.dimensions)]), reached).any():
+            names = " and ".join(margin.dimensions[i].name for i in axis.dimensions)
+            raise DataError(
+                f"{base.name} and {margin.table.name} have no {names} in common, so nothing can be compared; "
+                "assess them separately."
+            )
+
+
+def _unlisted(domains: Domains, summed: list[int], alignment: Alignment) -> tuple[str, ...]:
+    """Values of the dimensions summed over that other tables have and the base does not cover."""
+    found = []
+    for axis in domains.unlisted:
+        for row, j in enumerate(axis.dimensions):
+            if j in summed:
+                dimension = alignment.base.dimensions[j]
+                covered = next(a for a in domains.base if j in a.dimensions)
+                gone = np.setdiff1d(axis.entries[row], covered.entries[covered.dimensions.index(j)])
+                found += [f"{dimension.name}={dimension.labels[code]}" for code in gone.tolist()]
+    return tuple(found)

@@ -1,0 +1,183 @@
+"""What was decided about each table, in plain values for people and for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noisegate.mechanisms.thresholds import Threshold
+from noisegate.reading.cells import Cells, Link
+from noisegate.reading.published import ExtraColumn, Kind, SetAside
+from noisegate.reading.structure import Structure
+
+#: How many values a list in the summary shows.
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionSummary:
+    """A dimension of a table: how it is written, and the values that the table covers.
+
+    `values` counts what the table covers, shown or suppressed; `shown` what the file itself has.
+    """
+
+    name: str
+    kind: str
+    written: str
+    values: int
+    shown: int
+    first: str
+    last: str
+    unknown: tuple[str, ...]
+
+    @classmethod
+    def of(cls, cells: Cells, position: int, /) -> DimensionSummary:
+        """The summary of one dimension of a table."""
+        axis = next(axis for axis in cells.axes if position in axis.dimensions)
+        codes = np.unique(axis.entries[axis.dimensions.index(position)])
+        dimension = cells.dimensions[position].take(codes)
+        gone = dimension.unknown.tolist()
+        written = dimension.keys if dimension.kind in {Kind.DATE, Kind.TIME} else dimension.labels
+        known = [value for value, away in zip(written, gone, strict=True) if not away]
+        return cls(
+            name=dimension.name,
+            kind=str(dimension.kind),
+            written=dimension.written,
+            values=dimension.size,
+            shown=int(np.unique(cells.codes(cells.flat)[position]).size),
+            first=known[0] if known else "",
+            last=known[-1] if known else "",
+            unknown=tuple(label for label, away in zip(dimension.labels, gone, strict=True) if away),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "written": self.written,
+            "values": self.values,
+            "shown": self.shown,
+            "first": self.first,
+            "last": self.last,
+            "unknown": list(self.unknown),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSummary:
+    """How a margin compares with the base.
+
+    `comparable` and `complete` count published cells of the margin: those that are sums of base cells,
+    and those whose base cells are all published. `coverage` says which slice that is.
+    """
+
+    base: str
+    summed: tuple[str, ...]
+    coarser: tuple[str, ...]
+    comparable: int
+    complete: int
+    coverage: tuple[str, ...]
+    unlisted: tuple[str, ...]
+
+    @classmethod
+    def of(cls, link: Link, /) -> LinkSummary:
+        """The summary of a link."""
+        return cls(
+            base=link.base.name,
+            summed=link.summed,
+            coarser=link.coarser,
+            comparable=int((link.comparable & link.published).sum()),
+            complete=int(link.complete.sum()),
+            coverage=tuple(part.describe() for part in link.coverage()),
+            unlisted=link.unlisted,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "base": self.base,
+            "summed": list(self.summed),
+            "coarser": list(self.coarser),
+            "comparable": self.comparable,
+            "complete": self.complete,
+            "coverage": list(self.coverage),
+            "unlisted": list(self.unlisted[:_SHOWN]),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSummary:
+    """Everything that was decided about one table; `link` is None for the base."""
+
+    name: str
+    files: tuple[str, ...]
+    rows: int
+    dimensions: tuple[str, ...]
+    domain_size: int
+    suppressed: int
+    hidden: int
+    threshold: Threshold
+    count_column: str
+    dialect: str
+    details: tuple[DimensionSummary, ...]
+    set_aside: tuple[SetAside, ...]
+    extra: tuple[ExtraColumn, ...]
+    notes: tuple[str, ...]
+    link: LinkSummary | None = None
+
+    @classmethod
+    def of(cls, cells: Cells, link: Link | None = None, /) -> TableSummary:
+        """The summary of a table, and of its link to the base."""
+        source = cells.source
+        return cls(
+            name=cells.name,
+            files=tuple(str(file) for file in source.files),
+            rows=cells.published,
+            dimensions=tuple(dimension.name for dimension in cells.dimensions),
+            domain_size=cells.size,
+            suppressed=cells.suppressed,
+            hidden=int(cells.hidden.size),
+            threshold=cells.threshold,
+            count_column=source.count_name,
+            dialect=source.dialect,
+            details=tuple(DimensionSummary.of(cells, place) for place in range(len(cells.dimensions))),
+            set_aside=source.set_aside,
+            extra=source.extra,
+            notes=source.notes,
+            link=None if link is None else LinkSummary.of(link),
+        )
+
+    @property
+    def role(self) -> str:
+        """`base` or `margin`."""
+        return "base" if self.link is None else "margin"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON, with the keys of `assessment.json`."""
+        return {
+            "name": self.name,
+            "role": self.role,
+            "files": list(self.files),
+            "rows": self.rows,
+            "dimensions": list(self.dimensions),
+            "domain_size": self.domain_size,
+            "suppressed": self.suppressed,
+            "hidden": self.hidden,
+            "threshold": self.threshold.to_json(),
+            "count_column": self.count_column,
+            "dialect": self.dialect,
+            "details": [detail.to_json() for detail in self.details],
+            "set_aside": [one.to_json() for one in self.set_aside],
+            "extra": [{"name": one.name, "reason": one.reason} for one in self.extra],
+            "notes": list(self.notes),
+            "link": None if self.link is None else self.link.to_json(),
+        }
+
+
+def summarise(structure: Structure, /) -> tuple[TableSummary, ...]:
+    """What was decided about each table: the base first, then the margins."""
+    margins = (TableSummary.of(link.margin, link) for link in structure.links)
+    return (TableSummary.of(structure.base), *margins)

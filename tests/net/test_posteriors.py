@@ -1,0 +1,37 @@
+"""What is inferred about every cell of four published worlds, and what is found in them."""
+
+import pyarrow.parquet as pq
+import pytest
+
+WORLDS = ["linked", "one-margin", "exact", "as-in-2016"]
+#: Below this, a standard deviation or a probability is rounding in sums over a support, not a figure.
+NOTHING = 1e-12
+
+
+def cells_of(folder):
+    """One list for each column; counts and labels as they are."""
+    return pq.read_table(folder / "cells.parquet").to_pydict()
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_cells(hold, published, world):
+    found = cells_of(published(world).folder)
+    for name in ("mean", "sd", "p_zero"):
+        found[name] = [0.0 if abs(value) < NOTHING else value for value in found[name]]
+    hold(f"posteriors/{world}", found, rel=1e-9)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_findings(hold, published, world):
+    content = published(world).content
+    found = {
+        "findings": [[one["id"], one["severity"]] for one in content["findings"]],
+        "checks": [[one["id"], one["outcome"]] for one in content["checks"]],
+    }
+    hold(f"findings/{world}", found)
+
+
+@pytest.mark.parametrize("which", ["plain", "truth", "gtfs", "weeks"])
+def test_findings_in_a_city(hold, city_assessed, which):
+    content = city_assessed(which).content
+    hold(f"findings/city-{which}", [[one["id"], one["severity"]] for one in content["findings"]])
