@@ -10,7 +10,7 @@ from pathlib import Path
 from markdown import code, page, table
 
 import noisegate
-from noisegate.report.methods import METHODS
+from noisegate.assessment.judgement import INQUIRIES
 
 _SEVERITIES = ("low", "medium", "high")
 _OUTCOMES = ("fine", "cannot tell", "known", "refused")
@@ -53,6 +53,7 @@ _MEANINGS: Mapping[str, str] = {
 
 def findings_page() -> str:
     """`findings.md`: every id, what it can be, and how it is worked out."""
+    methods = {kind: words.method for one in INQUIRIES for kind, words in one.WORDS.items()}
     findings, checks = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for kind, name, words in _made():
         (findings if kind == "Finding" else checks)[name].update(words)
@@ -69,7 +70,7 @@ def findings_page() -> str:
         "## Findings\n\n" + _table("severity", findings, _SEVERITIES),
         "## Checks\n\n" + _table("outcome", checks, _OUTCOMES),
         "## How findings are worked out",
-        *(f"### {name}\n\n{METHODS[name]}" for name in sorted(findings) if name in METHODS),
+        *(f"### {name}\n\n{methods[name]}" for name in sorted(findings) if name in methods),
     ]
     return page("Findings and checks", "\n\n".join(parts))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import textwrap
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow as pa
 from noisegate.assessment.arrow_tables import cells_batches
 from noisegate.assessment.claims import Judged
 from noisegate.assessment.dropped import Dropped
-from noisegate.assessment.finding import Check, Finding, by_severity
+from noisegate.assessment.finding import Check, Finding, by_severity, shortened
 from noisegate.assessment.growth import Weeks
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.loss import Privacy
@@ -30,8 +29,8 @@ from noisegate.recovery.zeros import ZeroRule
 from noisegate.workload.answered import Answered
 from noisegate.workload.usefulness import Usefulness
 
-#: A `repr` shows so many findings, and so much of each.
-_SHOWN, _WIDTH = 12, 120
+#: A `repr` shows so many findings.
+_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -166,7 +165,7 @@ class Assessment:
         if len(self.findings) > _SHOWN:
             lines.append(f"  and {len(self.findings) - _SHOWN} more findings")
         lines.append(f"  {len(self.findings)} findings, {len(self.checks)} checks; see .findings and .checks")
-        return "\n".join(textwrap.shorten(line, _WIDTH, placeholder="…") for line in lines)
+        return "\n".join(shortened(line) for line in lines)
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -80,7 +79,7 @@ class Finding:
             lines.append(f"  - and {len(self.evidence) - _LINES:,} more")
         lines += [f"  Assumed: {line}" for line in self.assumptions[:_LINES]]
         lines.append(f"  Advice: {self.advice}")
-        return "\n".join(textwrap.shorten(line, _WIDTH, placeholder="…") for line in lines)
+        return "\n".join(shortened(line) for line in lines)
 
     def _repr_html_(self) -> str:
         said = "".join(f"<li>{html.escape(line)}</li>" for line in self.evidence[:_LINES])
@@ -115,10 +114,15 @@ class Check:
         }
 
     def __repr__(self) -> str:
-        return textwrap.shorten(f"{self.outcome} {self.id}: {self.title}", _WIDTH, placeholder="…")
+        return shortened(f"{self.outcome} {self.id}: {self.title}")
 
 
 Result = Finding | Check
+
+
+def shortened(line: str, /) -> str:
+    """The line, as far as a screen has room for it."""
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 
 def assumed(line: str, /) -> str:

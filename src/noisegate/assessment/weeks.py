@@ -202,7 +202,7 @@ def _figures(weeks: Weeks, /) -> Iterator[Figure]:
             "that would otherwise be empty; a suppressed count recurs in a total that is published; losses add up."
         ),
         alt=f"Curves over the weeks. {_last_values(weeks, seen, width, loss)}",
-        picture=WeekPanels(panels=shown),
+        picture=WeekPanels(panels=shown, title=f"The same release for {weeks.horizon} weeks"),
         data=Grid.of(
             "Risks by week", ("what", "week", "value"), _points({**seen, "width": width, **loss}), most=80
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -301,7 +300,7 @@ def _noise_table(tables: tuple[AssessedTable, ...], /) -> Table:
     return grid
 
 
-def _show_finding(finding: Finding, said_below: Collection[str], /) -> None:
+def _show_finding(finding: Finding, said_below: tuple[str, ...], /) -> None:
     """Print a finding; assumptions of the inference of all cells are said once, where it is looked at."""
     colour = _COLOURS[finding.severity]
     console.print(f"[bold {colour}]{finding.severity.upper()}[/bold {colour}] {escape(finding.title)}")
@@ -311,9 +310,8 @@ def _show_finding(finding: Finding, said_below: Collection[str], /) -> None:
     if len(finding.evidence) > _SHOWN:
         more = f"[dim]- and {len(finding.evidence) - _SHOWN} more, with --json or --out[/dim]"
         console.print(Padding(more, (0, 0, 0, 2), expand=False))
-    for line in finding.assumptions:
-        if line not in said_below:
-            console.print(_bullet(f"Assumed: {line}."))
+    for line in () if tuple(finding.assumptions) == said_below else finding.assumptions:
+        console.print(_bullet(f"Assumed: {line}."))
     console.print(Padding(f"[bold]Advice[/bold]: {escape(finding.advice)}", (0, 0, 1, 2), expand=False))
 
 

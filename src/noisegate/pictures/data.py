@@ -109,6 +109,7 @@ class WeekPanels:
     """How risks rise with every week that is released: panels over the same weeks."""
 
     panels: Sequence[Panel]
+    title: str = ""
 
 
 PictureData = (

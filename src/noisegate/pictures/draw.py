@@ -46,7 +46,5 @@ def draw(data: PictureData, /) -> Picture:
 
 def drawn_inline(data: PictureData, /, *, key: str) -> str:
     """The picture of `data` as SVG for a page, whose captions replace its title; `key` keeps its names apart."""
-    picture, height = draw(data), _HEIGHTS.get(type(data))
-    if height is not None:
-        picture = fitted(untitled(picture), height=height)
-    return inline_svg(picture, key=key)
+    picture, height = untitled(draw(data)), _HEIGHTS.get(type(data))
+    return inline_svg(picture if height is None else fitted(picture, height=height), key=key)

@@ -19,7 +19,8 @@ def weeks_picture(data: WeekPanels, /) -> Picture:
     """Panels under each other over the same weeks."""
     last = len(data.panels) - 1
     parts = (_panel(panel, last=place == last) for place, panel in enumerate(data.panels))
-    return alt.vconcat(*parts, spacing=18).resolve_scale(color="independent")
+    picture = alt.vconcat(*parts, spacing=18).resolve_scale(color="independent")
+    return picture.properties(title=data.title) if data.title else picture
 
 
 def _panel(panel: Panel, /, *, last: bool) -> Picture:

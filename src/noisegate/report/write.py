@@ -101,7 +101,7 @@ def _write_pictures(folder: Path, assessment: Assessment, /) -> None:
     for figure in (figure for one in shown if one is not None for figure in one.figures):
         if figure.table:
             save(draw(figure.picture), folder / f"noise-{_UNSAFE.sub('_', figure.table)}.svg")
-        elif figure.key == "weeks":
+        elif figure.key == "weeks" and assessment.weeks is not None and assessment.weeks.width is not None:
             save(draw(figure.picture), folder / "weeks.svg")
 
 
