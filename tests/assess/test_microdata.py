@@ -18,7 +18,7 @@ from noisegate.releases.job import release
 from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.truth_file import TruthFile
 
 
 def some_events(rng, *, persons=120, places=6, days=2):

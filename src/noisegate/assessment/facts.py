@@ -38,9 +38,9 @@ from noisegate.recovery.search import Search, search
 from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
 from noisegate.workload.answered import Answered, answer_questions
-from noisegate.workload.merged_truth import merged_truth
-from noisegate.workload.raw_events import Truth, TruthFile
-from noisegate.workload.source import WorkloadSource, find_workload
+from noisegate.workload.frame import WorkloadSource, find_workload
+from noisegate.workload.raw import merged_truth
+from noisegate.workload.truth_file import Truth, TruthFile
 from noisegate.workload.usefulness import Usefulness, usefulness
 
 #: Called with a short description of what is being done.

@@ -23,7 +23,7 @@ from noisegate.assessment.words import ends, share
 from noisegate.errors import DataError
 from noisegate.reading.cells import Cells
 from noisegate.reading.published import Kind
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.truth_file import TruthFile
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -21,7 +21,7 @@ from noisegate.assessment.words import share
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import Posterior
 from noisegate.reading.published import Kind
-from noisegate.workload.raw_events import Truth
+from noisegate.workload.truth_file import Truth
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -10,7 +10,7 @@ from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import plain, short
 from noisegate.inference.profile.parts import ErrorParts, Trio
 from noisegate.pictures.data import QueryErrors
-from noisegate.workload.error_parts import MeasuredQuestion
+from noisegate.workload.measure import MeasuredQuestion
 from noisegate.workload.usefulness import Usefulness
 
 if TYPE_CHECKING:
