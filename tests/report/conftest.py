@@ -21,9 +21,9 @@ from noisegate.assessment.microdata import Coarsening, Microdata
 from noisegate.assessment.missing_taps import MissingTaps, Ranked
 from noisegate.assessment.score import Row, Score
 from noisegate.assessment.uniqueness import Uniqueness
-from noisegate.reading.published import Kind
 from noisegate.report import write_report
 from noisegate.report.pdf import browser_command, find_browser
+from noisegate.tables.dimension import Kind
 
 
 class Browser:

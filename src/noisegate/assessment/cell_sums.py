@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.inference import Inference
 from noisegate.pictures.data import Exposed
-from noisegate.reading.published import Kind
+from noisegate.tables.dimension import Kind
 
 Ints = NDArray[np.int64]
 

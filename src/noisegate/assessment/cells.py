@@ -131,7 +131,7 @@ def _pinned(inference: Inference, hidden: Ints, /) -> list[Result]:
 def _baseline(inference: Inference, /) -> dict[str, Any]:
     """What a suppressed cell gives away by itself: that a larger count would hardly have been suppressed."""
     mechanism, level = inference.evidence.base.mechanism, inference.posterior.level
-    if mechanism.least is None:
+    if mechanism.whole_threshold is None:
         return {}
     high = 0
     while np.exp(mechanism.response(high + 1).log_suppressed) >= 1 - level:

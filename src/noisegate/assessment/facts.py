@@ -23,7 +23,6 @@ from noisegate.assessment.request import Request
 from noisegate.assessment.score import Score, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
-from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling, couple
@@ -37,6 +36,7 @@ from noisegate.recovery.recover import recover
 from noisegate.recovery.search import Search, search
 from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
+from noisegate.tables.table import Table
 from noisegate.workload.answered import Answered, answer_questions
 from noisegate.workload.frame import WorkloadSource, find_workload
 from noisegate.workload.raw import merged_truth
@@ -258,7 +258,7 @@ class Facts:
 
     @cached_property
     def exposure(self) -> Exposure | None:
-        """Cells of one vehicle; None without a timetable."""
+        """Table of one vehicle; None without a timetable."""
         services = self.timetable.services
         if services is None:
             return None
@@ -362,7 +362,7 @@ def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupli
     return tuple(found)
 
 
-def _can_hold(cells: Cells, pair: tuple[str, str], lag: int, /) -> bool:
+def _can_hold(cells: Table, pair: tuple[str, str], lag: int, /) -> bool:
     """Whether a margin can show a pair: it has the dimensions, and times if there is a lag."""
     moments = Moments.of(cells)
     if lag and (moments.time is None or not moments.step or lag % moments.step):
@@ -376,7 +376,7 @@ def _can_hold(cells: Cells, pair: tuple[str, str], lag: int, /) -> bool:
 
 
 def _pair_sets(
-    stated: Sequence[Coupling], found: Search, base: Cells, pieces: Pieces | None, /
+    stated: Sequence[Coupling], found: Search, base: Table, pieces: Pieces | None, /
 ) -> list[IdentitySet]:
     sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
     sets += [pair_set(one, pieces) for one in _without(found.found, stated)]

@@ -21,8 +21,8 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
 from noisegate.assessment.words import ends, share
 from noisegate.errors import DataError
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Kind
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Table
 from noisegate.workload.truth_file import TruthFile
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Microdata:
         }
 
 
-def read_person_events(file: TruthFile, base: Cells, /) -> PersonEvents | None:
+def read_person_events(file: TruthFile, base: Table, /) -> PersonEvents | None:
     """The events of a file of raw data; None if it does not say whose, where and when.
 
     The place is the dimension of the base with the most values that is neither a date nor a time.

@@ -20,7 +20,7 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import share
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import Posterior
-from noisegate.reading.published import Kind
+from noisegate.tables.dimension import Kind
 from noisegate.workload.truth_file import Truth
 
 if TYPE_CHECKING:

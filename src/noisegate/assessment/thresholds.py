@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import interval, number, percent, short
-from noisegate.reading.cells import Cells
 from noisegate.reading.summary import TableSummary
+from noisegate.tables.table import Table
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import AssessedTable, Assessment
@@ -25,7 +25,7 @@ def ask(facts: Facts, /) -> list[Result]:
     return [one for cells in facts.structure.tables for one in about_thresholds(cells)]
 
 
-def about_thresholds(cells: Cells, /) -> list[Result]:
+def about_thresholds(cells: Table, /) -> list[Result]:
     """The cut of one table."""
     cut = cells.threshold
     if cut.value is None or cut.rule is None:

@@ -26,7 +26,11 @@ def response_picture(data: Responses, /) -> Picture:
     Values that are not whole numbers have a density instead.
     """
     mechanism, counts = data.mechanism, data.counts
-    low = mechanism.least if mechanism.least is not None else max(min(counts) - _ABOVE // 2, 0)
+    low = (
+        mechanism.whole_threshold
+        if mechanism.whole_threshold is not None
+        else max(min(counts) - _ABOVE // 2, 0)
+    )
     top = max(low, *counts) + _ABOVE // 2
     last = len(counts) - 1
     parts = [_row(mechanism, count, low, top, axis=place == last) for place, count in enumerate(counts)]
@@ -35,7 +39,7 @@ def response_picture(data: Responses, /) -> Picture:
 
 def _row(mechanism: Mechanism, count: int, low: int, top: int, /, *, axis: bool) -> Picture:
     hidden, values, chances = answers(mechanism, count, low, top)
-    cut = mechanism.least is not None
+    cut = mechanism.whole_threshold is not None
     left = low - 4 if cut else low - 1
     x = alt.X(
         "value:Q",
