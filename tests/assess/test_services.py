@@ -250,7 +250,7 @@ def test_the_file_lists_every_cell_of_one_vehicle(punctual, tmp_path):
         key = tuple(row[name] for name in keys)
         assert row["on_time"] == (len(truth[0].get(key, ())) == 1)
         assert row["stop"] == row["location"]
-    dense = base.filled()
+    dense = base.dense()
     shown = {
         key: count
         for key, count in zip(zip(*(labels[n] for n in keys), strict=True), dense, strict=True)

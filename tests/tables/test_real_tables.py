@@ -57,14 +57,14 @@ def test_unknown_places_and_times_are_marked(opal):
 
 @pytest.mark.parametrize(("name", "value"), [("time", 35), ("time-loc", 18), ("hourly", 18)])
 def test_thresholds(opal, name, value):
-    cut = find_structure([opal[name]]).base.observed_threshold
+    cut = find_structure([opal[name]]).base.threshold
     assert (cut.value, cut.rule, cut.cut) == (value, "ge", "after")
     assert cut.sure > 0.95
 
 
 def test_the_location_table_is_34_or_35(opal):
     """Four rows of 34 where about eleven are expected: a cut at 34 before rounding, or 35 with a leak."""
-    cut = find_structure([opal["location"]]).base.observed_threshold
+    cut = find_structure([opal["location"]]).base.threshold
     assert (cut.value, cut.rule, cut.cut) == (34, "gt", "before")
     assert 0.5 < cut.sure < 0.99
     assert 0.2 < cut.fill < 0.5
@@ -84,7 +84,7 @@ def test_week_one(opal, order):
     assert coverage["time",].outside == ("-1",)
     # Time minus the sum of its stations is never negative; no row has all its stations published.
     both = link.published & (link.shown > 0)
-    residual = link.margin.filled()[both] - link.parts[both]
+    residual = link.margin.dense()[both] - link.parts[both]
     assert (residual.size, residual.min(), residual.max()) == (607, 10, 976)
     assert not link.complete.any()
 
@@ -105,7 +105,7 @@ def test_week_two(opal, order):
     complete = np.flatnonzero(link.complete)
     assert sorted(set(link.margin.labels(complete)["loc"])) == ["2000", "Central Station"]
     assert complete.size == 15
-    assert np.abs(link.margin.filled()[complete] - link.parts[complete]).max() < 60
+    assert np.abs(link.margin.dense()[complete] - link.parts[complete]).max() < 60
 
 
 def test_light_rail_has_47_platforms_every_day(opal):

@@ -32,7 +32,7 @@ def check_link(link, *, rename=None):
     for values, group in zip(labelled(base, cells), groups.tolist(), strict=True):
         mine = frozenset((rename.get(n, n), v) for n, v in values if rename.get(n, n) in names)
         assert wanted.get(mine, -1) == group
-    dense = base.filled()
+    dense = base.dense()
     inside = groups >= 0
     np.testing.assert_array_equal(link.members, np.bincount(groups[inside], minlength=margin.size))
     seen = inside & np.isfinite(dense)
@@ -47,10 +47,10 @@ def test_the_base_is_found_in_any_order(week_files, week, order):
     assert {link.margin.name: link.summed for link in structure.links} == {"time": ("loc",), "loc": ("time",)}
     assert structure.nests == (("mode", "loc"),)
     assert structure.base.size == week["raw"].size
-    assert structure.base.suppressed == week["raw"].size - structure.base.rows
+    assert structure.base.suppressed == week["raw"].size - structure.base.published
     sizes = {link.margin.name: link.margin.size for link in structure.links}
     assert sizes == {"time": 3 * 7 * 2 * 72, "loc": 25 * 7 * 2}
-    assert [cells.observed_threshold.value for cells in structure.tables[:1]] == [18]
+    assert [cells.threshold.value for cells in structure.tables[:1]] == [18]
 
 
 def test_links_agree_with_brute_force(week_files):
@@ -63,7 +63,7 @@ def test_links_agree_with_brute_force(week_files):
         if not whole.any():
             continue
         # What is complete differs from the sum of its parts by noise alone.
-        residual = link.margin.filled()[whole] - link.parts[whole]
+        residual = link.margin.dense()[whole] - link.parts[whole]
         assert np.abs(residual).mean() < 3 * 1.4 * np.sqrt(1 + link.members[whole].max())
     assert all(np.array_equal(c.locate(c.codes(c.cells)), c.cells) for c in structure.tables)
 
@@ -72,7 +72,7 @@ def test_links_feed_the_linked_inference(week_files):
     structure = find_structure([read_table(path) for path in week_files.values()])
     link = structure.links[0]
     mechanism = Mechanism(law=Laplace(1.4), threshold=35, rule="ge", rounding="nearest")
-    sums = Sums.by(link.groups(), link.margin.filled(), mechanism=mechanism, name=link.margin.name)
+    sums = Sums.by(link.groups(), link.margin.dense(), mechanism=mechanism, name=link.margin.name)
     assert sums.rows == link.margin.size
     np.testing.assert_array_equal(np.diff(sums.indptr), link.members)
 
@@ -165,11 +165,11 @@ def test_cells_named_without_a_count_are_part_of_the_domain(write):
     margin = write("margin.csv", "loc,count\na,91\nb,62\nc,30\nd,<5\n")
     structure = find_structure([read_table(margin), read_table(base)])
     (link,) = structure.links
-    assert [labels.tolist() for labels in structure.base.labels(structure.base.hidden_cells).values()] == [
+    assert [labels.tolist() for labels in structure.base.labels(structure.base.hidden).values()] == [
         ["c"],
         ["off"],
     ]
-    assert link.margin.labels(link.margin.hidden_cells)["loc"].tolist() == ["d"]
+    assert link.margin.labels(link.margin.hidden)["loc"].tolist() == ["d"]
 
 
 def test_time_grids_are_filled_between_the_first_and_the_last_bin(write):
@@ -199,7 +199,7 @@ def test_pieces_of_one_table_are_put_together(week_files, week_rows, write, as_c
     whole = find_structure([read_table(week_files["time-loc"])]).base
     pieces = find_structure([read_table(second), read_table(week_files["time"]), read_table(first)])
     assert pieces.base.name == "b + a"
-    assert (pieces.base.size, pieces.base.rows) == (whole.size, whole.rows)
+    assert (pieces.base.size, pieces.base.published) == (whole.size, whole.published)
     assert sorted(pieces.sources[0].files) == [first, second]
     np.testing.assert_array_equal(pieces.base.cells, whole.cells)
     np.testing.assert_array_equal(pieces.base.values, whole.values)
@@ -216,7 +216,7 @@ def test_a_second_publication_of_the_same_cells_is_a_margin_of_single_cells(
     assert link.summed == ()
     assert set(link.members[link.published].tolist()) == {1}
     whole = link.complete
-    np.testing.assert_array_equal(link.margin.filled()[whole] - link.parts[whole], 1)
+    np.testing.assert_array_equal(link.margin.dense()[whole] - link.parts[whole], 1)
 
 
 def test_a_base_of_two_rows_still_has_its_margins(write, week_files, week_rows, as_csv):
@@ -238,7 +238,7 @@ def test_copies_of_a_table_are_left_out(week_files, week_rows, tmp_path):
     for tables in ([week_files["time-loc"]] * 2, [week_files["time-loc"], copy]):
         structure = find_structure([read_table(path) for path in tables])
         assert structure.links == ()
-        assert structure.base.rows == len(week_rows["time-loc"])
+        assert structure.base.published == len(week_rows["time-loc"])
         assert structure.base.name == "time-loc"
         assert "holds the same table once more; it was left out" in structure.sources[0].notes[-1]
 
@@ -354,7 +354,7 @@ def test_a_margin_too_large_to_hold(write):
         )
         for n, name in enumerate(("one", "two"))
     ]
-    assert find_structure(tables[:1]).base.rows == 1600
+    assert find_structure(tables[:1]).base.published == 1600
     independent = [row.split(",") for row in rows]
     shuffled = [
         f"{a},{independent[-k][1]},{independent[k * 7 % 1600][2]}" for k, (a, _, _) in enumerate(independent)
@@ -412,7 +412,7 @@ def test_random_tables_end_in_a_structure_or_in_a_sentence(write, seed):
     for cells in structure.tables:
         assert ((cells.cells >= 0) & (cells.cells < cells.size)).all()
         assert (np.diff(cells.cells) > 0).all()
-        assert (cells.hidden_cells >= 0).all()
+        assert (cells.hidden >= 0).all()
         np.testing.assert_array_equal(cells.locate(cells.codes(cells.cells)), cells.cells)
     for link in structure.links:
         groups = link.groups()

@@ -26,8 +26,8 @@ def test_the_spec_decides_base_domain_and_threshold(week_files):
     )
     tables = [read_table(week_files[name], overrides=told) for name in ("loc", "time-loc")]
     structure = find_structure(tables, overrides=told)
-    assert (structure.base.observed_threshold.value, structure.base.observed_threshold.rule) == (17, "gt")
-    assert structure.links[0].margin.observed_threshold.value is None
+    assert (structure.base.threshold.value, structure.base.threshold.rule) == (17, "gt")
+    assert structure.links[0].margin.threshold.value is None
     # A declared stop may belong to any mode; a declared day is one more day.
     assert structure.base.shape == (25 + 3, 8, 2, 72)
     assert "Ferry stop 99" in structure.base.dimensions[1].labels

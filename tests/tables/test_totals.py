@@ -54,7 +54,7 @@ def test_totals_become_margins(census, total, drop):
     }
     for link in structure.links:
         whole = link.complete
-        gap = np.abs(link.margin.filled()[whole] - link.parts[whole])
+        gap = np.abs(link.margin.dense()[whole] - link.parts[whole])
         assert (gap < 40).all()
         assert set(link.members.tolist()) == {36 // link.margin.size}
     if not drop:

@@ -76,7 +76,7 @@ def vehicles_table(services: Services, /) -> pa.Table:
 def _counts(services: Services, codes: tuple[np.ndarray, ...], /) -> np.ndarray:
     """The published count of each cell; not-a-number where there is none."""
     roles, base = services.roles, services.base
-    if set(roles.place.values()) != set(range(len(base.dimensions))) or not base.rows:
+    if set(roles.place.values()) != set(range(len(base.dimensions))) or not base.published:
         return np.full(codes[0].size, np.nan)
     rows = np.empty((len(base.dimensions), codes[0].size), dtype=np.int32)
     for role, code in zip(roles.roles, codes, strict=True):

@@ -92,7 +92,7 @@ def _compare(
 ) -> tuple[list[str], list[str]]:
     good: list[str] = []
     bad: list[str] = []
-    least = cells.observed_threshold.value
+    least = cells.threshold.value
     if cells.values.size and stated.least is not None and float(cells.values.min()) < stated.least:
         bad.append(
             f"{cells.name} shows {float(cells.values.min()):g}, the card says published from {stated.least:g} on"

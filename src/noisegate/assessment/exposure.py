@@ -119,7 +119,7 @@ class Exposure:
             possible=int(roles.in_domain(services.possible.cells).sum()),
             scheduled_alone=len(scheduled),
             alone=len(alone),
-            published=base.rows,
+            published=base.published,
             published_scheduled_alone=int(np.isin(numbers, scheduled.cells).sum()),
             published_alone=int(mine.sum()),
             listed=tuple(cells[:_LISTED]),

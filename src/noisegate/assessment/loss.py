@@ -170,7 +170,7 @@ def _noise_used(
 
 def _cuts_used(tables: Sequence[Table], /) -> tuple[dict[str, float | None], list[str]]:
     """The cut of each table; where one shows neither an edge nor zeros, that of the first one."""
-    cuts = {cells.name: cells.observed_threshold.value for cells in tables}
+    cuts = {cells.name: cells.threshold.value for cells in tables}
     shows = {cells.name: float(cells.values.min()) if cells.values.size else 0.0 for cells in tables}
     first = cuts[tables[0].name]
     unseen = [name for name, cut in cuts.items() if cut is None and shows[name] > 0]

@@ -123,7 +123,7 @@ def _own_series(cells: Table, /) -> Flags | None:
     if math.prod(sizes) > limits.current().series_cells:
         return None
     out = np.zeros(math.prod(sizes), dtype=bool)
-    for flat in (cells.cells, cells.hidden_cells):
+    for flat in (cells.cells, cells.hidden):
         entries = cells.entries(flat)
         number = np.zeros(flat.size, dtype=np.int64)
         for i, size in zip(steady, sizes, strict=True):

@@ -27,7 +27,7 @@ def ask(facts: Facts, /) -> list[Result]:
 
 def about_thresholds(cells: Table, /) -> list[Result]:
     """The cut of one table."""
-    cut = cells.observed_threshold
+    cut = cells.threshold
     if cut.value is None or cut.rule is None:
         return [
             Check(

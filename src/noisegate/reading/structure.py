@@ -222,8 +222,8 @@ def _sorted(
         margin=margin,
         cells=cells[order],
         values=table.counts[order],
-        hidden_cells=np.sort(hidden),
-        observed_threshold=_threshold(table, told),
+        hidden=np.sort(hidden),
+        threshold=_threshold(table, told),
         count_name=table.count_name,
     )
 

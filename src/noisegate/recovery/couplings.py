@@ -162,7 +162,7 @@ def names(cells: Table, flat: Ints, /) -> list[str]:
 
 def least_published(cells: Table, /) -> float:
     """The least count that the table shows; minus infinity where small ones are not suppressed."""
-    if cells.observed_threshold.value is None and cells.suppressed == 0:
+    if cells.threshold.value is None and cells.suppressed == 0:
         return -np.inf
     return float(cells.values.min()) if cells.values.size else -np.inf
 

@@ -100,7 +100,7 @@ class Makers:
         if found is None:
             return None
         law, rounding, assumes = found
-        values = cells.filled()
+        values = cells.dense()
         said = self.card.of(cells) if self.card is not None else None
         threshold, rule, cut, usable, assumed = _cut(cells, values, None if said is None else said.least)
         mechanism = Mechanism(
@@ -149,7 +149,7 @@ def _cut(
     cells: Table, values: Floats, said: float | None, /
 ) -> tuple[float | None, Rule, Cut, NDArray[np.bool_], tuple[str, ...]]:
     """Threshold, rule and stage of the cut; which cells it explains; what is assumed."""
-    found = cells.observed_threshold
+    found = cells.threshold
     usable = np.ones(values.size, dtype=bool)
     if said is not None:
         return said, "ge", "after", usable & ~(values < said), ()

@@ -86,7 +86,7 @@ def find_pieces(cells: Table, /, *, told: int | None = None) -> Pieces | None:
 def _valley(cells: Table, /) -> str | None:
     """The valley just below twice the cut, in words; None if there is none."""
     counts = cells.values
-    if cells.observed_threshold.value is None or not np.issubdtype(counts.dtype, np.integer):
+    if cells.threshold.value is None or not np.issubdtype(counts.dtype, np.integer):
         return None
     cut = int(counts.min())
     width = max(3, cut // 3)

@@ -33,10 +33,10 @@ class Table:
         Where the cells of the base add up here; None for the base itself.
     cells, values
         The published cells, ascending, and the count that is published of each.
-    hidden_cells
+    hidden
         Cells that the table names without a count, ascending.
-    observed_threshold
-        Where the counts themselves, or a person, say that it was cut.
+    threshold
+        Where it was cut.
     count_name
         What the column of counts is called.
     """
@@ -46,8 +46,8 @@ class Table:
     margin: Margin | None = None
     cells: Ints
     values: Counts
-    hidden_cells: Ints
-    observed_threshold: Threshold
+    hidden: Ints
+    threshold: Threshold
     count_name: str = "count"
 
     def __post_init__(self) -> None:
@@ -77,14 +77,14 @@ class Table:
         return self.domain.size
 
     @property
-    def rows(self) -> int:
+    def published(self) -> int:
         """How many cells are published."""
         return int(self.cells.size)
 
     @property
     def suppressed(self) -> int:
         """How many possible cells are not published."""
-        return self.size - self.rows
+        return self.size - self.published
 
     def entries(self, cells: Ints, /) -> list[Ints]:
         """The entry of each axis for each of these cells."""
@@ -105,7 +105,7 @@ class Table:
         """The labels of these cells, by dimension."""
         return self.domain.labels(cells)
 
-    def filled(self) -> Floats:
+    def dense(self) -> Floats:
         """The published count of every cell of the domain; NaN where there is none."""
         values = np.full(self.size, np.nan)
         values[self.cells] = self.values
@@ -184,7 +184,7 @@ class Link:
     def groups(self) -> Ints:
         """The cell of the margin of every base cell, in order; -1 for none.
 
-        With `margin.filled()`, what `noisegate.inference.linked.Sums.by` takes.
+        With `margin.dense()`, what `noisegate.inference.linked.Sums.by` takes.
         """
         return self.group_of(np.arange(self.base.size, dtype=np.int64))
 

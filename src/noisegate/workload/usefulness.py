@@ -98,7 +98,7 @@ def usefulness(structure: Structure, truth: Truth, /, *, asked: WorkloadSource |
         If a spec states the workload and the tables or the raw data do not fit it.
     """
     base = structure.base
-    shown, raw = base.filled(), truth.counts.astype(np.float64)
+    shown, raw = base.dense(), truth.counts.astype(np.float64)
     published, filled = ~np.isnan(shown), raw > 0
     codes = base.codes(np.arange(base.size))
     both = published & filled
@@ -165,7 +165,7 @@ def _how(frame: Frame, workload: Workload, /, *, fits: bool) -> list[str]:
 def _default(structure: Structure, raw: Floats, /) -> tuple[Sequence[MeasuredQuestion], Sequence[str]]:
     """Cells, totals by each dimension, and margins as they were published."""
     base = structure.base
-    shown, codes = base.filled(), base.codes(np.arange(base.size))
+    shown, codes = base.dense(), base.codes(np.arange(base.size))
     questions = [_question(f"cells of {base.name}", base.name, np.arange(base.size), shown, raw)]
     questions += [
         _question(
@@ -193,7 +193,7 @@ def _margin(link: Link, raw: Floats, /) -> MeasuredQuestion:
     covered = np.flatnonzero(link.comparable)
     name = link.margin.name
     return _question(
-        f"rows of {name}", name, np.arange(covered.size), link.margin.filled()[covered], sums[covered]
+        f"rows of {name}", name, np.arange(covered.size), link.margin.dense()[covered], sums[covered]
     )
 
 
