@@ -11,16 +11,17 @@ import duckdb
 import pyarrow as pa
 
 from noisegate.engine.columns import column_sql
+from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.plan import DimensionPlan, Plan, Reason
 from noisegate.engine.source import Source, literal, one_row
-from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec
+from noisegate.spec import DateDimension, ListedDimension
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellSql:
     """The pieces of a query.
 
-    `events` is the FROM clause, in which `e.person` is the person; `cell` the number of the cell, NULL
+    `events` is the FROM clause, in which `e.person` is the person and `e.weight` how many events a row stands for; `cell` the number of the cell, NULL
     outside; `why` the negative number of a reason, NULL inside; `day` the number of the day, if any.
     """
 
@@ -32,16 +33,23 @@ class CellSql:
 
 @contextmanager
 def cell_sql(
-    spec: ReleaseSpec, plan: Plan, source: Source, /, *, connection: duckdb.DuckDBPyConnection, person: str
+    wanted: CountPlan,
+    plan: Plan,
+    source: Source,
+    /,
+    *,
+    connection: duckdb.DuckDBPyConnection,
+    person: str = "NULL",
+    weight: str = "1",
 ) -> Iterator[CellSql]:
     """The pieces for counting `source`; lookup tables live in the connection as long as the context."""
-    columns = [column_sql(dim, source, timezone=spec.events.timezone) for dim in plan.dimensions]
+    columns = [column_sql(dim, source, timezone=wanted.timezone) for dim in plan.dimensions]
     selected = [f"{col.value} AS v{n}, {col.raw} AS r{n}" for n, col in enumerate(columns)]
-    events = f"(SELECT {', '.join(selected)}, {person} AS person FROM {source.sql}) AS e"  # noqa: S608 - quoted parts
+    events = f"(SELECT {', '.join(selected)}, {person} AS person, {weight} AS weight FROM {source.sql}) AS e"  # noqa: S608 - quoted parts
     tables = {
         n: f"noisegate_{secrets.token_hex(6)}" for n, dim in enumerate(plan.dimensions) if dim.steps is None
     }
-    with _clock_of(connection, spec.events.timezone):
+    with _clock_of(connection, wanted.timezone):
         try:
             for n, name in tables.items():
                 store(connection, name, lookup_table(plan.dimensions[n]))

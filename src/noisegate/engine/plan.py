@@ -13,7 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.engine.count_plan import CountPlan
+from noisegate.spec import DateDimension, ListedDimension, TimeDimension
 from noisegate.tables.domain import Ints
 
 Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
@@ -78,7 +79,7 @@ class Plan:
         return -1 - self.reasons.index(reason)
 
 
-def make_plan(spec: ReleaseSpec, /) -> Plan:
+def make_plan(spec: CountPlan, /) -> Plan:
     """The plan for counting the base table of `spec`."""
     domain = spec.domain
     dims = []
@@ -91,7 +92,7 @@ def make_plan(spec: ReleaseSpec, /) -> Plan:
     return Plan(dimensions=tuple(dims), blocks=len(domain.blocks), reasons=_reasons(spec))
 
 
-def _reasons(spec: ReleaseSpec, /) -> tuple[Reason, ...]:
+def _reasons(spec: CountPlan, /) -> tuple[Reason, ...]:
     causes: tuple[Cause, ...] = ("unreadable", "missing", "outside")
     about = [
         Reason(cause=cause, dimension=name, column=dim.column)

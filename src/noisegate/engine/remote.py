@@ -18,27 +18,30 @@ import numpy as np
 import pyarrow as pa
 
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
+from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import DimensionPlan, Plan, make_plan
-from noisegate.errors import DataError, NoisegateError
+from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws.entropy import Entropy
-from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import Contribution, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import did_you_mean
 from noisegate.tables.domain import Ints
 
 
 def count_with_ibis(
-    spec: ReleaseSpec, connection: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
+    spec: CountPlan, connection: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
 ) -> Counts:
     """The counts of `spec`, whose source is a table of an Ibis connection."""
     plan = make_plan(spec)
-    with asking(spec.events.source):
-        events = _open_table(connection, spec.events.source)
+    if spec.weight is not None:
+        raise InternalError("rows that stand for several events are counted by DuckDB only")
+    with asking(spec.source_name):
+        events = _open_table(connection, spec.source_name)
         coded = _coded(spec, plan, events)
-        if spec.privacy.unit == "event":
+        if spec.bound is None:
             rows = coded.group_by("key").aggregate(events=coded.count(), kept=coded.count()).to_pyarrow()
         else:
-            rows = _grouped_units(coded, spec.privacy.contribution).to_pyarrow()
+            rows = _grouped_units(coded, spec.bound).to_pyarrow()
     counts = _finish(rows, plan, spec, entropy)
     if progress is not None:
         progress(counts.tally.events)
@@ -70,13 +73,11 @@ def _open_table(connection: Any, name: str, /) -> Any:
         raise DataError(f"There is no table {name!r} in the database.") from None
 
 
-def _coded(spec: ReleaseSpec, plan: Plan, events: Any, /) -> Any:
+def _coded(spec: CountPlan, plan: Plan, events: Any, /) -> Any:
     """For each event its key (the cell, or a negative reason), its person and its day."""
-    by_person = spec.privacy.unit != "event"
-    columns = {f"v{n}": _value(events, dim, spec.events.source) for n, dim in enumerate(plan.dimensions)}
-    person = (
-        _person(events, str(spec.events.person), spec.events.source) if by_person else ibis.null("string")
-    )
+    by_person = spec.unit != "event"
+    columns = {f"v{n}": _value(events, dim, spec.source_name) for n, dim in enumerate(plan.dimensions)}
+    person = _person(events, str(spec.person), spec.source_name) if by_person else ibis.null("string")
     table = events.select(person=person, **columns)
     for n, dim in enumerate(plan.dimensions):
         lookup = ibis.memtable(_lookup_table(dim, n))
@@ -157,8 +158,8 @@ def _wrong_type(name: str, dimension: DimensionPlan, kind: str, needed: str, /) 
     return f"Column {dimension.column!r} of {name} holds {kind}; dimension {dimension.name} needs {needed}."
 
 
-def _day(spec: ReleaseSpec, plan: Plan, table: Any, /) -> Any:
-    if spec.privacy.unit != "person-day":
+def _day(spec: CountPlan, plan: Plan, table: Any, /) -> Any:
+    if spec.unit != "person-day":
         return ibis.literal(0, "int64")
     (n,) = (n for n, dim in enumerate(plan.dimensions) if isinstance(dim.spec, DateDimension))
     return table[f"code{n}"]
@@ -188,10 +189,10 @@ def _grouped_units(coded: Any, bound: Contribution, /) -> Any:
     return rows.group_by(["person", "day", "key"]).aggregate(events=rows.events.sum(), kept=rows.kept.sum())
 
 
-def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, entropy: Entropy, /) -> Counts:
+def _finish(rows: pa.Table, plan: Plan, spec: CountPlan, entropy: Entropy, /) -> Counts:
     key, events, kept = (rows[name].to_numpy().astype(np.int64) for name in ("key", "events", "kept"))
     if events.sum() == 0:
-        raise DataError(f"{spec.events.source} holds no events.")
+        raise DataError(f"{spec.source_name} holds no events.")
     strays = sorted(zip(key[key < 0].tolist(), events[key < 0].tolist(), strict=True), reverse=True)
     outside = {str(plan.reasons[-1 - code]): number for code, number in strays}
     alone = (
@@ -202,17 +203,17 @@ def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, entropy: Entropy, /) 
     together = (key >= 0) & ~alone
     order = np.argsort(key[together])
     table = (key[together][order], kept[together][order])
-    chosen, dropped = _choose(rows.filter(pa.array(alone)), spec.privacy.contribution, entropy)
+    chosen, dropped = _choose(rows.filter(pa.array(alone)), spec.bound, entropy)
     cells, counts = add_counts(table, chosen)
     repeated = int((events - kept)[key >= 0].sum())
     tally = Tally(events=int(events.sum()), outside=outside, repeated=repeated, beyond=dropped)
     return Counts(cells=cells, raw_counts=counts, tally=tally)
 
 
-def _choose(rows: pa.Table, bound: Contribution, entropy: Entropy, /) -> tuple[tuple[Ints, Ints], int]:
+def _choose(rows: pa.Table, bound: Contribution | None, entropy: Entropy, /) -> tuple[tuple[Ints, Ints], int]:
     """The counts of the cells that units with too many of them keep, and how many events they lose."""
     nothing = np.zeros(0, dtype=np.int64)
-    if rows.num_rows == 0:
+    if rows.num_rows == 0 or bound is None:
         return (nothing, nothing), 0
     person = rows["person"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
     day, key, kept = (rows[name].to_numpy().astype(np.int64) for name in ("day", "key", "kept"))
