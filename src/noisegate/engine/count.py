@@ -11,7 +11,7 @@ import duckdb
 from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, ExpectedCounts
 from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb
-from noisegate.laws.entropy import Entropy, as_entropy
+from noisegate.laws.entropy import Entropy, OsNoise, as_entropy
 from noisegate.spec import ReleaseSpec
 
 
@@ -19,7 +19,7 @@ def count(
     wanted: CountPlan | ReleaseSpec,
     /,
     *,
-    entropy: Entropy,
+    entropy: Entropy | None = None,
     connection: Any = None,
     progress: Progress | None = None,
 ) -> Counts:
@@ -30,7 +30,7 @@ def count(
     wanted
         Names the events, the public domain and the privacy unit; a spec stands for what its release counts.
     entropy
-        Decides which cells a unit with too many keeps.
+        Decides which cells a unit with too many keeps; not needed where every event counts.
     connection
         Where the source is a table: an Ibis connection of any engine, or a DuckDB connection. Without
         one, the source is a file, a glob or a DuckDB database that is read here.
@@ -53,15 +53,16 @@ def count(
     `noisegate.engine.bounding`. Events outside the domain are counted in the tally only; they never
     change the domain.
     """
-    as_entropy(entropy)
     plan = wanted if isinstance(wanted, CountPlan) else CountPlan.of(wanted)
+    # Where every event counts no lot is drawn.
+    lots = OsNoise() if entropy is None and plan.bound is None else as_entropy(entropy)
     if connection is None or _duckdb(connection) is not None:
         with _connected(connection) as (duck, own):
-            return count_with_duckdb(plan, duck, own=own, entropy=entropy, progress=progress)
+            return count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress)
     # Ibis takes a third of a second to import, so only who needs it pays for it.
     from noisegate.engine.remote import count_with_ibis
 
-    return count_with_ibis(plan, connection, entropy=entropy, progress=progress)
+    return count_with_ibis(plan, connection, entropy=lots, progress=progress)
 
 
 def expected_counts(wanted: CountPlan, /, *, connection: Any = None) -> ExpectedCounts:

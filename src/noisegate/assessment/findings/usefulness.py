@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from noisegate.assessment.finding import Check, Result
-from noisegate.inference.profile.parts import ErrorParts, Trio
-from noisegate.workload.measure import MeasuredQuestion
+from noisegate.workload.error_parts import ErrorParts, Measured, Trio
 from noisegate.workload.usefulness import Usefulness
 
 
@@ -25,7 +24,7 @@ def about_usefulness(useful: Usefulness | None, /) -> list[Result]:
     ]
 
 
-def _worst(found: list[tuple[MeasuredQuestion, ErrorParts, Trio]], /) -> str:
+def _worst(found: list[tuple[Measured, ErrorParts, Trio]], /) -> str:
     if not found:
         return "; none of the questions can be answered"
     one, parts, trio = max(found, key=lambda three: three[2].relative["median"])
@@ -36,6 +35,6 @@ def _worst(found: list[tuple[MeasuredQuestion, ErrorParts, Trio]], /) -> str:
     )
 
 
-def _split(one: MeasuredQuestion, parts: ErrorParts, /) -> str:
+def _split(one: Measured, parts: ErrorParts, /) -> str:
     causes = ", ".join(f"{value:.3g} by {name}" for name, value in one.causes(parts.absolute).items())
     return f"{one.name}: off by {parts.total_absolute:.3g} on average ({causes})."
