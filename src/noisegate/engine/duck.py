@@ -24,7 +24,7 @@ from noisegate.engine.cell_sql import CellSql, cell_sql
 from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, ExpectedCounts, Tally
 from noisegate.engine.people import People, numbered_people
-from noisegate.engine.plan import Plan, make_plan
+from noisegate.engine.plan import CellPlan, plan_cells
 from noisegate.engine.source import Source, open_source, quoted, reading
 from noisegate.errors import DataError, SpecError
 from noisegate.laws.entropy import Entropy
@@ -108,7 +108,7 @@ def _unit_keys(
 
 
 def _key_query(
-    sql: CellSql, people: People, plan: Plan, /, *, cell_bits: int, days: int, part: int, passes: int
+    sql: CellSql, people: People, plan: CellPlan, /, *, cell_bits: int, days: int, part: int, passes: int
 ) -> str:
     """SQL for unit and cell in one number, for the persons of one pass."""
     unit = f"({people.number} // {passes})" if passes > 1 else people.number
@@ -125,7 +125,7 @@ class _Counter:
 
     def __init__(self, wanted: CountPlan, source: Source, progress: Progress | None, /) -> None:
         self.wanted = wanted
-        self.plan = make_plan(wanted)
+        self.plan = plan_cells(wanted)
         self.source = source
         self._progress = progress
         self._events = 0
@@ -215,7 +215,7 @@ class _Counter:
                 yield batch.column(0).to_numpy()
 
 
-def refuse_unreadable(plan: Plan, code: int, /, *, name: str) -> None:
+def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:
     """Refuse text that should be a time and is none; the text itself is not shown."""
     reason = plan.reasons[-1 - code]
     if reason.cause == "unreadable":

@@ -1,7 +1,8 @@
 """How an event becomes a cell, said once for every engine.
 
 An engine looks up, for every dimension, what the event's value adds to the number of its cell, and
-adds these terms up: one sum for each block of the domain, at most one of which exists. If none
+adds these terms up: one sum for each block of the domain, at most one of which exists. For dimensions that depend on each other it
+looks their combination up, by one number made of their codes. If none
 does, the event is outside, and the first reason that applies is noted as a negative number. So
 one integer for each event says all there is to know, in a single pass.
 """
@@ -15,7 +16,7 @@ import numpy as np
 
 from noisegate.engine.count_plan import CountPlan
 from noisegate.spec import DateDimension, ListedDimension, TimeDimension
-from noisegate.tables.domain import Ints
+from noisegate.tables.axis import Ints, combine
 
 Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
 
@@ -24,12 +25,14 @@ Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
 class DimensionPlan:
     """One dimension: its column, and for each block what each value adds to the cell; -1 outside.
 
-    A dimension that no table shows adds nothing, but its values must still be in its list.
+    A dimension that no table shows adds nothing, but its values must still be in its list. One that is `nested` adds
+    nothing by itself.
     """
 
     name: str
     spec: ListedDimension | DateDimension | TimeDimension
     terms: tuple[Ints, ...]
+    nested: bool = False
     steps: tuple[tuple[int, int], ...] | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,6 +49,19 @@ class DimensionPlan:
     def size(self) -> int:
         """How many values there are."""
         return self.terms[0].size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NestPlan:
+    """Dimensions that depend on each other: their places in the plan, and their combinations that exist.
+
+    `keys` is the number of each combination, made of value codes as digits in base `sizes`; `terms` are as for a dimension.
+    """
+
+    dimensions: tuple[int, ...]
+    sizes: tuple[int, ...]
+    keys: Ints
+    terms: tuple[Ints, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +83,11 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """The dimensions of a spec, the number of blocks, and the reasons in the order they are tried."""
+class CellPlan:
+    """The dimensions, the number of blocks, and the reasons in the order they are tried."""
 
     dimensions: tuple[DimensionPlan, ...]
+    nests: tuple[NestPlan, ...]
     blocks: int
     reasons: tuple[Reason, ...]
 
@@ -79,25 +96,35 @@ class Plan:
         return -1 - self.reasons.index(reason)
 
 
-def make_plan(spec: CountPlan, /) -> Plan:
-    """The plan for counting the base table of `spec`."""
-    domain = spec.domain
+def plan_cells(wanted: CountPlan, /) -> CellPlan:
+    """How to go about counting the cells of `wanted`."""
+    domain = wanted.domain
+    names = list(wanted.dimensions)
+    lookups = [(tuple(domain.names[d] for d in one.dimensions), one) for one in domain.lookups()]
+    alone = {axis[0]: lookup.terms for axis, lookup in lookups if len(axis) == 1}
     dims = []
-    for name, dim in spec.dimensions.items():
-        if name in domain.names:
-            terms = tuple(domain.terms(domain.axis(name)))
-        else:
-            terms = tuple(np.zeros(len(dim.values), dtype=np.int64) for _ in domain.blocks)
-        dims.append(DimensionPlan(name=name, spec=dim, terms=terms))
-    return Plan(dimensions=tuple(dims), blocks=len(domain.blocks), reasons=_reasons(spec))
+    for name, dim in wanted.dimensions.items():
+        nothing = tuple(np.zeros(len(dim.values), dtype=np.int64) for _ in domain.blocks)
+        nested = name in domain.names and name not in alone
+        dims.append(DimensionPlan(name=name, spec=dim, terms=alone.get(name, nothing), nested=nested))
+    nests = []
+    for axis, lookup in lookups:
+        if len(axis) > 1:
+            sizes = tuple(len(wanted.dimensions[name].values) for name in axis)
+            keys = combine(list(lookup.keys), sizes)
+            places = tuple(names.index(name) for name in axis)
+            nests.append(NestPlan(dimensions=places, sizes=sizes, keys=keys, terms=lookup.terms))
+    return CellPlan(
+        dimensions=tuple(dims), nests=tuple(nests), blocks=len(domain.blocks), reasons=_reasons(wanted)
+    )
 
 
-def _reasons(spec: CountPlan, /) -> tuple[Reason, ...]:
+def _reasons(wanted: CountPlan, /) -> tuple[Reason, ...]:
     causes: tuple[Cause, ...] = ("unreadable", "missing", "outside")
     about = [
         Reason(cause=cause, dimension=name, column=dim.column)
         for cause in causes
-        for name, dim in spec.dimensions.items()
+        for name, dim in wanted.dimensions.items()
     ]
     return (*about, Reason(cause="person"), Reason(cause="ruled out"))
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
 from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, Tally
-from noisegate.engine.plan import DimensionPlan, Plan, make_plan
+from noisegate.engine.plan import CellPlan, DimensionPlan, NestPlan, plan_cells
 from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws.entropy import Entropy
 from noisegate.spec import Contribution, DateDimension, ListedDimension, TimeDimension
@@ -29,20 +29,20 @@ from noisegate.tables.domain import Ints
 
 
 def count_with_ibis(
-    spec: CountPlan, connection: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
+    wanted: CountPlan, connection: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
 ) -> Counts:
-    """The counts of `spec`, whose source is a table of an Ibis connection."""
-    plan = make_plan(spec)
-    if spec.weight is not None:
+    """The counts of a plan, whose source is a table of an Ibis connection."""
+    plan = plan_cells(wanted)
+    if wanted.weight is not None:
         raise InternalError("rows that stand for several events are counted by DuckDB only")
-    with asking(spec.source_name):
-        events = _open_table(connection, spec.source_name)
-        coded = _coded(spec, plan, events)
-        if spec.bound is None:
+    with asking(wanted.source_name):
+        events = _open_table(connection, wanted.source_name)
+        coded = _coded(wanted, plan, events)
+        if wanted.bound is None:
             rows = coded.group_by("key").aggregate(events=coded.count(), kept=coded.count()).to_pyarrow()
         else:
-            rows = _grouped_units(coded, spec.bound).to_pyarrow()
-    counts = _finish(rows, plan, spec, entropy)
+            rows = _grouped_units(coded, wanted.bound).to_pyarrow()
+    counts = _finish(rows, plan, wanted, entropy)
     if progress is not None:
         progress(counts.tally.events)
     return counts
@@ -73,25 +73,30 @@ def _open_table(connection: Any, name: str, /) -> Any:
         raise DataError(f"There is no table {name!r} in the database.") from None
 
 
-def _coded(spec: CountPlan, plan: Plan, events: Any, /) -> Any:
+def _coded(wanted: CountPlan, plan: CellPlan, events: Any, /) -> Any:
     """For each event its key (the cell, or a negative reason), its person and its day."""
-    by_person = spec.unit != "event"
-    columns = {f"v{n}": _value(events, dim, spec.source_name) for n, dim in enumerate(plan.dimensions)}
-    person = _person(events, str(spec.person), spec.source_name) if by_person else ibis.null("string")
+    by_person = wanted.unit != "event"
+    columns = {f"v{n}": _value(events, dim, wanted.source_name) for n, dim in enumerate(plan.dimensions)}
+    person = _person(events, str(wanted.person), wanted.source_name) if by_person else ibis.null("string")
     table = events.select(person=person, **columns)
     for n, dim in enumerate(plan.dimensions):
         lookup = ibis.memtable(_lookup_table(dim, n))
         table = table.left_join(lookup, table[f"v{n}"] == lookup[f"value{n}"])
-    sums = [sum(table[f"t{n}_{b}"] for n in range(len(plan.dimensions))) for b in range(plan.blocks)]
+    terms = [f"t{n}" for n, dim in enumerate(plan.dimensions) if not dim.nested]
+    for n, nest in enumerate(plan.nests):
+        lookup = ibis.memtable(_nest_table(nest, n))
+        table = table.left_join(lookup, _key(table, nest) == lookup[f"key{n}"])
+        terms.append(f"n{n}")
+    sums = [sum(table[f"{term}_{b}"] for term in terms) for b in range(plan.blocks)]
     cell = ibis.coalesce(*sums) if len(sums) > 1 else sums[0]
     key = ibis.coalesce(cell, ibis.cases(*_reasons(plan, table), else_=plan.code(plan.reasons[-1])))
     if by_person:
         nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
         key = ibis.ifelse(cell.notnull() & table.person.isnull(), nobody, key)
-    return table.select(key=key.cast("int64"), person=table.person, day=_day(spec, plan, table))
+    return table.select(key=key.cast("int64"), person=table.person, day=_day(wanted, plan, table))
 
 
-def _reasons(plan: Plan, table: Any, /) -> Iterator[tuple[Any, int]]:
+def _reasons(plan: CellPlan, table: Any, /) -> Iterator[tuple[Any, int]]:
     names = [dim.name for dim in plan.dimensions]
     for reason in plan.reasons:
         if reason.cause == "missing":
@@ -109,6 +114,20 @@ def _lookup_table(dimension: DimensionPlan, n: int, /) -> pa.Table:
         values = pa.array(spec.values if isinstance(spec, ListedDimension) else range(dimension.size))
     terms = {f"t{n}_{b}": pa.array(term, mask=term < 0) for b, term in enumerate(dimension.terms)}
     return pa.table({f"value{n}": values, f"code{n}": pa.array(range(dimension.size), pa.int64()), **terms})
+
+
+def _nest_table(nest: NestPlan, n: int, /) -> pa.Table:
+    terms = {f"n{n}_{b}": pa.array(term, mask=term < 0) for b, term in enumerate(nest.terms)}
+    return pa.table({f"key{n}": pa.array(nest.keys), **terms})
+
+
+def _key(table: Any, nest: NestPlan, /) -> Any:
+    """The number of an event's combination of values; NULL if one of them is not in its list."""
+    first, *rest = nest.dimensions
+    key = table[f"code{first}"]
+    for n, size in zip(rest, nest.sizes[1:], strict=True):
+        key = key * size + table[f"code{n}"]
+    return key
 
 
 def _value(events: Any, dimension: DimensionPlan, name: str, /) -> Any:
@@ -158,8 +177,8 @@ def _wrong_type(name: str, dimension: DimensionPlan, kind: str, needed: str, /) 
     return f"Column {dimension.column!r} of {name} holds {kind}; dimension {dimension.name} needs {needed}."
 
 
-def _day(spec: CountPlan, plan: Plan, table: Any, /) -> Any:
-    if spec.unit != "person-day":
+def _day(wanted: CountPlan, plan: CellPlan, table: Any, /) -> Any:
+    if wanted.unit != "person-day":
         return ibis.literal(0, "int64")
     (n,) = (n for n, dim in enumerate(plan.dimensions) if isinstance(dim.spec, DateDimension))
     return table[f"code{n}"]
@@ -189,10 +208,10 @@ def _grouped_units(coded: Any, bound: Contribution, /) -> Any:
     return rows.group_by(["person", "day", "key"]).aggregate(events=rows.events.sum(), kept=rows.kept.sum())
 
 
-def _finish(rows: pa.Table, plan: Plan, spec: CountPlan, entropy: Entropy, /) -> Counts:
+def _finish(rows: pa.Table, plan: CellPlan, wanted: CountPlan, entropy: Entropy, /) -> Counts:
     key, events, kept = (rows[name].to_numpy().astype(np.int64) for name in ("key", "events", "kept"))
     if events.sum() == 0:
-        raise DataError(f"{spec.source_name} holds no events.")
+        raise DataError(f"{wanted.source_name} holds no events.")
     strays = sorted(zip(key[key < 0].tolist(), events[key < 0].tolist(), strict=True), reverse=True)
     outside = {str(plan.reasons[-1 - code]): number for code, number in strays}
     alone = (
@@ -203,7 +222,7 @@ def _finish(rows: pa.Table, plan: Plan, spec: CountPlan, entropy: Entropy, /) ->
     together = (key >= 0) & ~alone
     order = np.argsort(key[together])
     table = (key[together][order], kept[together][order])
-    chosen, dropped = _choose(rows.filter(pa.array(alone)), spec.bound, entropy)
+    chosen, dropped = _choose(rows.filter(pa.array(alone)), wanted.bound, entropy)
     cells, counts = add_counts(table, chosen)
     repeated = int((events - kept)[key >= 0].sum())
     tally = Tally(events=int(events.sum()), outside=outside, repeated=repeated, beyond=dropped)

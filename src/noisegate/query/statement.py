@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-import numpy as np
-
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import make_law
 from noisegate.laws._law import LatticeLaw
 from noisegate.margins.sum_errors import Method
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
-from noisegate.tables.domain import Block, Dimension, Domain, Ints
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
+from noisegate.tables.stated import stated_domain
 
 CARD = "card.json"
 _NO_CARD = (
@@ -105,7 +104,7 @@ def _statement(folder: Path, card: dict[str, Any], /) -> Statement:
         name: {label: tuple(values) for label, values in groups.items()}
         for name, groups in card["domain"].get("merged", {}).items()
     }
-    domain = _domain(card["domain"], parts[base_name]["dimensions"], merged)
+    domain = stated_domain(card["domain"], parts[base_name]["dimensions"])
 
     def table(name: str) -> StatedTable:
         part = parts[name]
@@ -133,37 +132,3 @@ def _statement(folder: Path, card: dict[str, Any], /) -> Statement:
 
 def _law(noise: Mapping[str, Any] | None, /) -> LatticeLaw | None:
     return None if noise is None else cast("LatticeLaw", make_law(noise["law"], scale=noise["scale"]))
-
-
-def _domain(
-    stated: Mapping[str, Any], names: list[str], merged: Mapping[str, Mapping[str, tuple[str, ...]]], /
-) -> Domain:
-    """The public domain: values, labels that stand for several, and blocks if it is no product."""
-    dimensions = []
-    for name in names:
-        labels, groups = stated["dimensions"][name], merged.get(name, {})
-        dimension = Dimension(
-            name=name,
-            values=tuple(label for label in labels if label not in groups),
-            groups=tuple(label for label in labels if label in groups),
-        )
-        if dimension.labels != tuple(labels):
-            raise SpecError("it lists merged labels among values, which cannot be told apart.")
-        dimensions.append(dimension)
-    if "blocks" not in stated:
-        return Domain.product(dimensions)
-    blocks = tuple(
-        Block(maps=tuple(_map(one, block[one.name], merged.get(one.name, {})) for one in dimensions))
-        for block in stated["blocks"]
-    )
-    return Domain(dimensions=tuple(dimensions), blocks=blocks)
-
-
-def _map(dimension: Dimension, labels: list[str], merged: Mapping[str, tuple[str, ...]], /) -> Ints:
-    """For each value the label that shows it, among the labels of one block; -1 if none does."""
-    place = {label: code for code, label in enumerate(dimension.labels)}
-    shown = np.full(len(dimension.values), -1, np.int64)
-    for label in labels:
-        for value in merged.get(label, (label,)):
-            shown[place[value]] = place[label]
-    return shown
