@@ -19,7 +19,7 @@ from noisegate.recovery.couplings import names
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.residual_noise import noise_law
-from noisegate.timetable.candidates import Candidate, chances, rank_candidates
+from noisegate.timetable.candidates import CandidateCell, chances, rank_candidates
 from noisegate.timetable.punctuality import Running
 
 Ints = NDArray[np.int64]
@@ -38,7 +38,7 @@ class Ranked:
     """One candidate by name; `on_time` is its probability if no vehicle is early."""
 
     title: str
-    candidate: Candidate
+    candidate: CandidateCell
     on_time: float | None
 
     def to_json(self) -> dict[str, Any]:

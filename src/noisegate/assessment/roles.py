@@ -13,8 +13,8 @@ from noisegate.errors import DataError, SpecError
 from noisegate.reading.cells import Cells
 from noisegate.reading.published import Dimension, Kind
 from noisegate.timetable.feed import Feed
-from noisegate.timetable.grid import NO_TIME, ROLES, Grid, Role, mode_codes, tap_codes
-from noisegate.timetable.matching import Matching, folded, match_locations
+from noisegate.timetable.grid import NO_TIME, ROLES, Role, TableGrid, mode_codes, tap_codes
+from noisegate.timetable.matching import StopMatching, folded, match_locations
 from noisegate.timetable.places import mode_of_word
 from noisegate.timetable.visits import DAY_S
 
@@ -107,7 +107,7 @@ class Roles:
             inside &= np.isin(asked, known)
         return inside
 
-    def match(self, feed: Feed, /, *, given: Mapping[str, str]) -> Matching:
+    def match(self, feed: Feed, /, *, given: Mapping[str, str]) -> StopMatching:
         """The stops of the table's locations; where modes and locations depend on each other, mode by mode."""
         return match_locations(
             feed, self.labels("location"), of_mode=self._locations_of_modes(feed), given=given
@@ -131,7 +131,7 @@ class Roles:
             if code >= 0
         }
 
-    def grid(self, feed: Feed, matching: Matching, /, *, whole_day: bool = False) -> Grid:
+    def grid(self, feed: Feed, matching: StopMatching, /, *, whole_day: bool = False) -> TableGrid:
         """What the codes of the table mean to the timetable; cells are numbered by roles alone.
 
         With `whole_day`, the times are all bins of a day, in order, whether the table shows them or not.
@@ -144,7 +144,7 @@ class Roles:
             sizes = tuple(
                 starts_s.size if role == "time" else n for role, n in zip(self.roles, sizes, strict=True)
             )
-        return Grid(
+        return TableGrid(
             roles=self.roles,
             sizes=sizes,
             locate=lambda *codes: np.asarray(np.ravel_multi_index(codes, sizes), dtype=np.int64),

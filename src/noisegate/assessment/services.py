@@ -18,7 +18,7 @@ from noisegate.timetable.calendar import EPOCH
 from noisegate.timetable.exposure import UniqueCells, unique_cells
 from noisegate.timetable.feed import Feed
 from noisegate.timetable.linkage import Linkage, link
-from noisegate.timetable.matching import Matching
+from noisegate.timetable.matching import StopMatching
 from noisegate.timetable.punctuality import EXACT, Tolerance
 from noisegate.timetable.visits import Visits
 
@@ -59,7 +59,7 @@ class Services:
 
     feed: Feed
     roles: Roles
-    matching: Matching
+    matching: StopMatching
     late: int
     scheduled: Linkage
     possible: Linkage
