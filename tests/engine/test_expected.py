@@ -16,7 +16,7 @@ from noisegate.engine.bounding import expect_events
 from noisegate.engine.source import Source
 from noisegate.errors import InternalError, RandomnessError
 from noisegate.laws.entropy import SeededNoise
-from noisegate.spec import Contribution
+from noisegate.spec import ContributionBound
 
 BITS = 4
 
@@ -29,7 +29,7 @@ events_of_units = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 7)), min_
 def test_the_mean_is_that_of_even_chances(events, cells, each, chunk):
     keys = np.sort(np.array([(unit << BITS) | cell for unit, cell in events], dtype=np.int64))
     with limits.override(keys_at_once=chunk):
-        found = expect_events(keys, cell_bits=BITS, bound=Contribution(cells=cells, per_cell=each))
+        found = expect_events(keys, cell_bits=BITS, bound=ContributionBound(cells=cells, per_cell=each))
     times = Counter(events)
     held = Counter(unit for unit, _ in times)
     mean, drawing = Counter(), Counter()

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from noisegate import limits
 from noisegate.engine.counts import ExpectedCounts
 from noisegate.laws.entropy import Entropy, as_entropy
-from noisegate.spec import Contribution
+from noisegate.spec import ContributionBound
 from noisegate.tables.domain import Ints, Mask
 
 
@@ -65,7 +65,7 @@ def add_counts(first: tuple[Ints, Ints], second: tuple[Ints, Ints], /) -> tuple[
     return cells[starts], np.add.reduceat(counts, starts)
 
 
-def bound_events(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy: Entropy) -> Bounded:
+def bound_events(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy) -> Bounded:
     """The cells that remain when every unit is held to its bound; uses up `keys`.
 
     Parameters
@@ -89,7 +89,7 @@ def bound_events(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy:
     return Bounded(cells=keys[:kept], repeated=repeated, beyond=beyond)
 
 
-def expect_events(keys: Ints, /, *, cell_bits: int, bound: Contribution) -> ExpectedCounts:
+def expect_events(keys: Ints, /, *, cell_bits: int, bound: ContributionBound) -> ExpectedCounts:
     """The mean of what `bound_events` keeps in each cell, over its lots.
 
     A unit with k cells keeps each with the chance `bound.cells` / k, or surely if k is at most that.
@@ -114,7 +114,7 @@ def _whole_units(keys: Ints, /, *, cell_bits: int, events: int) -> Iterator[Ints
         start = end
 
 
-def _expect_units(keys: Ints, /, *, cell_bits: int, bound: Contribution) -> ExpectedCounts:
+def _expect_units(keys: Ints, /, *, cell_bits: int, bound: ContributionBound) -> ExpectedCounts:
     """`expect_events` for some whole units."""
     starts = run_starts(keys)
     pairs, times = keys[starts], np.minimum(np.diff(starts, append=keys.size), bound.per_cell)
@@ -127,7 +127,7 @@ def _expect_units(keys: Ints, /, *, cell_bits: int, bound: Contribution) -> Expe
     return ExpectedCounts.sum_of([part])
 
 
-def _bound_units(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy: Entropy) -> Bounded:
+def _bound_units(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy) -> Bounded:
     """`bound_events` for some whole units."""
     starts = run_starts(keys)
     pairs, times, repeated = keys, np.ones(keys.size, dtype=np.int64), 0

@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 from noisegate.engine.source import Source
 from noisegate.errors import InternalError
-from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.tables.domain import Domain
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
@@ -51,7 +51,7 @@ class CountPlan:
     source: str | Source
     folder: Path = Path()
     unit: Unit = "event"
-    bound: Contribution | None = None
+    bound: ContributionBound | None = None
     person: str | None = None
     weight: str | None = None
     timezone: str | None = None

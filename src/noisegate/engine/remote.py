@@ -23,7 +23,7 @@ from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import CellPlan, DimensionPlan, NestPlan, plan_cells
 from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws.entropy import Entropy
-from noisegate.spec import Contribution, DateDimension, ListedDimension, TimeDimension
+from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import did_you_mean
 from noisegate.tables.domain import Ints
 
@@ -184,7 +184,7 @@ def _day(wanted: CountPlan, plan: CellPlan, table: Any, /) -> Any:
     return table[f"code{n}"]
 
 
-def _grouped_units(coded: Any, bound: Contribution, /) -> Any:
+def _grouped_units(coded: Any, bound: ContributionBound, /) -> Any:
     """One row for each cell; and for units with too many cells, one for each of their cells.
 
     In the rows of single units `person` is not NULL. `kept` counts events up to the bound for one cell.
@@ -229,7 +229,9 @@ def _finish(rows: pa.Table, plan: CellPlan, wanted: CountPlan, entropy: Entropy,
     return Counts(cells=cells, raw_counts=counts, tally=tally)
 
 
-def _choose(rows: pa.Table, bound: Contribution | None, entropy: Entropy, /) -> tuple[tuple[Ints, Ints], int]:
+def _choose(
+    rows: pa.Table, bound: ContributionBound | None, entropy: Entropy, /
+) -> tuple[tuple[Ints, Ints], int]:
     """The counts of the cells that units with too many of them keep, and how many events they lose."""
     nothing = np.zeros(0, dtype=np.int64)
     if rows.num_rows == 0 or bound is None:

@@ -21,10 +21,12 @@ from noisegate.engine.count import count, expected_counts
 from noisegate.engine.count_plan import AnyDimension, CountPlan, Unit
 from noisegate.engine.counts import ExpectedCounts
 from noisegate.errors import DataError, SpecError
+from noisegate.reading.placing import place_rows
 from noisegate.reading.structure import Structure
 from noisegate.spec import DateDimension, TimeDimension
 from noisegate.spec.fields import DAY_S, clock
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Question
 from noisegate.tables.where import folded, members, shares_of_values
@@ -186,22 +188,12 @@ def merged_truth(asked: WorkloadSource, structure: Structure, file: TruthFile, /
         if not any(dimension.groups for dimension in frame.domain.dimensions):
             return None
         raw = count_file(file, replace(frame, bound=None), ())
+        codes = np.stack(frame.domain.decode(raw.cells))
+        flat = place_rows(frame.domain.dimensions, codes, structure.base.domain)
     except (DataError, SpecError):
         return None
-    base = structure.base
-    codes = dict(zip(frame.domain.names, frame.domain.decode(raw.cells), strict=True))
-    found = np.full((len(base.dimensions), raw.cells.size), -1, dtype=np.int32)
-    for row, dimension in enumerate(base.dimensions):
-        known = {folded(label): code for code, label in enumerate(dimension.labels)}
-        known |= {folded(key): code for code, key in enumerate(dimension.keys)}
-        labels = frame.domain.dimensions[frame.domain.axis(dimension.name)].labels
-        place = np.array([known.get(folded(label), -1) for label in labels], dtype=np.int32)
-        found[row] = place[codes[dimension.name]]
-    inside = (found >= 0).all(axis=0)
-    flat = np.full(raw.cells.size, -1, dtype=np.int64)
-    flat[inside] = base.locate(found[:, inside])
     there = flat >= 0
-    counts = np.bincount(flat[there], weights=raw.counts[there], minlength=base.size)
+    counts = np.bincount(flat[there], weights=raw.counts[there], minlength=structure.base.size)
     return Truth.of(counts, events=raw.events, file=file)
 
 

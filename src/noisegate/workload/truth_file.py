@@ -23,11 +23,10 @@ from noisegate.engine.count import count
 from noisegate.engine.count_plan import AnyDimension, CountPlan
 from noisegate.engine.source import Source, one_row, quoted, reading
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Dimension as Shown
-from noisegate.reading.published import Kind
 from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension, Kind
+from noisegate.tables.domain import Domain
+from noisegate.tables.table import Table
 from noisegate.tables.where import folded, kind_of
 
 
@@ -117,7 +116,7 @@ class TruthFile:
 
     @classmethod
     def open(
-        cls, path: Path, base: Cells, /, *, person: str | None = None, spec: ReleaseSpec | None = None
+        cls, path: Path, base: Table, /, *, person: str | None = None, spec: ReleaseSpec | None = None
     ) -> Self:
         """The file at `path`, with its columns matched to the dimensions of `base`.
 
@@ -146,7 +145,7 @@ class TruthFile:
                 (
                     name
                     for name, kind in kinds.items()
-                    if _is_number(kind) and (name == base.source.count_name or folded(name) in _COUNT)
+                    if _is_number(kind) and (name == base.count_name or folded(name) in _COUNT)
                 ),
                 None,
             )
@@ -160,7 +159,7 @@ class TruthFile:
             source = selected(source, spec, shown=columns, kinds=kinds, path=path)
         return cls(path=path, source=source, columns=columns, kinds=kinds, person=who, count=count)
 
-    def count_cells(self, base: Cells, /) -> Truth:
+    def count_cells(self, base: Table, /) -> Truth:
         """The raw count of every cell of the base."""
         readers = {one.name: _numbers(one) for one in base.dimensions}
         domain = Domain.product(
@@ -247,7 +246,7 @@ class TruthFile:
             )
         return f"f.{quoted(self.columns[name])}", self.kinds[self.columns[name]]
 
-    def _text(self, dimension: Shown, /) -> str:
+    def _text(self, dimension: Dimension, /) -> str:
         """SQL for the value of a dimension in each row, as text in the spelling of its keys or labels."""
         column, kind = self.column(dimension.name)
         if dimension.kind is Kind.DATE and is_moment(kind):
@@ -312,7 +311,7 @@ class OpenedEvents:
         return CountPlan(domain=domain, dimensions=self.dimensions, source=self.source, weight=weight)
 
 
-def _numbers(dimension: Shown, /) -> ValueReader:
+def _numbers(dimension: Dimension, /) -> ValueReader:
     """The labels of a published table by their numbers: two of them may look alike."""
     known = {folded(key): str(code) for code, key in enumerate(dimension.keys)}
     known |= {folded(label): str(code) for code, label in enumerate(dimension.labels)}
@@ -376,7 +375,7 @@ def _unreadable(path: Path, problem: duckdb.Error, /) -> DataError:
 
 
 def _column_of(
-    dimension: Shown,
+    dimension: Dimension,
     free: Sequence[str],
     kinds: dict[str, str],
     connection: duckdb.DuckDBPyConnection,
@@ -406,7 +405,7 @@ def _column_of(
     return best
 
 
-def _share(name: str, dimension: Shown, connection: duckdb.DuckDBPyConnection, source: str, /) -> float:
+def _share(name: str, dimension: Dimension, connection: duckdb.DuckDBPyConnection, source: str, /) -> float:
     """The share of the values of a dimension that a column holds."""
     query = f"SELECT DISTINCT {quoted(name)}::VARCHAR FROM {source} LIMIT {_DISTINCT}"  # noqa: S608 - quoted parts
     held = {folded(value) for (value,) in connection.execute(query).fetchall() if value is not None}

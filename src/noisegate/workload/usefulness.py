@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
 from noisegate.inference.linked.problem import tally
-from noisegate.reading.cells import Cells, Link
 from noisegate.reading.structure import Structure
+from noisegate.tables.table import Link, Table
 from noisegate.workload.error_parts import Measured, StagedAnswers, largest_kept
 from noisegate.workload.frame import Frame, WorkloadSource
 from noisegate.workload.measure import Workload
@@ -217,7 +217,7 @@ def _question(name: str, table: str, groups: Ints, shown: Floats, raw: Floats, /
     return answers.measured(name, table=table, joint=True)
 
 
-def _top(base: Cells, codes: NDArray[np.int32], shown: Floats, raw: Floats, /) -> int | None:
+def _top(base: Table, codes: NDArray[np.int32], shown: Floats, raw: Floats, /) -> int | None:
     """How many of the largest values are among the published largest, for the longest dimension."""
     sizes = [dimension.size for dimension in base.dimensions]
     if not sizes or max(sizes) <= _TOP:
