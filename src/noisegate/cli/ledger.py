@@ -18,10 +18,10 @@ from noisegate.cli.output import JsonOption, console, write_json
 from noisegate.errors import DataError, GateError, OutputError
 from noisegate.ledger import (
     Account,
-    Budget,
+    Discrepancy,
     Entry,
     Ledger,
-    Problem,
+    PrivacyBudget,
     account_document,
     as_delta,
     as_epsilon,
@@ -256,7 +256,7 @@ def _account_rows(one: Account) -> Sequence[tuple[str, ...]]:
     return rows
 
 
-def _allowed(budget: Budget | None, name: str) -> str:
+def _allowed(budget: PrivacyBudget | None, name: str) -> str:
     if budget is None:
         return "-"
     return ("*" if budget.source == "default" else "") + shown_down(getattr(budget, name))
@@ -278,7 +278,7 @@ def _history_table(history: Sequence[Entry]) -> Table:
     return table
 
 
-def _problem_table(problems: Sequence[Problem]) -> Table:
+def _problem_table(problems: Sequence[Discrepancy]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("")
     table.add_column("what", no_wrap=True)

@@ -18,14 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, InternalError
+from noisegate.margins._whole import round_groups, round_slices
 from noisegate.margins.coarse import coarse_tables
 from noisegate.margins.plan import Apportion, Join, Step, plan_rounding
 from noisegate.margins.reconcile import Reconciled
@@ -173,7 +172,7 @@ class Rounding:
         rest = tuple(axis for axis in table if axis not in within)
         view = _arranged(values, table, (within, rest))
         out = np.empty(view.shape, np.int64)
-        _compiled_rounding().round_groups(view, self.bend, sums.reshape(-1), self.tolerance, self.shift, out)
+        round_groups(view, self.bend, sums.reshape(-1), self.tolerance, self.shift, out)
         return _restored(out, (within, rest), table, values.shape)
 
     def join(self, values: Floats, table: Table, /, *, sums: Mapping[Table, Ints]) -> Ints:
@@ -188,9 +187,7 @@ class Rounding:
             for side, own in zip((short, long), parts[1:], strict=True)
         ]
         out = np.empty(view.shape, np.int64)
-        worked = _compiled_rounding().round_slices(
-            view, self.bend, given[0], given[1], self.tolerance, _SWEEPS, self.shift, out
-        )
+        worked = round_slices(view, self.bend, given[0], given[1], self.tolerance, _SWEEPS, self.shift, out)
         if not worked:
             raise InternalError("controlled rounding found no augmenting path.")
         return _restored(out, parts, table, values.shape)
@@ -212,11 +209,6 @@ def _restored(values: Ints, parts: tuple[Table, ...], table: Table, shape: tuple
     order = [axis for part in parts for axis in part]
     split = values.reshape([shape[table.index(axis)] for axis in order])
     return np.ascontiguousarray(np.transpose(split, [order.index(axis) for axis in table]))
-
-
-def _compiled_rounding() -> ModuleType:
-    """The compiled part, loaded when it is first needed."""
-    return import_module("noisegate.margins._whole")
 
 
 def _arranged(values: NDArray[Number], table: Table, parts: tuple[Table, ...]) -> NDArray[Number]:

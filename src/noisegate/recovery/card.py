@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from noisegate import limits
 from noisegate.errors import DataError
-from noisegate.reading.cells import Cells
+from noisegate.tables.table import Table
 
 #: What a card is called when it lies beside the tables.
 NAME = "card.json"
@@ -45,7 +45,7 @@ class Card:
     person_events: int | None
     delta: float | None
 
-    def of(self, cells: Cells, /) -> CardTable | None:
+    def of(self, cells: Table, /) -> CardTable | None:
         """What the card says about a table: the one of its name, else the only one with its dimensions."""
         named = [table for table in self.tables if table.name == cells.name]
         dimensions = frozenset(dimension.name for dimension in cells.dimensions)

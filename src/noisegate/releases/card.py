@@ -13,7 +13,7 @@ from typing import Any
 
 from noisegate.mechanisms.privacy import delta as exact_delta
 from noisegate.mechanisms.privacy import detection
-from noisegate.releases.loss import EXAMPLE_EVENTS, Loss
+from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
 from noisegate.tables.stated import state_domain
@@ -116,7 +116,7 @@ def _unit_words(plan: Plan, /) -> str:
 def _losses(plan: Plan, /) -> dict[str, Any]:
     losses = plan.losses
 
-    def shown(loss: Loss | None) -> dict[str, float] | None:
+    def shown(loss: StatedLoss | None) -> dict[str, float] | None:
         return None if loss is None else loss.as_json()
 
     return {

@@ -21,7 +21,7 @@ from noisegate.margins.split import best_split
 from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
 from noisegate.releases.change import unit_change
 from noisegate.releases.gaussian import gaussian_noises
-from noisegate.releases.loss import Loss, LossStatement, state_losses
+from noisegate.releases.loss import LossStatement, StatedLoss, state_losses
 from noisegate.spec import ReleaseSpec
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
@@ -56,7 +56,7 @@ class Plan:
 
     spec: ReleaseSpec
     tables: tuple[TablePlan, ...]
-    charged: Loss
+    charged: StatedLoss
     losses: LossStatement
 
     @property
@@ -73,7 +73,7 @@ class Plan:
         """The noise and cut of a measured table, as the samplers take it."""
         if table.noise is None:
             raise SpecError(f"table {table.name!r} is not measured.")
-        return Perturbation(noise=table.noise, least=table.least, zeros=self.spec.privacy.zeros)
+        return Perturbation(noise=table.noise, threshold=table.least, zeros=self.spec.privacy.zeros)
 
 
 def make_plan(spec: ReleaseSpec, /) -> Plan:
