@@ -21,9 +21,9 @@ from noisegate.mechanisms.mechanism import Mechanism, Zeros
 from noisegate.mechanisms.privacy import detection
 from noisegate.reading.cells import Cells
 from noisegate.reading.published import Kind
-from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit
+from noisegate.tables.card import Card
 
 #: Events of the person whose loss is stated, where tables have dates or times.
 PERSON_EVENTS = 40

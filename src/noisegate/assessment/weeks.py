@@ -18,9 +18,9 @@ from noisegate.mechanisms.privacy import detection
 from noisegate.mechanisms.recurrence import Residual, Widths, occasions_until, seen_by, widths
 from noisegate.reading.cells import Cells
 from noisegate.reading.published import Kind
-from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+from noisegate.tables.card import Card
 
 GROUPS = (1, 5, 12)
 #: How often something recurs: the name, and how many cells it is in every week.

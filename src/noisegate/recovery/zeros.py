@@ -24,11 +24,11 @@ from scipy import stats
 from noisegate.mechanisms.mechanism import Zeros
 from noisegate.reading.cells import Link
 from noisegate.reading.published import Kind
-from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.outcome import NoiseFit
 from noisegate.recovery.zero_rule import zero_rule as weigh
+from noisegate.tables.card import Card
 
 #: The chance of a wrong verdict that is accepted.
 _SIZE = 0.01

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import open_release
-from noisegate.query.release import Release
+from noisegate.query.release import OpenRelease
 from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
@@ -71,7 +71,7 @@ class Frame:
     method: str
     unit: str
     bound: Contribution | None
-    release: Release | None = None
+    release: OpenRelease | None = None
 
     @property
     def base(self) -> FrameTable:
@@ -110,13 +110,11 @@ def frame_of_card(folder: Path, /) -> Frame:
         If the card cannot be used, tables are missing, or they are too large to hold.
     """
     release = open_release(folder)
-    statement = release.statement
-    card = statement.card
-    _check_size(statement.domain.size)
-    bounding = card.get("bounding")
+    domain, bounding = release.domain, release.card.bounding
+    _check_size(domain.size)
     return Frame(
-        dimensions={one.name: stated_dimension(one.name, one.values) for one in statement.domain.dimensions},
-        domain=statement.domain,
+        dimensions={one.name: stated_dimension(one.name, one.values) for one in domain.dimensions},
+        domain=domain,
         tables=tuple(
             FrameTable(
                 name=table.name,
@@ -125,13 +123,13 @@ def frame_of_card(folder: Path, /) -> Frame:
                 values=release.values[table.name].values,
                 shown=release.values[table.name].shown,
             )
-            for table in statement.tables
+            for table in release.release.tables
         ),
-        method=statement.method,
-        unit=str(card.get("privacy_unit")),
+        method=release.method,
+        unit=release.card.unit,
         bound=None
-        if not bounding
-        else Contribution(cells=int(bounding["max_cells"]), per_cell=int(bounding["max_per_cell"])),
+        if bounding is None
+        else Contribution(cells=bounding.max_cells, per_cell=bounding.max_per_cell),
         release=release,
     )
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from noisegate.errors import DataError
-from noisegate.query.statement import read_statement
+from noisegate.query.published import read_own_card
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import NAME, Card
 from noisegate.spec import ReleaseSpec
+from noisegate.tables.card import CARD, Card, StatedQuestion
 from noisegate.tables.question import Question
 from noisegate.workload.asked import wanted_by_spec
 from noisegate.workload.frame import Frame, frame_of_card, frame_of_spec
@@ -52,15 +52,16 @@ def find_workload(card: Card | None, spec: ReleaseSpec | None, /) -> WorkloadSou
     SpecError, DataError
         If the spec has no workload, or the card's is in another form.
     """
-    folder = None if card is None or card.path.name != NAME else card.path.parent
-    stated = None
+    path = None if card is None else card.path
+    folder = None if path is None or path.name != CARD else path.parent
+    stated: tuple[StatedQuestion, ...] = ()
     if folder is not None:
         try:
-            stated = read_statement(folder).card.get("workload")
+            stated = read_own_card(folder).workload
         except DataError:
             folder = None  # The card of another program: it says enough to assess by, not to compute with.
     if spec is not None:
         return WorkloadSource(kind="spec", wanted=wanted_by_spec(spec), folder=folder, spec=spec)
-    if folder is None or not isinstance(stated, list) or not stated:
+    if folder is None or not stated:
         return None
-    return WorkloadSource(kind="card", wanted=tuple(map(Question.from_json, stated)), folder=folder)
+    return WorkloadSource(kind="card", wanted=tuple(entry.question for entry in stated), folder=folder)

@@ -1,0 +1,63 @@
+"""Published tables on their domain."""
+
+import numpy as np
+import pytest
+
+from noisegate.errors import InternalError
+from noisegate.laws import DiscreteLaplace
+from noisegate.mechanisms.known import Known, Marker
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.release import Release, Status, Table
+
+DOMAIN = Domain.product(
+    [Dimension(name="mode", values=("train", "bus")), Dimension(name="stop", values=("A", "B", "C"))]
+)
+
+
+def table(**more):
+    return Table(name="base", domain=DOMAIN, cells=np.array([1, 4]), values=np.array([20, 30]), **more)
+
+
+def test_a_status_for_every_cell():
+    found = table(hidden={Marker(text="<5", low=1, high=4, cause="primary"): np.array([2])})
+    expected = [Status.IMPOSSIBLE, Status.ABSENT, Status.PUBLISHED, Status.HIDDEN, Status.ABSENT]
+    assert found.status(np.array([-1, 0, 1, 2, 3])).tolist() == expected
+    assert found.at(np.array([4, 0])).tolist()[0] == 30
+    assert np.isnan(found.at(np.array([4, 0]))[1])
+
+
+def test_values_cell_by_cell():
+    values, shown = table().dense()
+    assert values.tolist() == [0, 20, 0, 0, 30, 0]
+    assert shown.tolist() == [False, True, False, False, True, False]
+    full = Table(name="t", domain=DOMAIN, cells=np.arange(6), values=np.arange(6))
+    values, shown = full.dense()
+    assert values.tolist() == [0, 1, 2, 3, 4, 5]
+    assert shown.all()
+
+
+def test_what_absence_means_gives_the_threshold():
+    assert table().threshold is None
+    assert table(absent=Marker(low=0, high=0)).threshold is None
+    assert table(absent=Marker(high=17, cause="primary")).threshold == 18
+    assert table(absent=Marker(high=0, cause="primary")).threshold == 1
+
+
+def test_what_is_known_of_the_noise():
+    mechanism = Mechanism(law=DiscreteLaplace(2.0), zeros="perturb")
+    known = Known.certain(mechanism, source="card")
+    assert table(mechanism=known).law is mechanism.law
+    assert table().law is None
+    with pytest.raises(InternalError, match="add up to one"):
+        Known(rivals=((mechanism, 0.4),), source="recovered")
+
+
+def test_cells_ascend():
+    with pytest.raises(InternalError, match="must ascend"):
+        Table(name="t", domain=DOMAIN, cells=np.array([4, 1]), values=np.array([1, 2]))
+
+
+def test_a_release_without_a_card_has_the_name_of_its_base():
+    release = Release(tables=(table(),))
+    assert (release.name, release.base.name, release.margins, release.domain) == ("base", "base", (), DOMAIN)
