@@ -19,7 +19,7 @@ from noisegate.releases.job import release
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec, parse_spec
 from noisegate.timetable import EXACT, domain_grid, link_feed, match_locations, read_feed
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.truth_file import TruthFile
 
 DAYS, PERSONS = 3, 12_000
 

@@ -27,13 +27,12 @@ from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
 from noisegate.tables.question import Question
 from noisegate.workload import measure
-from noisegate.workload.asked import wanted_by_spec
 from noisegate.workload.draws import draw_tables
-from noisegate.workload.error_parts import Workload
-from noisegate.workload.frame import frame_of_card, frame_of_spec, stated_dimension
-from noisegate.workload.missing import Kept, MissingRows
-from noisegate.workload.raw_cells import RawEvents
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.frame import frame_of_card, frame_of_spec, stated_dimension, wanted_by_spec
+from noisegate.workload.measure import Workload
+from noisegate.workload.noised import Kept, MissingRows
+from noisegate.workload.raw import RawEvents
+from noisegate.workload.truth_file import TruthFile
 
 SPEC = """
 name: boardings

@@ -30,9 +30,9 @@ from noisegate.recovery.margin_rows import perturbed_apart
 from noisegate.recovery.zeros import ZeroRule
 from noisegate.tables.card import Card
 from noisegate.workload.answered import Answered, answer_questions
-from noisegate.workload.merged_truth import merged_truth
-from noisegate.workload.raw_events import Truth, TruthFile
-from noisegate.workload.source import WorkloadSource, find_workload
+from noisegate.workload.frame import WorkloadSource, find_workload
+from noisegate.workload.raw import merged_truth
+from noisegate.workload.truth_file import Truth, TruthFile
 from noisegate.workload.usefulness import Usefulness, usefulness
 
 

@@ -18,7 +18,7 @@ from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_pe
 from noisegate.errors import DataError
 from noisegate.reading.cells import Cells
 from noisegate.reading.published import Kind
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.truth_file import TruthFile
 
 Ints = NDArray[np.int64]
 

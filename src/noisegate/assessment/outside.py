@@ -35,7 +35,7 @@ from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.search import Search
 from noisegate.tables.card import Card
 from noisegate.timetable.feed import read_feed
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.truth_file import TruthFile
 
 Report = Callable[[str], None]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -51,10 +52,10 @@ def read_own_card(folder: Path, /) -> Card:
     if not isinstance(software, dict) or software.get("name") != "noisegate":
         raise DataError(f"{path} is not the card of a noisegate release. {_NO_CARD}")
     try:
-        card = Card.read(path)
+        card = replace(Card.read(document), path=path)
     except DataError:
         card = None
-    if card is None or None in (card.domain, card.base, card.name, card.zeros):
+    if card is None or not card.complete:
         raise DataError(
             f"The card in {folder} lacks what a query needs, or has it in another form. {_NO_CARD}"
         )

@@ -505,6 +505,12 @@ class Card:
         return next((table for table in self.tables if table.base), None)
 
     @property
+    def complete(self) -> bool:
+        """Whether it is a card of ours, with all that its tables need to be read and computed with."""
+        ours = self.software is not None and self.software.name == "noisegate"
+        return ours and None not in (self.domain, self.base, self.name, self.zeros, self.margins)
+
+    @property
     def zeros(self) -> str | None:
         """Whether empty cells get noise: `keep` or `perturb`."""
         return self.mechanism.zeros

@@ -10,7 +10,7 @@ from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, WorkloadAnswer, open_release
 from noisegate.tables.question import Question
-from noisegate.workload.source import WorkloadSource
+from noisegate.workload.frame import WorkloadSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

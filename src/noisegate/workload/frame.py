@@ -1,6 +1,7 @@
 """A release as questions are put to it: its public domain, its tables cell by cell, and what it is said to do.
 
-It comes from the card beside the tables or, where there is none, from the spec that the tables were made by.
+It comes from the card beside the tables or, where there is none, from the spec that the tables were made by; so do the
+questions.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,10 @@ from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
+from noisegate.tables.card import CARD, Card
 from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
+from noisegate.tables.question import Question
 from noisegate.tables.selection import Groups, Selection
 from noisegate.tables.where import folded, kind_of
 
@@ -218,3 +221,63 @@ def _read(name: str, margin: Margin | None, base: Domain, cells: Cells, /) -> Fr
     values[places[inside]] = cells.counts[inside]
     shown[places[inside]] = True
     return FrameTable(name=name, domain=domain, margin=margin, values=values, shown=shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadSource:
+    """Questions, and what states how the release was made.
+
+    Attributes
+    ----------
+    kind
+        Whether the questions are the card's or the spec's.
+    folder
+        The directory of the release, if it has a card of ours.
+    spec
+        The spec, if a person named one.
+    """
+
+    kind: Literal["card", "spec"]
+    wanted: tuple[Question, ...]
+    folder: Path | None = None
+    spec: ReleaseSpec | None = None
+
+    def frame(self, structure: Structure, /) -> Frame:
+        """The release as questions are put to it: by its card, else by the spec."""
+        if self.folder is not None:
+            return frame_of_card(self.folder)
+        if self.spec is None:
+            raise DataError("there is neither a card nor a spec that lays the release out.")
+        return frame_of_spec(self.spec, structure)
+
+
+def wanted_by_spec(spec: ReleaseSpec, /) -> tuple[Question, ...]:
+    """The questions of a spec.
+
+    Raises
+    ------
+    SpecError
+        If it has none.
+    """
+    if not spec.workload:
+        raise SpecError(
+            "the spec given with --workload has no workload; add one, such as workload: {by-mode: {by: [mode]}}."
+        )
+    return spec.questions
+
+
+def find_workload(card: Card | None, spec: ReleaseSpec | None, /) -> WorkloadSource | None:
+    """The questions of the spec, else those of the card; None if nobody states any.
+
+    Raises
+    ------
+    SpecError, DataError
+        If the spec has no workload, or the card's is in another form.
+    """
+    folder, stated = None, tuple[Question, ...]()
+    # The card of another program may say enough to assess by, but not to compute with.
+    if card is not None and card.complete and card.path is not None and card.path.name == CARD:
+        folder, stated = card.path.parent, tuple(entry.question for entry in card.workload)
+    if spec is not None:
+        return WorkloadSource(kind="spec", wanted=wanted_by_spec(spec), folder=folder, spec=spec)
+    return WorkloadSource(kind="card", wanted=stated, folder=folder) if stated else None

@@ -19,11 +19,10 @@ from noisegate.inference.linked.problem import tally
 from noisegate.inference.profile.parts import error_parts, largest_kept, usual_trio
 from noisegate.reading.cells import Cells, Link
 from noisegate.reading.structure import Structure
-from noisegate.workload.error_parts import MeasuredQuestion, Workload
-from noisegate.workload.frame import Frame
-from noisegate.workload.raw_cells import RawEvents
-from noisegate.workload.raw_events import Truth
-from noisegate.workload.source import WorkloadSource
+from noisegate.workload.frame import Frame, WorkloadSource
+from noisegate.workload.measure import MeasuredQuestion, Workload
+from noisegate.workload.raw import RawEvents
+from noisegate.workload.truth_file import Truth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

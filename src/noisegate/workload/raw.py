@@ -1,12 +1,16 @@
 """Raw events on the cells of a release: counted as fine as its questions ask, and with every person held to the bound.
 
-Raw data: for the custodian's eyes only. DuckDB adds up and bounds; what leaves it are sums.
+A question may ask for a part of a cell (07:15 to 08:30 of hourly bins). A reader of the tables counts the cell by its even
+share; what that costs is the error of aggregation, and needs events in finer bins.
+
+Raw data: for the custodian's eyes only. What leaves the engine are sums.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +19,57 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from noisegate.engine import count
 from noisegate.errors import DataError, SpecError
-from noisegate.spec import DateDimension, TimeDimension
+from noisegate.laws.entropy import Entropy
+from noisegate.reading.structure import Structure
+from noisegate.releases.plan import Plan
+from noisegate.spec import DateDimension, ReleaseSpec, TimeDimension
+from noisegate.spec.fields import DAY_S, clock
 from noisegate.tables.question import Question
 from noisegate.tables.where import folded
-from noisegate.workload.asked import finest_step
-from noisegate.workload.frame import AnyDimension, Frame
-from noisegate.workload.missing import Kept
-from noisegate.workload.raw_events import TruthFile
-from noisegate.workload.selected_events import is_moment, quoted
+from noisegate.workload.draws import Floats, Reader
+from noisegate.workload.frame import AnyDimension, Frame, WorkloadSource
+from noisegate.workload.truth_file import Truth, TruthFile, is_moment, quoted
+
+
+def finest_step(dimension: TimeDimension, conditions: Sequence[tuple[str, ...]], /) -> int:
+    """Bins, in seconds, that are as fine as the dimension's and as the borders of all these conditions."""
+    borders = [at_s for parts in conditions for at_s in _borders(parts)]
+    return math.gcd(dimension.every, DAY_S, *borders)
+
+
+def _borders(parts: tuple[str, ...], /) -> Iterator[int]:
+    """The borders of ranges of times; what is no range is refused where the question is put."""
+    for part in parts:
+        first, dots, last = part.partition("..")
+        if dots:
+            with suppress(ValueError):
+                yield from (clock(first.strip()), clock(last.strip()))
+
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """Raw counts after bounding, cell by cell: events that stay for sure, those that draw lots, and how many of these stay.
+
+    `kept` is the mean of the last; how many really stayed is not known.
+    """
+
+    sure: Ints
+    drawing: Ints
+    kept: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """The expected count."""
+        return self.sure + self.kept
+
+    def take(self, which: NDArray[np.bool_] | Ints, /) -> Kept:
+        """Some of the cells."""
+        return Kept(sure=self.sure[which], drawing=self.drawing[which], kept=self.kept[which])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -241,3 +285,106 @@ def _codes(column: Any, dimension: AnyDimension, /) -> Ints:
     words = encoded.dictionary.to_pylist()
     table = np.array([known.get(word, known.get(folded(word), -1)) for word in words] + [-1], dtype=np.int64)
     return np.asarray(table[encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)])
+
+
+def merged_truth(asked: WorkloadSource, structure: Structure, file: TruthFile, /) -> Truth | None:
+    """The raw counts, placed as the release places them; None if it merges nothing or is not all there."""
+    try:
+        frame = asked.frame(structure)
+        if not any(dimension.groups for dimension in frame.domain.dimensions):
+            return None
+        raw = RawEvents(file=file, frame=frame).count(())
+    except (DataError, SpecError):
+        return None
+    base = structure.base
+    codes = dict(zip(frame.domain.names, frame.domain.decode(raw.cells), strict=True))
+    found = np.full((len(base.dimensions), raw.cells.size), -1, dtype=np.int32)
+    for row, dimension in enumerate(base.dimensions):
+        known = {folded(label): code for code, label in enumerate(dimension.labels)}
+        known |= {folded(key): code for code, key in enumerate(dimension.keys)}
+        labels = frame.domain.dimensions[frame.domain.axis(dimension.name)].labels
+        place = np.array([known.get(folded(label), -1) for label in labels], dtype=np.int32)
+        found[row] = place[codes[dimension.name]]
+    inside = (found >= 0).all(axis=0)
+    flat = np.full(raw.cells.size, -1, dtype=np.int64)
+    flat[inside] = base.locate(found[:, inside])
+    there = flat >= 0
+    counts = np.bincount(flat[there], weights=raw.counts[there], minlength=base.size).astype(np.int64)
+    events = file.events()
+    return Truth(counts=counts, events=events, outside=events - int(counts.sum()), file=file)
+
+
+def unbounded(spec: ReleaseSpec, /) -> ReleaseSpec:
+    """The spec with every event counted."""
+    everything = spec.privacy.model_copy(update={"unit": "event", "max_cells": None, "max_per_cell": 1})
+    return _remade(spec, privacy=everything)
+
+
+def _remade(spec: ReleaseSpec, /, **changes: Any) -> ReleaseSpec:
+    """A changed copy whose domain is worked out anew."""
+    copy = spec.model_copy(update=changes)
+    for name in ("domain", "margins"):
+        copy.__dict__.pop(name, None)
+    return copy
+
+
+def exact_answer(reader: Reader, plan: Plan, entropy: Entropy, connection: Any, /) -> Floats:
+    """The exact answer: events counted in bins as fine as the question, nothing merged.
+
+    The groups are those of the published tables: labels of `by`.
+    """
+    asked = reader.asked
+    spec = plan.spec
+    fine = _remade(
+        unbounded(spec),
+        merge=(),
+        dimensions={
+            name: _finest(dim, asked.question.where.get(name, ())) for name, dim in spec.dimensions.items()
+        },
+        workload={},
+    )
+    counted = count(fine, entropy=entropy, connection=connection)
+    codes = dict(zip(fine.domain.names, fine.domain.decode(counted.cells), strict=True))
+    weights = counted.raw_counts.astype(np.float64)
+    again = asked.question.put(fine.domain).selection
+    for name in fine.domain.names:
+        weights = weights * again.share(name)[codes[name]]
+    group = np.zeros(len(weights), np.int64)
+    for name in asked.question.by:
+        group = group * len(spec.domain.dimensions[spec.domain.axis(name)].labels) + _labels(
+            spec, fine, name, codes
+        )
+    found: Floats = np.bincount(group, weights=weights, minlength=reader.cells.size).astype(np.float64)
+    return found[reader.groups]
+
+
+def _labels(
+    spec: ReleaseSpec, fine: ReleaseSpec, name: str, codes: Mapping[str, NDArray[np.int64]], /
+) -> NDArray[np.int64]:
+    """The published label of `by` that each fine cell belongs to."""
+    values = {}
+    for other in spec.domain.names:
+        old, new = len(spec.dimensions[other].values), len(fine.dimensions[other].values)
+        values[other] = codes[other] * old // new
+    axis = spec.domain.axis(name)
+    cells = spec.domain.locate(*(values[other] for other in spec.domain.names))
+    return spec.domain.decode(cells)[axis]
+
+
+def _finest(dimension: Any, parts: tuple[str, ...], /) -> Any:
+    """A dimension as fine as the borders of a question."""
+    if not isinstance(dimension, TimeDimension):
+        return (
+            dimension.model_copy(update={"group_by": None}) if hasattr(dimension, "group_by") else dimension
+        )
+    step = dimension.every
+    for border in _truth_borders(parts):
+        step = math.gcd(step, border)
+    return dimension if DAY_S % step else dimension.model_copy(update={"every": step})
+
+
+def _truth_borders(parts: tuple[str, ...], /) -> Iterator[int]:
+    for part in parts:
+        first, dots, last = part.partition("..")
+        if dots:
+            yield from (clock(first.strip()), clock(last.strip()))
