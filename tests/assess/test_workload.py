@@ -89,7 +89,7 @@ def released(city):
         if not folder.exists():
             path = spec or city.spec(margins=margins)
             release(
-                load_spec(path), out=folder, ledger=city.folder / f"{margins}.db", entropy=SeededNoise(seed=1)
+                load_spec(path), out=folder, ledger=city.folder / f"{margins}.db", entropy=SeededNoise(seed=2)
             )
         return folder
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from noisegate.errors import InternalError, SpecError
 from noisegate.tables.domain import Dimension, Domain
-from noisegate.tables.merging import merge
 from noisegate.timetable import (
     EXACT,
     NO_TIME,
@@ -154,7 +153,7 @@ def test_linking_is_the_same_as_looking_at_every_bin(calls, roles, tolerance, me
     visits = make_visits([[(s, a, a + d) for s, a, d in run] for run in calls], modes=modes, slack=slack)
     domain = make_domain(roles)
     if merged and "time" in roles:
-        domain = merge(domain, name="time", groups=["early"] * 3 + ["late"] * 3, where={})
+        domain = domain.merge("time", groups=["early"] * 3 + ["late"] * 3, where={})
     grid = make_grid(domain, roles)
     linkage = link(visits, grid=grid, tolerance=tolerance)
     expected = slow_link(visits, grid, domain, tolerance)
@@ -224,7 +223,7 @@ def test_only_what_the_timetable_covers_is_judged():
 
 def test_a_merged_place_is_judged_only_if_all_of_it_is_known():
     visits = make_visits([[(0, 100, 100), (1, 200, 200)]])
-    domain = merge(make_domain(ROLES), name="location", groups=["x", "x", "y"], where={})
+    domain = make_domain(ROLES).merge("location", groups=["x", "x", "y"], where={})
     places = np.array([[0, -1, 2, -1]] * 2, dtype=np.int32)
     linkage = link(visits, grid=make_grid(domain, ROLES, places=places), tolerance=EXACT)
     labels = domain.labels(np.arange(domain.size))["location"]
@@ -330,7 +329,7 @@ def test_chances_of_a_cell_with_several_calls_and_of_a_merged_cell():
     found = chances(linkage, [cell, cell + 1], running=running)
     assert found.total[0] == pytest.approx(1 - (1 - each[0]) * (1 - each[1]))
     assert found.total[1] == 0
-    merged = merge(domain, name="time", groups=["early"] * 2 + ["late"] * 4, where={})
+    merged = domain.merge("time", groups=["early"] * 2 + ["late"] * 4, where={})
     coarse = link(visits, grid=make_grid(merged, ROLES), tolerance=wide)
     cell = int(merged.locate([0], [0], [1], [0], [1])[0])
     each = running.chance([100, 14_300], low_s=0, high_s=2 * BIN_S, tap=OFF)
@@ -421,7 +420,7 @@ def test_merges_need_time_place_and_an_unmerged_table():
     )
     with pytest.raises(SpecError, match="with time and location only"):
         suggest_merges(no_time, k=2, levels=LEVELS)
-    merged = merge(make_domain(ROLES), name="time", groups=["all day"] * 6, where={})
+    merged = make_domain(ROLES).merge("time", groups=["all day"] * 6, where={})
     coarse = link(visits, grid=make_grid(merged, ROLES), tolerance=EXACT)
     with pytest.raises(SpecError, match="before merging"):
         suggest_merges(coarse, k=2, levels=LEVELS)

@@ -24,8 +24,8 @@ def shown(name, domain, margin, values, there):
         margin=margin,
         cells=cells,
         values=values[cells],
-        absent=Marker(high=9, cause="primary"),
-        mechanism=Known.certain(mechanism, source="card"),
+        absent=Marker(text="", high=9, cause="primary"),
+        mechanism=Known.sure(mechanism, basis="card"),
     )
     assert table.threshold == 10
     full, shown = table.dense()

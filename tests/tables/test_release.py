@@ -39,18 +39,16 @@ def test_values_cell_by_cell():
 
 def test_what_absence_means_gives_the_threshold():
     assert table().threshold is None
-    assert table(absent=Marker(low=0, high=0)).threshold is None
-    assert table(absent=Marker(high=17, cause="primary")).threshold == 18
-    assert table(absent=Marker(high=0, cause="primary")).threshold == 1
+    assert table(absent=Marker(text="", high=0)).threshold is None
+    assert table(absent=Marker(text="", high=17, cause="primary")).threshold == 18
+    assert table(absent=Marker(text="", high=0, cause="primary")).threshold == 1
 
 
 def test_what_is_known_of_the_noise():
     mechanism = Mechanism(law=DiscreteLaplace(2.0), zeros="perturb")
-    known = Known.certain(mechanism, source="card")
+    known = Known.sure(mechanism, basis="card")
     assert table(mechanism=known).law is mechanism.law
     assert table().law is None
-    with pytest.raises(InternalError, match="add up to one"):
-        Known(rivals=((mechanism, 0.4),), source="recovered")
 
 
 def test_cells_ascend():

@@ -12,10 +12,10 @@ import numpy as np
 from noisegate import limits
 from noisegate.assessment.persons import Persons
 from noisegate.errors import SpecError
-from noisegate.mechanisms.growth import STATED_DELTA, LossAt, loss_by_week
+from noisegate.mechanisms.composition import STATED_DELTA, LossAt, loss_by_week
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
-from noisegate.mechanisms.recurrence import Residual, Widths, occasions_until, seen_by, widths
+from noisegate.mechanisms.recurrence import IntervalWidths, Residual, occasions_until, seen_by, widths
 from noisegate.reading.cells import Cells
 from noisegate.reading.published import Kind
 from noisegate.recovery.makers import Seen
@@ -95,7 +95,7 @@ class Weeks:
     horizon: int
     level: float
     recurring: tuple[Recurring, ...]
-    width: Widths | None
+    width: IntervalWidths | None
     parts: int
     growth: tuple[Growth, ...]
     assumes: tuple[str, ...]
@@ -205,7 +205,7 @@ class Weeks:
             "persons": None if self.persons is None else self.persons.to_json(),
         }
 
-    def _width_json(self, width: Widths, /) -> dict[str, Any]:
+    def _width_json(self, width: IntervalWidths, /) -> dict[str, Any]:
         return {
             "count": width.count,
             "parts": self.parts,
@@ -228,7 +228,7 @@ def check_weeks(horizon: int, /) -> None:
         )
 
 
-def _widths(residual: Residual, horizon: int, level: float, /) -> Widths | None:
+def _widths(residual: Residual, horizon: int, level: float, /) -> IntervalWidths | None:
     """The widths of a count that is two thirds of the least published one; None if such a count is never suppressed."""
     count = max(1, round(_SHARE * (residual.cell.threshold or 0.0)))
     if residual.cell.response(count).log_suppressed == -math.inf:

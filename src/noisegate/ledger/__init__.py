@@ -15,7 +15,7 @@ from noisegate.ledger._account import (
     as_unit,
     default_budget,
 )
-from noisegate.ledger._check import Problem
+from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._document import (
     account_document,
     budget_document,
@@ -34,11 +34,11 @@ __all__ = [
     "UNITS",
     "Account",
     "Budget",
+    "Discrepancy",
     "Entry",
     "Exact",
     "Ledger",
     "Loss",
-    "Problem",
     "Reservation",
     "account_document",
     "as_delta",

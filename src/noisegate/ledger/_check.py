@@ -41,7 +41,7 @@ _STAGING = re.compile(r"\..+\.(?P<reservation>[0-9a-f]{32})\.staging", re.ASCII 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Discrepancy:
     """One thing that `check` found.
 
     kind: `storage` the file is damaged; `chain` history was altered; `entry` an entry makes no
@@ -66,24 +66,24 @@ class Problem:
 
 def find_problems(
     entries: Sequence[Entry], /, *, origin: str, damage: Iterable[str] = ()
-) -> Iterator[Problem]:
+) -> Iterator[Discrepancy]:
     """All problems: of the storage, of the chain, of the arithmetic, of the released directories."""
     for sentence in damage:
-        yield Problem(kind="storage", message=sentence)
+        yield Discrepancy(kind="storage", message=sentence)
     for _, sentence in broken_links(entries, origin=origin):
-        yield Problem(kind="chain", message=sentence)
+        yield Discrepancy(kind="chain", message=sentence)
     book = Book()
     for entry in entries:
         yield from _replayed(entry, book)
     yield from _Places(book).problems()
 
 
-def _replayed(entry: Entry, book: Book) -> Iterator[Problem]:
+def _replayed(entry: Entry, book: Book) -> Iterator[Discrepancy]:
     """Take `entry` into `book` as it was done when it was written, and see whether it was allowed."""
     try:
         book.add(entry)
     except DataError as error:
-        yield Problem(kind="entry", message=str(error), dataset=entry.dataset)
+        yield Discrepancy(kind="entry", message=str(error), dataset=entry.dataset)
         return
     if entry.kind != RESERVED:
         return
@@ -97,7 +97,9 @@ def _replayed(entry: Entry, book: Book) -> Iterator[Problem]:
         message = f"{about} beyond the budget it had then."
     else:
         return
-    yield Problem(kind="overspent", message=message, dataset=entry.dataset, reservation=entry.reservation_id)
+    yield Discrepancy(
+        kind="overspent", message=message, dataset=entry.dataset, reservation=entry.reservation_id
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +133,7 @@ class _Places:
         self._in_place: dict[str, _InPlace] = {}
         self._unseen: set[Path] = set()
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Discrepancy]:
         """What does not fit."""
         parents = sorted({output.parent for output in self._latest})
         for output in self._latest:
@@ -142,21 +144,21 @@ class _Places:
             if one.state == RESERVED and one.output not in self._unseen:
                 yield self._open(one)
 
-    def _around(self, parent: Path) -> Iterator[Problem]:
+    def _around(self, parent: Path) -> Iterator[Discrepancy]:
         """Problems of the directories in `parent`: releases nobody charged, staging left over."""
         try:
             children = sorted(child for child in parent.iterdir() if child.is_dir())
         except FileNotFoundError:
             return
         except OSError as error:
-            yield Problem(
+            yield Discrepancy(
                 kind="unreadable", message=f"{parent} cannot be looked at ({error.strerror}).", path=parent
             )
             return
         for child in children:
             staging = _STAGING.fullmatch(child.name)
             if staging:
-                yield Problem(
+                yield Discrepancy(
                     kind="staging",
                     message=f"{child} was left by a release that was stopped, or belongs to one that is running. "
                     "If none is running, delete it: it was never published.",
@@ -166,7 +168,7 @@ class _Places:
             elif child not in self._latest and not child.name.startswith("."):
                 yield from self._judged(child)
 
-    def _judged(self, directory: Path) -> Iterator[Problem]:
+    def _judged(self, directory: Path) -> Iterator[Discrepancy]:
         """Problems of one directory that may hold a release."""
         recorded = self._latest.get(directory)
         try:
@@ -175,7 +177,7 @@ class _Places:
         except OSError as error:
             self._unseen.add(directory)
             message = f"{directory / CARD} cannot be read ({error.strerror})."
-            yield Problem(kind="unreadable", message=message, path=directory)
+            yield Discrepancy(kind="unreadable", message=message, path=directory)
             return
         if card is None or card.payment.reservation is None:
             if there and recorded is not None and recorded.state == PUBLISHED:
@@ -185,7 +187,7 @@ class _Places:
         paid = self._known.get(card.payment.reservation)
         if paid is None:
             message = f"{directory} holds a release paid with reservation {card.payment.reservation}, which this ledger does not know."
-            yield Problem(
+            yield Discrepancy(
                 kind="uncharged", message=message, reservation=card.payment.reservation, path=directory
             )
         elif card.payment.dataset not in {
@@ -202,16 +204,16 @@ class _Places:
         else:
             self._in_place[paid.id] = card
 
-    def _open(self, one: Reservation) -> Problem:
+    def _open(self, one: Reservation) -> Discrepancy:
         """The note on a reservation that was never marked."""
         card = self._in_place.get(one.id)
         if card is None:
             message = f"Release {one.release!r} of dataset {one.dataset!r}: spent, nothing published."
-            return Problem(
+            return Discrepancy(
                 kind="unpublished", message=message, dataset=one.dataset, reservation=one.id, path=one.output
             )
         message = f"Release {one.release!r} of dataset {one.dataset!r} is in place and charged, but not marked published."
-        return Problem(
+        return Discrepancy(
             kind="unmarked",
             message=message,
             dataset=one.dataset,
@@ -221,5 +223,5 @@ class _Places:
         )
 
 
-def _card_problem(message: str, one: Reservation, directory: Path) -> Problem:
-    return Problem(kind="card", message=message, dataset=one.dataset, reservation=one.id, path=directory)
+def _card_problem(message: str, one: Reservation, directory: Path) -> Discrepancy:
+    return Discrepancy(kind="card", message=message, dataset=one.dataset, reservation=one.id, path=directory)

@@ -21,7 +21,7 @@ from typing import Self
 from noisegate.errors import DataError, GateError, SpecError
 from noisegate.ledger._account import Account, Budget, Loss, Reservation, as_unit, default_budget
 from noisegate.ledger._book import Book, reservation_of
-from noisegate.ledger._check import Problem, find_problems
+from noisegate.ledger._check import Discrepancy, find_problems
 from noisegate.ledger._entry import ABANDONED, BUDGET, PUBLISHED, RESERVED, Entry, broken_links
 from noisegate.ledger._exact import Exact, as_delta, as_epsilon
 from noisegate.ledger._gate import as_digest, as_name, refuse_other_unit, refuse_overspending
@@ -74,7 +74,7 @@ class Ledger:
         """The budget in force, or None if there is none yet."""
         return self.account(dataset).budget
 
-    def check(self) -> tuple[Problem, ...]:
+    def check(self) -> tuple[Discrepancy, ...]:
         """Whether the ledger is sound, and agrees with the releases it speaks of; see `find_problems`."""
         entries = self._store.entries()
         return tuple(find_problems(entries, origin=self._store.origin(), damage=self._store.damage()))

@@ -93,27 +93,20 @@ class SumErrors:
 
     def _boxes(self, cells: Groups, piece: Piece, /) -> Ints:
         """For each group, how many labels of each axis of the piece lie in it; zeros if none do."""
-        names, selection = self.domain.names, cells.selection
+        names, selection = piece.shape.axes, cells.selection
         taken = np.zeros((cells.size, len(names)), np.int64)
-        inside = []
-        for axis in range(len(names)):
-            labels = np.unique(
-                np.concatenate([self.domain.blocks[i].axes[axis] for i in self._blocks(piece)])
-            )
-            inside.append(labels[selection.mask(names[axis])[labels]])
-        if not all(codes.size for codes in inside):
+        inside = {
+            name: labels[selection.mask(name)[labels]]
+            for name, labels in zip(names, piece.labels, strict=True)
+        }
+        if not all(codes.size for codes in inside.values()):
             return taken
-        sizes = [1 if name in selection.by else codes.size for name, codes in zip(names, inside, strict=True)]
-        grids = [inside[self.domain.axis(name)] for name in selection.by]
+        grids = [inside[name] for name in selection.by]
         places = (
             np.ravel_multi_index(np.ix_(*grids), cells.group_shape).reshape(-1) if grids else np.zeros(1, int)
         )
-        taken[places] = sizes
+        taken[places] = [1 if name in selection.by else codes.size for name, codes in inside.items()]
         return taken
-
-    def _blocks(self, piece: Piece, /) -> list[int]:
-        starts = {int(where.start) for where, _ in piece.blocks}
-        return [i for i, offset in enumerate(self.domain.offsets[:-1].tolist()) if offset in starts]
 
     def _of_boxes(self, boxes: Ints, /) -> ErrorLaw:
         terms: list[ErrorTerm] = []

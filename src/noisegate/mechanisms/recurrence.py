@@ -102,7 +102,7 @@ def _whole(law: Law, /) -> LatticeLaw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Widths:
+class IntervalWidths:
     """How well a recurring suppressed count is known after 1, 2, ... weeks.
 
     Attributes
@@ -132,7 +132,7 @@ class Widths:
         return int(wide[-1]) + 2 if wide.size else 1
 
 
-def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95) -> Widths:
+def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95) -> IntervalWidths:
     """The expected width of the posterior of a recurring count, exactly, for every number of weeks up to `weeks`.
 
     The attacker adds up the residuals of all weeks, knows that the cell was suppressed each time, and holds
@@ -162,7 +162,7 @@ def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95
             total = _pruned(convolve([total, one]))
         found.append(_expected(total, week, count, counts, week * hidden, level))
     expected, pinned, covered = np.array(found).T
-    return Widths(count=count, level=level, expected=expected, pinned=pinned, covered=covered)
+    return IntervalWidths(count=count, level=level, expected=expected, pinned=pinned, covered=covered)
 
 
 def _counts(residual: Residual, noise: Tabulated, count: int, /) -> Ints:

@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.laws import make_law
 from noisegate.margins.sum_errors import Method
-from noisegate.mechanisms.known import Known, Marker
-from noisegate.mechanisms.mechanism import Mechanism, Zeros
+from noisegate.mechanisms.known import Known, Marker, known_mechanism
+from noisegate.mechanisms.mechanism import Zeros
 from noisegate.tables.card import CARD, Card, StatedTable, read_document
 from noisegate.tables.domain import Dimension, Domain, Ints
 from noisegate.tables.margin import Margin
@@ -106,18 +105,21 @@ def _known(card: Card, stated: StatedTable, /) -> Known | None:
     """The mechanism of a table's own noise; None if it is only summed."""
     if stated.noise is None:
         return None
-    law = make_law(stated.noise.law, scale=stated.noise.scale)
-    threshold = None if stated.threshold is None else int(stated.threshold)
-    mechanism = Mechanism(law=law, threshold=threshold, rule="ge", zeros=cast("Zeros", card.zeros))
-    return Known.certain(mechanism, source="card")
+    return known_mechanism(
+        stated.noise.law,
+        scale=stated.noise.scale,
+        threshold=None if stated.threshold is None else int(stated.threshold),
+        zeros=cast("Zeros", card.zeros),
+        basis="card",
+    )
 
 
 def _absent(card: Card, stated: StatedTable, /) -> Marker | None:
     """What a missing row means: a value below the threshold, or nothing at all."""
     if stated.threshold is not None:
-        return Marker(high=int(stated.threshold) - 1, cause="primary")
+        return Marker(text="", high=int(stated.threshold) - 1, cause="primary")
     # A zero that is kept is not listed, and neither is a noisy value of zero.
-    return Marker(low=0, high=0) if card.zeros == "keep" or not stated.base else None
+    return Marker(text="", high=0) if card.zeros == "keep" or not stated.base else None
 
 
 def _origin(card: Card, stated: StatedTable, /) -> Origin:

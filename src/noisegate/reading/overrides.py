@@ -34,7 +34,8 @@ import yaml
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.mechanisms.thresholds import Rule, Stage, Threshold
+from noisegate.mechanisms.mechanism import Cut, Rule
+from noisegate.mechanisms.thresholds import Threshold
 from noisegate.reading.published import Kind, PublishedTable, Source
 
 _TABLE_KEYS = (
@@ -232,7 +233,7 @@ def _threshold(document: object, where: str) -> Threshold:
     rule = _choice(given.get("rule", "ge"), f"threshold rule {where}", ["ge", "gt"])
     cut = _choice(given.get("cut", "after"), f"threshold cut {where}", ["before", "after"])
     return Threshold(
-        value=float(value), rule=cast("Rule", rule), cut=cast("Stage", cut), sure=1.0, evidence=stated
+        value=float(value), rule=cast("Rule", rule), cut=cast("Cut", cut), sure=1.0, evidence=stated
     )
 
 

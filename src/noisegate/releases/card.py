@@ -13,17 +13,17 @@ from typing import Any
 
 from noisegate.mechanisms.privacy import delta as exact_delta
 from noisegate.mechanisms.privacy import detection
-from noisegate.releases.loss import EXAMPLE_EVENTS, Loss
+from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
 from noisegate.tables.card import (
     Bounding,
     Card,
+    CardLoss,
     ExampleLoss,
     Software,
     StatedDomain,
     StatedError,
-    StatedLoss,
     StatedLosses,
     StatedMechanism,
     StatedNoise,
@@ -126,14 +126,14 @@ def _unit_words(plan: Plan, /) -> str:
     return f"everything {whom} adds: at most {bound.cells} cells, each at most {bound.per_cell} times"
 
 
-def _stated(loss: Loss, /) -> StatedLoss:
-    return StatedLoss(**loss.as_json())
+def _stated(loss: StatedLoss, /) -> CardLoss:
+    return CardLoss(**loss.as_json())
 
 
 def _losses(plan: Plan, /) -> StatedLosses:
     losses = plan.losses
 
-    def shown(loss: Loss | None) -> StatedLoss | None:
+    def shown(loss: StatedLoss | None) -> CardLoss | None:
         return None if loss is None else _stated(loss)
 
     example = None

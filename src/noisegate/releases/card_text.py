@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from noisegate.tables.card import Card, StatedLoss
+from noisegate.tables.card import Card, CardLoss
 
-_UNKNOWN = StatedLoss(epsilon=None, delta=None)
+_UNKNOWN = CardLoss(epsilon=None, delta=None)
 _ESCAPED = str.maketrans({c: f"\\{c}" for c in r"\`*_{}[]<>#|"})
 
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from noisegate import limits
+from noisegate.ledger import Loss
 from noisegate.mechanisms.composition import Contribution, composed_delta
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.perturb import PublishedNoise
@@ -45,11 +46,8 @@ Measured = Mapping[str, tuple[PublishedNoise, int | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
-    """Epsilon and delta, exact or rounded up."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
+class StatedLoss(Loss):
+    """A loss as a release states it: exact, or rounded up."""
 
     def as_json(self) -> dict[str, float]:
         """As numbers that are not below the exact ones."""
@@ -64,11 +62,11 @@ class LossStatement:
     `EXAMPLE_EVENTS` events, each in a cell of its own, stated where only events are protected.
     """
 
-    unit: Loss
-    event: Loss
-    person_day: Loss | None
-    person: Loss | None
-    example: Loss | None
+    unit: StatedLoss
+    event: StatedLoss
+    person_day: StatedLoss | None
+    person: StatedLoss | None
+    example: StatedLoss | None
     days: int | None
 
 
@@ -77,7 +75,7 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
     unit = spec.privacy.unit
     days = spec.day.days if spec.day is not None and unit != "event" else None
 
-    def loss(change: Change) -> Loss:
+    def loss(change: Change) -> StatedLoss:
         return _loss(spec, measured, change)
 
     whole, day, person, example = loss(unit_change(spec)), None, None, None
@@ -98,12 +96,12 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
     )
 
 
-def _loss(spec: ReleaseSpec, measured: Measured, change: Change, /) -> Loss:
+def _loss(spec: ReleaseSpec, measured: Measured, change: Change, /) -> StatedLoss:
     privacy = spec.privacy
     shown = _shown(measured, change) if privacy.zeros == "keep" else 0.0
     if privacy.law != "discrete-gaussian":
         epsilon = sum((Fraction(change.total) / noise.scale for noise, _ in measured.values()), Fraction(0))
-        return Loss(epsilon=epsilon, delta=_upwards(shown))
+        return StatedLoss(epsilon=epsilon, delta=_upwards(shown))
     promised = privacy.epsilon if privacy.epsilon is not None else Fraction(1)
     epsilon = promised * max(Fraction(1), Fraction(change.total, privacy.contribution.total))
     noises = {name: noise for name, (noise, _) in measured.items()}
@@ -111,7 +109,7 @@ def _loss(spec: ReleaseSpec, measured: Measured, change: Change, /) -> Loss:
     delta = _upwards(shown + (1 - shown) * noisy)
     if privacy.delta is not None and shown == 0 and noisy <= privacy.delta:
         delta = min(delta, privacy.delta)
-    return Loss(epsilon=epsilon, delta=delta)
+    return StatedLoss(epsilon=epsilon, delta=delta)
 
 
 def gaussian_delta(noises: Mapping[str, PublishedNoise], change: Change, epsilon: float, /) -> float:

@@ -6,13 +6,10 @@ once, exactly, and then charged, printed and written on the card.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-
-import numpy as np
 
 from noisegate import limits
 from noisegate.errors import SpecError
@@ -25,9 +22,8 @@ from noisegate.margins.split import best_split
 from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
 from noisegate.releases.change import unit_change
 from noisegate.releases.gaussian import gaussian_noises
-from noisegate.releases.loss import Loss, LossStatement, state_losses
+from noisegate.releases.loss import LossStatement, StatedLoss, state_losses
 from noisegate.spec import ReleaseSpec
-from noisegate.tables.domain import Block
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
     "laplace": "rounded-laplace",
@@ -61,7 +57,7 @@ class Plan:
 
     spec: ReleaseSpec
     tables: tuple[TablePlan, ...]
-    charged: Loss
+    charged: StatedLoss
     losses: LossStatement
 
     @property
@@ -226,12 +222,7 @@ class _Planner:
         """The most base cells that add up to one cell of the table; never too few."""
         if name == self.spec.base:
             return 1
-        kept, blocks = self.spec.margins[name].axes, self.spec.domain.blocks
-        summed = [math.prod(size for axis, size in enumerate(b.shape) if axis not in kept) for b in blocks]
-        return max(
-            sum(n for other, n in zip(blocks, summed, strict=True) if _meet(block, other, kept))
-            for block in blocks
-        )
+        return self.spec.margins[name].most_terms
 
     def _error_law(self, name: str, /) -> ErrorLaw:
         """The law of the error of the table's cells; the widest, where parts of the domain differ."""
@@ -257,11 +248,6 @@ class _Planner:
         )
         laws = tuple(noise.law for noise in measured.values())
         return ErrorLaw.of(design, laws, design.cell_of(axes[name]))
-
-
-def _meet(one: Block, other: Block, axes: tuple[int, ...], /) -> bool:
-    """Whether two blocks share a label along each of these axes, and so a cell of the margin over them."""
-    return all(np.intersect1d(one.axes[axis], other.axes[axis]).size > 0 for axis in axes)
 
 
 def _least_passing(noise: PublishedNoise, share: float, /) -> int:

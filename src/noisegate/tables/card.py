@@ -83,7 +83,7 @@ class Software:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatedLoss:
+class CardLoss:
     """A privacy loss as a card states it, never below the exact one."""
 
     epsilon: Number | None
@@ -100,16 +100,16 @@ class ExampleLoss:
 
     events: int
     each: str
-    loss: StatedLoss
+    loss: CardLoss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedLosses:
     """The losses of one event, one person on one day, and one person; None where nothing of the kind is bounded."""
 
-    event: StatedLoss | None
-    person_day: StatedLoss | None
-    person: StatedLoss | None
+    event: CardLoss | None
+    person_day: CardLoss | None
+    person: CardLoss | None
     example: ExampleLoss | None
     days: int | None = None
     parts_of_a_unit: str | None = None
@@ -415,7 +415,7 @@ class Card:
     unit_description: str | None = None
     neighbours: str | None = None
     dp_variant: str | None = None
-    parameters: StatedLoss | None = None
+    parameters: CardLoss | None = None
     bounding: Bounding | None = None
     composition: str | None = None
     post_processing: tuple[str, ...] = ()
@@ -557,7 +557,7 @@ class Card:
         return self.domain.build(self.base.dimensions)
 
 
-def _loss_json(loss: StatedLoss | None, /) -> Json | None:
+def _loss_json(loss: CardLoss | None, /) -> Json | None:
     return None if loss is None else loss.to_json()
 
 
@@ -737,20 +737,20 @@ def _card(top: _Block, /) -> Card:
     )
 
 
-def _loss(block: _Block | None, /) -> StatedLoss | None:
+def _loss(block: _Block | None, /) -> CardLoss | None:
     if block is None:
         return None
     for name in ("epsilon", "delta"):
         if name not in block.content:
             block.required(name, None)
-    return StatedLoss(epsilon=block.number("epsilon"), delta=block.number("delta"))
+    return CardLoss(epsilon=block.number("epsilon"), delta=block.number("delta"))
 
 
 def _losses(block: _Block, /) -> StatedLosses:
     found = block.block("person_example")
     example = None
     if found is not None:
-        loss = cast("StatedLoss", _loss(found))
+        loss = cast("CardLoss", _loss(found))
         events = found.required("events", found.whole("events"))
         example = ExampleLoss(events=events, each=found.text("each") or "", loss=loss)
     person = _loss(block.block("person"))

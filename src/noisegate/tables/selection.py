@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.tables.domain import Block, Domain, Ints, Mask
+from noisegate.tables.block import Block
+from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.where import Where, conditions_of, find_dimension, label_shares, value_shares
 
 Floats = NDArray[np.float64]
@@ -153,7 +154,7 @@ class Selection:
             others = [*self.shares[:axis], partly.astype(np.float64), *self.shares[axis + 1 :]]
             for block in self.domain.blocks if partly.any() else ():
                 if _meets(block, others):
-                    codes = block.axes[axis]
+                    codes = block.labels(axis)
                     label = dimension.labels[int(codes[partly[codes]][0])]
                     raise SpecError(
                         f"the question asks for a part of {dimension.name} {label!r}, which is published only as a "
@@ -163,7 +164,7 @@ class Selection:
 
 def _entries(block: Block, /) -> list[tuple[tuple[int, ...], Ints]]:
     """The axes of a block: the dimensions of each, and a row of label codes for each of them."""
-    return [((axis,), codes[np.newaxis]) for axis, codes in enumerate(block.axes)]
+    return [(axis.dimensions, axis.entries) for axis in block.axes]
 
 
 def _weights(shares: Sequence[Floats], dimensions: tuple[int, ...], entries: Ints, /) -> Floats:

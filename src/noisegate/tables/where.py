@@ -326,7 +326,9 @@ def members(domain: Domain, axis: int, /) -> dict[str, Mask]:
     """The values that each merged label of one dimension stands for."""
     dimension, found = domain.dimensions[axis], dict[str, Mask]()
     for place, label in enumerate(dimension.groups, len(dimension.values)):
-        found[label] = np.logical_or.reduce([block.maps[axis] == place for block in domain.blocks])
+        found[label] = np.zeros(len(dimension.values), bool)
+        for values, codes in (block.members(axis) for block in domain.blocks):
+            found[label][values[codes == place]] = True
     return found
 
 
@@ -364,10 +366,9 @@ def label_shares(domain: Domain, axis: int, own: Floats | None, /) -> Floats:
         return np.ones(labels)
     shares = np.zeros(labels)
     for block in domain.blocks:
-        codes = block.maps[axis]
-        here = codes >= 0
-        many = np.bincount(codes[here], minlength=labels)
-        meant = np.bincount(codes[here], weights=own[here], minlength=labels)
+        values, codes = block.members(axis)
+        many = np.bincount(codes, minlength=labels)
+        meant = np.bincount(codes, weights=own[values], minlength=labels)
         shares = np.where(many > 0, meant / np.maximum(many, 1), shares)
     return shares
 

@@ -16,7 +16,6 @@ from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import Posterior
 from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, contradiction
-from noisegate.mechanisms.likelihood import log_likelihood
 
 
 def enumerate_exact(
@@ -37,7 +36,7 @@ def enumerate_exact(
         for r in range(table.rows):
             total = _sum(table.indices[table.indptr[r] : table.indptr[r + 1]], low, sizes)
             counts = np.arange(int(total.max()) + 1)
-            logs = log_likelihood(table.mechanism, values=table.values[r], counts=counts)
+            logs = table.mechanism.log_likelihood(table.values[r], counts)
             joint *= np.exp(logs - logs[int(total.min()) :].max())[total]
     for identity in problem.identities:
         for r in range(len(identity.indptr) - 1):

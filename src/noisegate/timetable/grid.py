@@ -227,8 +227,8 @@ def _members(domain: Domain, axis: int, /) -> tuple[Ints, Ints]:
     """Labels and the values that they stand for, each pair once."""
     pairs = []
     for block in domain.blocks:
-        values = np.flatnonzero(block.maps[axis] >= 0)
-        pairs.append(np.column_stack([block.maps[axis][values], values]))
+        values, labels = block.members(axis)
+        pairs.append(np.column_stack([labels, values]))
     found = np.unique(np.concatenate(pairs), axis=0)
     return found[:, 0], found[:, 1]
 

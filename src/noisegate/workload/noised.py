@@ -228,9 +228,11 @@ def _cell_error(release: OpenRelease, table: FrameTable, /) -> ErrorLaw:
     """The law of the error of one cell of a table, in the largest block of its domain."""
     block = max(table.domain.blocks, key=lambda one: one.size)
     masks = {}
-    for dimension, codes in zip(table.domain.dimensions, block.axes, strict=True):
-        masks[dimension.name] = np.zeros(len(dimension.labels), bool)
-        masks[dimension.name][codes[0]] = True
+    for axis in block.axes:
+        for place, code in zip(axis.dimensions, axis.entries[:, 0].tolist(), strict=True):
+            dimension = table.domain.dimensions[place]
+            masks[dimension.name] = np.zeros(len(dimension.labels), bool)
+            masks[dimension.name][code] = True
     return _error(release, table, masks)
 
 
