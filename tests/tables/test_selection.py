@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from noisegate.errors import DataError, SpecError
 from noisegate.tables.domain import Dimension, Domain
 from noisegate.tables.margin import Margin
-from noisegate.tables.merging import merge, restrict
 from noisegate.tables.question import Question
 from noisegate.tables.selection import Selection
 
@@ -28,15 +27,13 @@ def merged():
         ]
     )
     bus = np.array([False, True])
-    north = merge(product, name="stop", groups=["A", "north", "north", "D"], where={"mode": bus})
-    night = merge(
-        north,
-        name="time",
+    north = product.merge("stop", groups=["A", "north", "north", "D"], where={"mode": bus})
+    night = north.merge(
+        "time",
         groups=["night", "night", "12:00", "18:00"],
         where={"time": np.array([True, True, False, False])},
     )
-    allowed = {0: np.ones(4, bool), 1: np.array([False, True, True, True])}
-    return restrict(night, name="stop", by="mode", allowed=allowed)
+    return night.nest("stop", "mode", [[0, 1, 2, 3, 1, 2, 3], [0, 0, 0, 0, 1, 1, 1]])
 
 
 DOMAIN = merged()

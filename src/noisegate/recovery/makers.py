@@ -102,7 +102,9 @@ class Makers:
         law, rounding, assumes = found
         values = cells.dense()
         said = self.card.about(cells) if self.card is not None else None
-        threshold, rule, cut, usable, assumed = _cut(cells, values, None if said is None else said.threshold)
+        threshold, rule, cut, usable, assumed = _cut(
+            cells, values, None if said is None or said.threshold is None else float(said.threshold)
+        )
         mechanism = Mechanism(
             law=law,
             rounding=rounding,
