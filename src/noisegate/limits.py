@@ -92,7 +92,7 @@ class Limits:
     feed_dates: int = _limit(3_660, "Dates of a timetable that are looked at together.")
     feed_departures: int = _limit(5_000_000, "Departures of a day that frequencies stand for.")
     feed_calls: int = _limit(
-        50_000_000, "Calls of all departures of a feed that a simulation rides, about 30 bytes each."
+        50_000_000, "Calls of all departures of a feed that a simulation rides, about 80 bytes each."
     )
     vehicle_cells: int = _limit(1 << 26, "Cells whose vehicles are counted in one array; more are sorted.")
     candidate_counts: int = _limit(1_000_000, "Counts that are weighed as what is missing from a total.")

@@ -12,7 +12,8 @@ from noisegate import limits
 from noisegate.errors import InternalError, SpecError
 from noisegate.tables.axis import Axis
 from noisegate.tables.block import Block
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.stated import state_domain, stated_domain
 

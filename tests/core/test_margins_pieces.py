@@ -5,7 +5,8 @@ import pytest
 
 from noisegate.errors import DataError, SpecError
 from noisegate.margins import NoisyTable, TableShape, best_split, estimate_tables, pieces, reconcile_tables
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 
 MODES = Dimension(name="mode", values=("train", "bus", "ferry"))

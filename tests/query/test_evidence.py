@@ -5,12 +5,14 @@ import pytest
 
 from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.known import Known, Marker
+from noisegate.mechanisms.known import Known
 from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.thresholds import Threshold
 from noisegate.query.evidence import Evidence, Shown
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
-from noisegate.tables.release import Table
+from noisegate.tables.table import Table
 
 LAW = DiscreteLaplace(2.0)
 
@@ -24,11 +26,10 @@ def shown(name, domain, margin, values, there):
         margin=margin,
         cells=cells,
         values=values[cells],
-        absent=Marker(text="", high=9, cause="primary"),
+        threshold=Threshold(value=10, rule="ge", cut="after", sure=1.0, evidence="known"),
         mechanism=Known.sure(mechanism, basis="card"),
     )
-    assert table.threshold == 10
-    full, shown = table.dense()
+    full, shown = table.filled()
     return Shown(table=table, mechanism=mechanism, values=full, shown=shown)
 
 

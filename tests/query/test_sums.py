@@ -15,7 +15,8 @@ from noisegate.laws import DiscreteLaplace, Tabulated
 from noisegate.margins import ErrorLaw, ErrorTerm
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.selection import Selection
 

@@ -5,10 +5,12 @@ import pytest
 
 from noisegate.errors import InternalError
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.known import Known, Marker
+from noisegate.mechanisms.known import Known
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.domain import Dimension, Domain
-from noisegate.tables.release import Release, Status, Table
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
+from noisegate.tables.release import Release
+from noisegate.tables.table import Status, Table
 
 DOMAIN = Domain.product(
     [Dimension(name="mode", values=("train", "bus")), Dimension(name="stop", values=("A", "B", "C"))]
@@ -20,7 +22,7 @@ def table(**more):
 
 
 def test_a_status_for_every_cell():
-    found = table(hidden={Marker(text="<5", low=1, high=4, cause="primary"): np.array([2])})
+    found = table(hidden=np.array([2]))
     expected = [Status.IMPOSSIBLE, Status.ABSENT, Status.PUBLISHED, Status.HIDDEN, Status.ABSENT]
     assert found.status(np.array([-1, 0, 1, 2, 3])).tolist() == expected
     assert found.at(np.array([4, 0])).tolist()[0] == 30
@@ -28,32 +30,24 @@ def test_a_status_for_every_cell():
 
 
 def test_values_cell_by_cell():
-    values, shown = table().dense()
+    values, shown = table().filled()
     assert values.tolist() == [0, 20, 0, 0, 30, 0]
     assert shown.tolist() == [False, True, False, False, True, False]
     full = Table(name="t", domain=DOMAIN, cells=np.arange(6), values=np.arange(6))
-    values, shown = full.dense()
+    values, shown = full.filled()
     assert values.tolist() == [0, 1, 2, 3, 4, 5]
     assert shown.all()
 
 
-def test_what_absence_means_gives_the_threshold():
-    assert table().threshold is None
-    assert table(absent=Marker(text="", high=0)).threshold is None
-    assert table(absent=Marker(text="", high=17, cause="primary")).threshold == 18
-    assert table(absent=Marker(text="", high=0, cause="primary")).threshold == 1
-
-
 def test_what_is_known_of_the_noise():
     mechanism = Mechanism(law=DiscreteLaplace(2.0), zeros="perturb")
-    known = Known.sure(mechanism, basis="card")
-    assert table(mechanism=known).law is mechanism.law
+    assert table(mechanism=Known.sure(mechanism, basis="card")).law is mechanism.law
     assert table().law is None
 
 
-def test_cells_ascend():
-    with pytest.raises(InternalError, match="must ascend"):
-        Table(name="t", domain=DOMAIN, cells=np.array([4, 1]), values=np.array([1, 2]))
+def test_every_cell_has_one_value():
+    with pytest.raises(InternalError, match="do not line up"):
+        Table(name="t", domain=DOMAIN, cells=np.array([4, 1]), values=np.array([1]))
 
 
 def test_a_release_without_a_card_has_the_name_of_its_base():

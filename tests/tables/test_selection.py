@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import DataError, SpecError
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Question
 from noisegate.tables.selection import Selection

@@ -18,8 +18,8 @@ from noisegate.inference.linked.fit import fit_prior
 from noisegate.inference.linked.levels import fit_levels
 from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Problem
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Kind
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Table
 
 Report = Callable[[str], None]
 Attacker = Literal["minimal", "informed"]
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 _FEW_VALUES = 12
 
 
-def believe(attacker: Attacker, problem: Problem, cells: Cells, report: Report, /) -> Prior:
+def believe(attacker: Attacker, problem: Problem, cells: Table, report: Report, /) -> Prior:
     """What `attacker` makes of the tables before looking at single cells of the base, which is `cells`."""
     report("learning how counts vary")
     roles = _Roles.of(cells)
@@ -57,7 +57,7 @@ class _Roles:
     group_and_day: Ints
 
     @classmethod
-    def of(cls, cells: Cells, /) -> _Roles:
+    def of(cls, cells: Table, /) -> _Roles:
         codes = cells.codes(np.arange(cells.size)).astype(np.int64)
         sizes = [dimension.size for dimension in cells.dimensions]
         kinds = [dimension.kind for dimension in cells.dimensions]

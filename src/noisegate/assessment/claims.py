@@ -17,8 +17,8 @@ from typing import Any, Literal, Self
 from noisegate.assessment.dropped import Dropped, TripShare
 from noisegate.assessment.rows import RowCount
 from noisegate.errors import SpecError
-from noisegate.reading.cells import Cells
 from noisegate.recovery.selection import value_code
+from noisegate.tables.table import Table
 from noisegate.tables.where import find_dimension, folded, listed, split_conditions
 
 Verdict = Literal["agrees", "wrong", "cannot tell"]
@@ -74,7 +74,7 @@ class Claim:
             table=found["table"],
         )
 
-    def codes(self, cells: Cells, /) -> dict[int, int] | None:
+    def codes(self, cells: Table, /) -> dict[int, int] | None:
         """The values it is about, as codes of a table's dimensions; None if the table does not have them all."""
         if not self.who:
             return {}
@@ -83,7 +83,7 @@ class Claim:
         return _bare(self.who.replace(",", " ").split(), cells)
 
 
-def _named(who: str, cells: Cells, /) -> dict[int, int] | None:
+def _named(who: str, cells: Table, /) -> dict[int, int] | None:
     found = {}
     for name, value in split_conditions(who):
         try:
@@ -97,7 +97,7 @@ def _named(who: str, cells: Cells, /) -> dict[int, int] | None:
     return found
 
 
-def _bare(words: list[str], cells: Cells, /) -> dict[int, int] | None:
+def _bare(words: list[str], cells: Table, /) -> dict[int, int] | None:
     """The values that words name, the longest first: "Central Station off"."""
     found: dict[int, int] = {}
     while words:
@@ -112,7 +112,7 @@ def _bare(words: list[str], cells: Cells, /) -> dict[int, int] | None:
     return found
 
 
-def _value(word: str, cells: Cells, taken: dict[int, int], /) -> tuple[int, int] | None:
+def _value(word: str, cells: Table, taken: dict[int, int], /) -> tuple[int, int] | None:
     """The dimension and code of a value; blanks inside words do not matter."""
     for place, dimension in enumerate(cells.dimensions):
         code = value_code(word, dimension)

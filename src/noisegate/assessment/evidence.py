@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from noisegate.inference.linked.problem import Identities, Problem, Sums
 from noisegate.laws.bounded import PointMass
-from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+from noisegate.tables.table import Table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -71,7 +71,7 @@ class Evidence:
         return cls(base=base, margins=tuple(used), left_out=tuple(left_out), couplings=inside, zero=zero)
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> Table:
         """The base on its domain."""
         return self.base.cells
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from noisegate.assessment.roles import Ints
 from noisegate.assessment.services import Services, tolerance_of
-from noisegate.reading.published import Kind
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import names, published
+from noisegate.tables.dimension import Kind
 from noisegate.timetable.exposure import Hours, by_hour
 from noisegate.timetable.linkage import Linkage, link
 from noisegate.timetable.merges import (
@@ -82,10 +82,10 @@ class Exposure:
     def of(cls, services: Services, /) -> Exposure:
         """What the timetable gives away about the base."""
         base, roles = services.base, services.roles
-        numbers = roles.numbers(base.flat)
+        numbers = roles.numbers(base.cells)
         scheduled, alone = services.alone(services.scheduled), services.alone(services.possible)
         mine = np.isin(numbers, alone.cells)
-        cells = _listed(services, base.flat[mine])
+        cells = _listed(services, base.cells[mine])
         return cls(
             services=services,
             possible=int(roles.in_domain(services.possible.cells).sum()),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from noisegate.assessment.outside import Linked
 from noisegate.assessment.request import Request
-from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import Coupling, couple
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
@@ -20,6 +19,7 @@ from noisegate.recovery.search import Search, search
 from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
 from noisegate.tables.card import Card
+from noisegate.tables.table import Table
 
 #: Called with a short description of what is being done.
 Progress = Callable[[str], None]
@@ -94,7 +94,7 @@ def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupli
     return tuple(found)
 
 
-def _can_hold(cells: Cells, pair: tuple[str, str], lag: int, /) -> bool:
+def _can_hold(cells: Table, pair: tuple[str, str], lag: int, /) -> bool:
     """Whether a margin can show a pair: it has the dimensions, and times if there is a lag."""
     moments = Moments.of(cells)
     if lag and (moments.time is None or not moments.step or lag % moments.step):
@@ -108,7 +108,7 @@ def _can_hold(cells: Cells, pair: tuple[str, str], lag: int, /) -> bool:
 
 
 def _pair_sets(
-    stated: Sequence[Coupling], found: Search, base: Cells, pieces: Pieces | None, /
+    stated: Sequence[Coupling], found: Search, base: Table, pieces: Pieces | None, /
 ) -> list[IdentitySet]:
     sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
     sets += [pair_set(one, pieces) for one in _without(found.found, stated)]

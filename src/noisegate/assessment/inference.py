@@ -21,7 +21,7 @@ from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Problem
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums
 from noisegate.mechanisms.mechanism import describe
-from noisegate.reading.cells import Cells
+from noisegate.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,7 +45,7 @@ class Inference:
     totals: dict[str, SumEstimates] = field(default_factory=dict)
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> Table:
         """The base on its domain."""
         return self.evidence.cells
 

@@ -14,12 +14,12 @@ from noisegate import limits
 from noisegate.assessment.services import Services
 from noisegate.errors import DataError
 from noisegate.laws._law import Law
-from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import names
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.residual_noise import noise_law
-from noisegate.timetable.candidates import Candidate, chances, rank_candidates
+from noisegate.tables.table import Table
+from noisegate.timetable.candidates import CandidateCell, chances, rank_candidates
 from noisegate.timetable.punctuality import Running
 
 Ints = NDArray[np.int64]
@@ -38,7 +38,7 @@ class Ranked:
     """One candidate by name; `on_time` is its probability if no vehicle is early."""
 
     title: str
-    candidate: Candidate
+    candidate: CandidateCell
     on_time: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def missing_taps(
         return []
     groups = link.groups()
     hidden = np.ones(cells.size, dtype=bool)
-    hidden[cells.flat] = False
+    hidden[cells.cells] = False
     able = np.flatnonzero(hidden & (groups >= 0))
     able = able[services.vehicles(able) > 0]
     number = np.bincount(groups[able], minlength=link.margin.size)[rows.rows]
@@ -129,7 +129,7 @@ def missing_taps(
 
 
 def _rank(
-    services: Services, cells: Cells, mine: Ints, residual: float, noise: Law, base: Seen, level: float, /
+    services: Services, cells: Table, mine: Ints, residual: float, noise: Law, base: Seen, level: float, /
 ) -> Sequence[Ranked]:
     """The candidates of one residual; none if no vehicle can be behind any of them."""
     numbers = services.roles.numbers(mine)

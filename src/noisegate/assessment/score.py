@@ -16,7 +16,7 @@ from noisegate.assessment.attackers import Report
 from noisegate.assessment.inference import Inference
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import Posterior
-from noisegate.reading.published import Kind
+from noisegate.tables.dimension import Kind
 from noisegate.workload.truth_file import Truth
 
 Bools = NDArray[np.bool_]

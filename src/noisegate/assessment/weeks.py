@@ -16,11 +16,11 @@ from noisegate.mechanisms.composition import STATED_DELTA, LossAt, loss_by_week
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
 from noisegate.mechanisms.recurrence import IntervalWidths, Residual, occasions_until, seen_by, widths
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Kind
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.tables.card import Card
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Table
 
 GROUPS = (1, 5, 12)
 #: How often something recurs: the name, and how many cells it is in every week.
@@ -270,14 +270,14 @@ def _fewest_parts(rows: Iterable[MarginRows], /) -> int | None:
     return min(found, default=None)
 
 
-def _promised(card: Card | None, cells: Cells, /) -> tuple[float, int] | None:
+def _promised(card: Card | None, cells: Table, /) -> tuple[float, int] | None:
     """What the card promises to a person however many events there are, and for how many days."""
     if card is None or card.unit == "event" or card.person_epsilon is None:
         return None
     return card.person_epsilon, days_of(cells)
 
 
-def days_of(cells: Cells, /) -> int:
+def days_of(cells: Table, /) -> int:
     """How many days a table covers; 7 if it has no dates."""
     dates = [d for d in cells.dimensions if d.kind is Kind.DATE]
     return int((~dates[0].unknown).sum()) if dates else 7

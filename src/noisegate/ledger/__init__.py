@@ -9,11 +9,18 @@ from noisegate.ledger._account import (
     DEFAULT_EPSILON,
     UNITS,
     Account,
-    Budget,
+    Exact,
     Loss,
+    PrivacyBudget,
     Reservation,
+    as_delta,
+    as_epsilon,
     as_unit,
     default_budget,
+    float_down,
+    float_up,
+    shown_down,
+    shown_up,
 )
 from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._document import (
@@ -24,21 +31,19 @@ from noisegate.ledger._document import (
     reservation_document,
 )
 from noisegate.ledger._entry import Entry
-from noisegate.ledger._exact import Exact, as_delta, as_epsilon, float_down, float_up, shown_down, shown_up
-from noisegate.ledger._ledger import Ledger
-from noisegate.ledger._location import default_target, open_ledger
+from noisegate.ledger._ledger import Ledger, default_target, open_ledger
 
 __all__ = [
     "DEFAULT_DELTA",
     "DEFAULT_EPSILON",
     "UNITS",
     "Account",
-    "Budget",
     "Discrepancy",
     "Entry",
     "Exact",
     "Ledger",
     "Loss",
+    "PrivacyBudget",
     "Reservation",
     "account_document",
     "as_delta",

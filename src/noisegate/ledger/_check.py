@@ -1,4 +1,4 @@
-"""Whether a ledger is sound, and agrees with the releases it speaks of.
+"""Whether a ledger is sound, and agrees with the cards of the releases it speaks of.
 
 Two kinds of result. A *fault* means that the ledger cannot be trusted, or that something was
 released that it does not know: the gate says no. A *note* is what a killed or running release

@@ -8,6 +8,8 @@ The order of a release, which nothing here lets you turn round:
 
 Killed before 1, nothing happened. Killed after it, the loss stays charged for good: nobody can
 know what was seen of the noise. So a release that exists was always paid for.
+
+`open_ledger` says which ledger is meant: one that is named, one in the environment, or the custodian's own file.
 """
 
 from __future__ import annotations
@@ -19,12 +21,28 @@ from types import TracebackType
 from typing import Self
 
 from noisegate.errors import DataError, GateError, SpecError
-from noisegate.ledger._account import Account, Budget, Loss, Reservation, as_unit, default_budget
-from noisegate.ledger._book import Book, reservation_of
+from noisegate.ledger._account import (
+    Account,
+    Exact,
+    Loss,
+    PrivacyBudget,
+    Reservation,
+    as_delta,
+    as_epsilon,
+    as_unit,
+    default_budget,
+)
+from noisegate.ledger._book import (
+    Book,
+    as_digest,
+    as_name,
+    refuse_other_unit,
+    refuse_overspending,
+    reservation_of,
+)
 from noisegate.ledger._check import Discrepancy, find_problems
 from noisegate.ledger._entry import ABANDONED, BUDGET, PUBLISHED, RESERVED, Entry, broken_links
-from noisegate.ledger._exact import Exact, as_delta, as_epsilon
-from noisegate.ledger._gate import as_digest, as_name, refuse_other_unit, refuse_overspending
+from noisegate.ledger._sqlite import open_sqlite
 from noisegate.ledger._store import Store
 
 
@@ -70,7 +88,7 @@ class Ledger:
         """The account of one dataset; an empty one if the ledger does not know it."""
         return Book.of(self.history(dataset)).account(dataset)
 
-    def budget(self, dataset: str, /) -> Budget | None:
+    def budget(self, dataset: str, /) -> PrivacyBudget | None:
         """The budget in force, or None if there is none yet."""
         return self.account(dataset).budget
 
@@ -83,7 +101,7 @@ class Ledger:
 
     def set_budget(
         self, dataset: str, /, *, epsilon: Exact, delta: Exact | None = None, unit: str | None = None
-    ) -> Budget:
+    ) -> PrivacyBudget:
         """Set, raise or lower the budget of a dataset; what it was before stays in the history.
 
         Parameters
@@ -112,7 +130,7 @@ class Ledger:
                     f"Dataset {dataset!r} has no budget yet, so its privacy unit must be given: "
                     "event, person-day or person."
                 )
-            budget = Budget(
+            budget = PrivacyBudget(
                 epsilon=as_epsilon(epsilon),
                 delta=as_delta(delta) if delta is not None else old.delta if old else as_delta(0),
                 unit=as_unit(unit) if unit is not None else old.unit if old else "",
@@ -136,7 +154,7 @@ class Ledger:
         release: str,
         spec_digest: str,
         output: str | Path,
-        first_budget: Budget | None = None,
+        first_budget: PrivacyBudget | None = None,
     ) -> Reservation:
         """Charge a loss to a dataset, durably; call it before any noise is drawn.
 
@@ -250,7 +268,7 @@ class Ledger:
             raise DataError(f"The ledger {self.place} has no reservation {reservation_id!r}.")
         return known
 
-    def _write_budget(self, dataset: str, budget: Budget) -> None:
+    def _write_budget(self, dataset: str, budget: PrivacyBudget) -> None:
         self._write(
             BUDGET,
             dataset,
@@ -267,3 +285,74 @@ class Ledger:
         entry = Entry.following(seq, digest, at=now, kind=kind, dataset=dataset, **facts)
         self._store.append(entry)
         return entry
+
+
+VARIABLE = "NOISEGATE_LEDGER"
+
+
+def default_target() -> str:
+    """The ledger used when none is named.
+
+    `$NOISEGATE_LEDGER` if set; else `noisegate/ledger.sqlite` in the state directory of the user
+    (`$XDG_STATE_HOME`, or `~/.local/state`).
+    """
+    named = os.environ.get(VARIABLE, "").strip()
+    if named:
+        return named
+    state = os.environ.get("XDG_STATE_HOME", "")
+    # The XDG rules say that a relative path there is to be ignored.
+    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
+    return str(base / "noisegate" / "ledger.sqlite")
+
+
+def open_ledger(target: str | Path | None = None, /, *, read_only: bool = False) -> Ledger:
+    """The ledger at `target`, ready for use in a `with` statement.
+
+    Parameters
+    ----------
+    target
+        The path of an SQLite file, or the `postgresql://` address of a database; without one,
+        the default (see `default_target`). A ledger that does not exist is made.
+    read_only
+        Only look: nothing is made or changed, and a ledger that does not exist reads as empty.
+
+    Raises
+    ------
+    DataError
+        The file is something else, damaged, or of another format; the server cannot be reached.
+    OutputError
+        The place cannot be opened or written.
+    SpecError
+        `target` is neither a path nor an address of PostgreSQL, or psycopg is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "ledger.sqlite"
+    >>> with open_ledger(place) as ledger:
+    ...     budget = ledger.set_budget("taps", epsilon="10", unit="person-day")
+    ...     paid = ledger.reserve(
+    ...         "taps", epsilon="0.1", unit="person-day", release="week", spec_digest="0" * 64, output="week"
+    ...     )
+    ...     str(ledger.account("taps").left.epsilon)
+    '99/10'
+    """
+    return Ledger(_store(str(target) if target is not None else default_target(), read_only=read_only))
+
+
+def _store(target: str, *, read_only: bool) -> Store:
+    scheme, found, _ = target.partition("://")
+    if not found:
+        return open_sqlite(Path(os.path.abspath(Path(target).expanduser())), read_only=read_only)  # noqa: PTH100 - resolve() would follow links
+    if scheme not in ("postgresql", "postgres"):
+        raise SpecError.for_value(
+            "the ledger", found=f"{scheme}://…", allowed="the path of a file or an address postgresql://…"
+        )
+    try:
+        from noisegate.ledger._postgres import open_postgres
+    except ImportError as error:
+        raise SpecError(
+            "A ledger in PostgreSQL needs the package psycopg, which is not installed. "
+            "Install it with: pip install 'noisegate[postgres]'."
+        ) from error
+    return open_postgres(target, read_only=read_only)

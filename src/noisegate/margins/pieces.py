@@ -110,7 +110,7 @@ def pieces(domain: Domain, margins: Mapping[str, Margin], /) -> tuple[Piece, ...
 
     Examples
     --------
-    >>> from noisegate.tables.domain import Dimension
+    >>> from noisegate.tables.dimension import Dimension
     >>> domain = Domain.product([Dimension(name="day", values=("Mon", "Tue")),
     ...                          Dimension(name="stop", values=("A", "B", "C"))])
     >>> [piece.shape.sizes for piece in pieces(domain, {"days": Margin.over(domain, ["day"])})]

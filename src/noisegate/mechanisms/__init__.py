@@ -52,7 +52,6 @@ from noisegate.mechanisms.recurrence import (
     Residual,
     occasions_until,
     seen_by,
-    simulated_widths,
     widths,
 )
 from noisegate.mechanisms.thresholds import Threshold, find_threshold
@@ -103,7 +102,6 @@ __all__ = [
     "scale_for",
     "second_algorithm",
     "seen_by",
-    "simulated_widths",
     "stability_histogram",
     "statement",
     "threshold_for",

@@ -101,8 +101,8 @@ class Mechanism:
         return value > self.threshold if self.rule == "gt" else value >= self.threshold
 
     @property
-    def least(self) -> int | None:
-        """The least integer that the cut lets through; None without a cut."""
+    def whole_threshold(self) -> int | None:
+        """The least integer that is shown; None without a threshold."""
         if self.threshold is None:
             return None
         return math.floor(self.threshold) + 1 if self.rule == "gt" else math.ceil(self.threshold)
@@ -206,7 +206,7 @@ class Response:
         if m.threshold is None:
             return -math.inf
         if m.integers and not m.cuts_before_rounding:
-            return cast("int", m.least) - 1 - self.count
+            return cast("int", m.whole_threshold) - 1 - self.count
         return m.threshold - self.count
 
     @property
@@ -254,7 +254,7 @@ class Response:
             raise SpecError("this mechanism publishes real numbers; ask for its density instead.")
         law = cast("LatticeLaw", self._law)
         low, high = (0, 0) if self.fixed else (self.count - law.reach(nats), self.count + law.reach(nats))
-        least = self.mechanism.least
+        least = self.mechanism.whole_threshold
         if least is not None:
             low = max(low, least - int(self.mechanism.cuts_before_rounding))
         return np.arange(low, high + 1)
@@ -324,7 +324,7 @@ def _suppressed(mechanism: Mechanism, counts: Ints, /) -> Floats:
     if mechanism.cuts_before_rounding or not mechanism.integers:
         law = mechanism.law if mechanism.cuts_before_rounding else mechanism.published_law
         return law.logcdf(mechanism.threshold - counts)
-    return mechanism.published_law.logcdf(cast("int", mechanism.least) - 1 - counts)
+    return mechanism.published_law.logcdf(cast("int", mechanism.whole_threshold) - 1 - counts)
 
 
 def _published(mechanism: Mechanism, shown: Floats, counts: Ints, /) -> Floats:

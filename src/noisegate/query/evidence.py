@@ -17,7 +17,7 @@ from noisegate.laws.gaussian import RoundedGaussian
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.query.roles import numbered
 from noisegate.tables.domain import Ints
-from noisegate.tables.release import Table
+from noisegate.tables.table import Table
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -64,7 +64,9 @@ class Evidence:
                 distinct, codes = numbered(where.of(cells))
                 there = margin.shown[distinct]
                 seen = np.where(
-                    there, margin.values[distinct].astype(np.float64), float(margin.table.threshold or 0)
+                    there,
+                    margin.values[distinct].astype(np.float64),
+                    float(margin.table.threshold.value or 0),
                 )
                 variance = np.full(len(distinct), law.variance)
                 found.append(NoisySums(codes=codes, seen=seen, variance=variance, side=_sides(there)))
@@ -151,7 +153,7 @@ class Evidence:
         missing = np.bincount(codes, weights=hidden)
         seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))
         there = margin.shown[distinct]
-        least = float(margin.table.threshold or 0)
+        least = float(margin.table.threshold.value or 0)
         rest = np.where(there, margin.values[distinct], least) - seen
         own = math.inf if margin.table.law is None else margin.table.law.variance
         noise = own + (np.bincount(codes) - missing) * base

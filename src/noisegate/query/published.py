@@ -17,10 +17,13 @@ from noisegate.errors import DataError, SpecError
 from noisegate.margins.sum_errors import Method
 from noisegate.mechanisms.known import Known, Marker, known_mechanism
 from noisegate.mechanisms.mechanism import Zeros
+from noisegate.mechanisms.thresholds import Threshold
 from noisegate.tables.card import CARD, Card, StatedTable, read_document
-from noisegate.tables.domain import Dimension, Domain, Ints
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain, Ints
 from noisegate.tables.margin import Margin
-from noisegate.tables.release import Origin, Release, Table
+from noisegate.tables.release import Release
+from noisegate.tables.table import Origin, Table
 
 _NO_CARD = (
     "Only a card says how the noise was made. For tables of other makers, 'noisegate assess TABLE...' recovers "
@@ -92,6 +95,7 @@ def read_release(folder: Path, /) -> Release:
                 margin=margin,
                 cells=cells,
                 values=values,
+                threshold=_threshold(stated),
                 absent=_absent(card, stated),
                 mechanism=known[stated.name],
                 origin=_origin(card, stated),
@@ -114,6 +118,13 @@ def _known(card: Card, stated: StatedTable, /) -> Known | None:
     )
 
 
+def _threshold(stated: StatedTable, /) -> Threshold:
+    if stated.threshold is None:
+        return Threshold(value=None, rule=None, cut=None, sure=1.0, evidence="the card says so")
+    value = int(stated.threshold)
+    return Threshold(value=value, rule="ge", cut="after", sure=1.0, evidence="the card says so")
+
+
 def _absent(card: Card, stated: StatedTable, /) -> Marker | None:
     """What a missing row means: a value below the threshold, or nothing at all."""
     if stated.threshold is not None:
@@ -129,7 +140,7 @@ def _origin(card: Card, stated: StatedTable, /) -> Origin:
 
 
 def _check_complete(base: Table, card: Card, /) -> None:
-    if base.threshold is None and card.zeros == "perturb" and base.rows < base.domain.size:
+    if base.threshold.value is None and card.zeros == "perturb" and base.suppressed:
         raise DataError(f"table {base.name!r} lacks rows, although its card says that nothing was left out.")
 
 

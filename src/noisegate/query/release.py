@@ -25,8 +25,9 @@ from noisegate.query.sums import BelievedSums, believed_sums, sharpest
 from noisegate.tables.card import Card
 from noisegate.tables.domain import Domain
 from noisegate.tables.question import Question
-from noisegate.tables.release import Release, Table
+from noisegate.tables.release import Release
 from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.table import Table
 from noisegate.tables.where import Where
 
 
@@ -116,7 +117,7 @@ class OpenRelease:
         cells = self.errors.tables(selection)
         if not cells[base.name].parts:
             raise SpecError("no published cell meets all conditions; the card rules this combination out.")
-        if base.threshold is None and self.card.zeros == "perturb":
+        if base.threshold.value is None and self.card.zeros == "perturb":
             return self._exactly(cells, sure)
         return self._believed(cells, selection, sure)
 
@@ -130,7 +131,7 @@ class OpenRelease:
         """The published tables."""
         found = {}
         for table in self.release.tables:
-            values, shown = table.dense()
+            values, shown = table.filled()
             found[table.name] = Shown(
                 table=table, mechanism=self._mechanism(table), values=values, shown=shown
             )
@@ -152,7 +153,9 @@ class OpenRelease:
         """How a table's counts became what is published of it, its own noise only."""
         law = table.law if table.law is not None else self.release.base.law
         assert law is not None
-        return Mechanism(law=law, threshold=table.threshold, rule="ge", zeros=cast("Zeros", self.card.zeros))
+        return Mechanism(
+            law=law, threshold=table.threshold.value, rule="ge", zeros=cast("Zeros", self.card.zeros)
+        )
 
     def _exactly(self, cells_of: dict[str, Groups], level: float, /) -> Answers:
         """Nothing is missing: the published sum, with the exact law of its error."""

@@ -36,7 +36,8 @@ from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.mechanisms.mechanism import Cut, Rule
 from noisegate.mechanisms.thresholds import Threshold
-from noisegate.reading.published import Kind, PublishedTable, Source
+from noisegate.reading.published import PublishedTable, Source
+from noisegate.tables.dimension import Kind
 
 _TABLE_KEYS = (
     "count",

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate import limits
-from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import Coupling, Floats, couple, least_published, selected
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.pair_search import find_pairs
+from noisegate.tables.table import Table
 from noisegate.tables.where import folded
 
 #: Words for the two ends of a ride.
@@ -52,7 +52,7 @@ class Search:
     note: str = ""
 
 
-def search(cells: Cells, /, *, false_alarm: float = 0.01) -> Search:
+def search(cells: Table, /, *, false_alarm: float = 0.01) -> Search:
     """Pairs of series of `cells` that record the same raw counts at a constant lag.
 
     Guarantee: on tables without such pairs, anything is found with chance at most `false_alarm`.
@@ -106,13 +106,13 @@ class _Series:
     note: str
 
 
-def _series(cells: Cells, moments: Moments, /) -> _Series | None:
-    codes = cells.codes(cells.flat)
-    usable = np.ones(cells.flat.size, dtype=bool)
+def _series(cells: Table, moments: Moments, /) -> _Series | None:
+    codes = cells.codes(cells.cells)
+    usable = np.ones(cells.cells.size, dtype=bool)
     for place in (moments.date, moments.time):
         if place is not None:
             usable &= ~cells.dimensions[place].unknown[codes[place]]
-    codes, counts = codes[:, usable], cells.counts[usable]
+    codes, counts = codes[:, usable], cells.values[usable]
     if not moments.rest or not counts.size:
         return None
     rest, which = np.unique(codes[list(moments.rest)], axis=1, return_inverse=True)
@@ -136,7 +136,7 @@ def _series(cells: Cells, moments: Moments, /) -> _Series | None:
     return _Series(cube=cube, codes=rest[:, keep], note=note)
 
 
-def _days_and_bins(cells: Cells, moments: Moments, codes: Codes, /) -> tuple[Ints, Ints]:
+def _days_and_bins(cells: Table, moments: Moments, codes: Codes, /) -> tuple[Ints, Ints]:
     """The day and the bin of each cell; without times, days are the bins of one day."""
     nothing = np.zeros(codes.shape[1], dtype=np.int64)
     day = nothing if moments.date is None else cells.dimensions[moments.date].ordinals[codes[moments.date]]
@@ -147,7 +147,7 @@ def _days_and_bins(cells: Cells, moments: Moments, codes: Codes, /) -> tuple[Int
     return day, clock // (moments.step or 1)
 
 
-def _ends(cells: Cells, moments: Moments, codes: Codes, /) -> tuple[Ints | None, Ints | None]:
+def _ends(cells: Table, moments: Moments, codes: Codes, /) -> tuple[Ints | None, Ints | None]:
     """The series at which rides start and end, where a dimension says so."""
     for row, place in enumerate(moments.rest):
         words = [folded(label) for label in cells.dimensions[place].labels]

@@ -16,8 +16,8 @@ from datetime import timedelta
 from typing import Self
 
 from noisegate.errors import SpecError
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Dimension
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.table import Table
 from noisegate.tables.where import (
     alternatives,
     find_dimension,
@@ -41,7 +41,7 @@ class FixedValues:
     codes: Mapping[int, int]
 
     @classmethod
-    def parse(cls, text: str, cells: Cells, /) -> Self:
+    def parse(cls, text: str, cells: Table, /) -> Self:
         """The cells that `text` describes among those of a table.
 
         Raises

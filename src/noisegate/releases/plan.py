@@ -74,7 +74,7 @@ class Plan:
         """The noise and cut of a measured table, as the samplers take it."""
         if table.noise is None:
             raise SpecError(f"table {table.name!r} is not measured.")
-        return Perturbation(noise=table.noise, least=table.least, zeros=self.spec.privacy.zeros)
+        return Perturbation(noise=table.noise, threshold=table.least, zeros=self.spec.privacy.zeros)
 
 
 def make_plan(spec: ReleaseSpec, /) -> Plan:

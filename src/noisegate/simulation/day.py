@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.simulation.population import People
+from noisegate.simulation.population import Riders
 from noisegate.simulation.readers import CLOSED, LINGER_S, LINGER_SHARE, Conduct, Delays, exit_s, lead_s
 from noisegate.simulation.town import Legs, Town
 from noisegate.timetable.calendar import EPOCH
@@ -162,7 +162,7 @@ class _Rides:
     off_s: Ints
 
 
-def ride_day(today: ServiceDay, people: People, /, *, rng: np.random.Generator) -> TapTable:
+def ride_day(today: ServiceDay, people: Riders, /, *, rng: np.random.Generator) -> TapTable:
     """All taps that `people` leave on one service day, in no particular order."""
     plans = _plan(today, people, rng=rng)
     rides = _ride_out_and_back(today, plans, rng=rng)
@@ -170,7 +170,7 @@ def ride_day(today: ServiceDay, people: People, /, *, rng: np.random.Generator) 
     return TapTable.joined(parts)
 
 
-def _plan(today: ServiceDay, people: People, *, rng: np.random.Generator) -> _Journeys:
+def _plan(today: ServiceDay, people: Riders, *, rng: np.random.Generator) -> _Journeys:
     """Who goes where and when: the regular journey or a free-time one, never both."""
     works = (rng.random(len(people)) < people.work_chance) & today.working()
     festive = np.where(people.night, today.lively(), not today.working())

@@ -16,7 +16,7 @@ import numpy as np
 from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.simulation.day import DepartureBoard, ServiceDay, TapTable, ride_day
-from noisegate.simulation.population import People, draw_people
+from noisegate.simulation.population import Riders, draw_people
 from noisegate.simulation.readers import Conduct, Delays, trip_readers
 from noisegate.simulation.town import Town
 from noisegate.timetable.calendar import EPOCH
@@ -84,7 +84,7 @@ def tap_days(town: Town, scenario: Scenario, *, first: date) -> Iterator[TapTabl
 def _ride_all(
     town: Town,
     scenario: Scenario,
-    crowd: list[People],
+    crowd: list[Riders],
     *,
     day: date,
     number: int,

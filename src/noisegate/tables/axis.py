@@ -97,11 +97,11 @@ class Axis:
         """Which row of `keys` and `entries` is about this dimension."""
         return self.dimensions.index(dimension)
 
-    def find(self, codes: Sequence[NDArray[Any]], /) -> Ints:
+    def find(self, codes: Sequence[NDArray[Any]] | NDArray[Any], /) -> Ints:
         """The entry of each combination of label codes; -1 where there is none."""
         return _found(self.entries, np.arange(self.size), codes)
 
-    def locate(self, codes: Sequence[NDArray[Any]], /) -> Ints:
+    def locate(self, codes: Sequence[NDArray[Any]] | NDArray[Any], /) -> Ints:
         """The entry of each combination of value codes; -1 where there is none."""
         return _found(self.keys, self.onto, codes)
 
@@ -165,7 +165,7 @@ def _distinct(codes: Ints, /) -> tuple[Ints, Ints]:
     return first.astype(np.int64, copy=False), which.astype(np.int64, copy=False)
 
 
-def _found(known: Ints, onto: Ints, codes: Sequence[NDArray[Any]], /) -> Ints:
+def _found(known: Ints, onto: Ints, codes: Sequence[NDArray[Any]] | NDArray[Any], /) -> Ints:
     """For each combination what `onto` says of it; -1 for those that are not known."""
     sizes = _sizes(known)
     columns = [np.asarray(column, dtype=np.int64) for column in codes]

@@ -18,7 +18,7 @@ merged values); value codes are also label codes, groups come after them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -28,32 +28,9 @@ from noisegate import limits
 from noisegate.errors import InternalError, SpecError
 from noisegate.tables.axis import Axis, Ints, Mask
 from noisegate.tables.block import Block
+from noisegate.tables.dimension import Dimension
 
 __all__ = ["Dimension", "Domain", "Ints", "Lookup", "Mask"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dimension:
-    """An attribute with a public, finite list of values; `groups` are labels of merged values."""
-
-    name: str
-    values: tuple[str, ...]
-    groups: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.values:
-            raise SpecError(f"dimension {self.name!r} has no values; list at least one.")
-        if len(set(self.labels)) != len(self.labels):
-            seen: set[str] = set()
-            twice = next(label for label in self.labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]
-            raise SpecError(
-                f"dimension {self.name!r} would show {twice!r} for two things; rename one of them."
-            )
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What a table can show: the values, then the groups."""
-        return self.values + self.groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -316,7 +293,7 @@ def _with_groups(dimension: Dimension, groups: Sequence[str], met: Mask, /) -> D
         if here:
             members.setdefault(label, []).append(value)
     added = [g for g, values in members.items() if values != [g] and g not in dimension.groups]
-    return replace(dimension, groups=dimension.groups + tuple(added))
+    return dimension.with_groups(tuple(added))
 
 
 def _check_merges(block: Block, axis: int, target: Ints, dimension: Dimension, /) -> None:

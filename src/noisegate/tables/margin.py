@@ -10,10 +10,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisegate.errors import SpecError
+from noisegate.errors import InternalError, SpecError
 from noisegate.tables.axis import Axis, Ints, Mask
 from noisegate.tables.block import Block
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 
 #: For each dimension shown in coarser labels: the dimension it becomes, and the new label code of each old one (-1: none).
 Wider = Mapping[str, tuple[Dimension, Ints]]
@@ -149,6 +150,16 @@ class Margin:
                 if (onto < 0).any():
                     outside = outside | (onto < 0)[entry]
         return np.where(outside, -1, out) if outside.any() else out
+
+    def entry_maps(self) -> tuple[tuple[int, Ints], ...]:
+        """For each axis of the margin the axis of the base that it comes from, and the entry here of each entry there.
+
+        An entry that the margin leaves out has -1. Only where both are products of axes, with nothing merged in places.
+        """
+        if len(self.base.blocks) > 1 or len(self.domain.blocks) > 1:
+            raise InternalError("a margin of several blocks has no map of entries")
+        pairs = zip(self.domain.blocks[0].axes, self.sources, self.maps[0], strict=True)
+        return tuple((source, axis.find(list(rows))) for axis, source, rows in pairs)
 
     def meet(self, one: int, other: int, /) -> bool:
         """Whether two blocks of the base add to a common cell."""

@@ -39,7 +39,7 @@ class Selection:
 
     Examples
     --------
-    >>> from noisegate.tables.domain import Dimension
+    >>> from noisegate.tables.dimension import Dimension
     >>> domain = Domain.product([Dimension(name="mode", values=("train", "ferry")),
     ...                          Dimension(name="hour", values=("06:00", "07:00"))])
     >>> ferries = Selection.parse("mode=ferry", domain, by=["hour"])

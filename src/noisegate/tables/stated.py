@@ -17,7 +17,8 @@ from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.tables.axis import Axis, Ints
 from noisegate.tables.block import Block
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 
 
 def state_domain(domain: Domain, /) -> dict[str, Any]:

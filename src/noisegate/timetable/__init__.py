@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noisegate.timetable.calendar import EPOCH, Calendar
-from noisegate.timetable.candidates import Candidate, Chances, CountEstimate, chances, rank_candidates
+from noisegate.timetable.candidates import CandidateCell, Chances, CountEstimate, chances, rank_candidates
 from noisegate.timetable.exposure import (
     Hours,
     TwoStopService,
@@ -13,9 +13,9 @@ from noisegate.timetable.exposure import (
     unique_cells,
 )
 from noisegate.timetable.feed import Feed, read_feed
-from noisegate.timetable.grid import NO_TIME, ROLES, Grid, Role, domain_grid, mode_codes, tap_codes
+from noisegate.timetable.grid import NO_TIME, ROLES, Role, TableGrid, domain_grid, mode_codes, tap_codes
 from noisegate.timetable.linkage import Linkage, link, link_feed, tolerances_of
-from noisegate.timetable.matching import How, Matching, Unmatched, folded, match_locations, read_groups
+from noisegate.timetable.matching import How, StopMatching, Unmatched, folded, match_locations, read_groups
 from noisegate.timetable.merges import (
     ALL,
     OWN,
@@ -57,15 +57,13 @@ __all__ = [
     "UNKNOWN_PLACE",
     "Agency",
     "Calendar",
-    "Candidate",
+    "CandidateCell",
     "Chances",
     "CountEstimate",
     "Feed",
-    "Grid",
     "Hours",
     "How",
     "Linkage",
-    "Matching",
     "Merges",
     "Network",
     "NetworkRoute",
@@ -77,6 +75,8 @@ __all__ = [
     "Runs",
     "Segment",
     "SpecNames",
+    "StopMatching",
+    "TableGrid",
     "Tolerance",
     "TwoStopService",
     "UniqueCells",

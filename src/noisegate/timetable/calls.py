@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.timetable.places import Stops, Trips
-from noisegate.timetable.rows import LineBreaks, Rows, Source
+from noisegate.timetable.rows import FeedTable, LineBreaks, Rows
 from noisegate.timetable.visits import Flags, Ints, Ints32
 
 #: A time that is not there, and one that is no time.
@@ -128,7 +128,7 @@ def _joined(pieces: list[NDArray[np.int32]], /) -> NDArray[np.int32]:
     return whole
 
 
-def _query(source: Source, /) -> str:
+def _query(source: FeedTable, /) -> str:
     """SQL for the numbers of every row; -1 for an unknown id, BLANK or BROKEN for times."""
     arrival, departure = source.text("arrival_time", of="x"), source.text("departure_time", of="x")
     boards = f"coalesce({source.text('pickup_type', of='x')}, '0') <> '{_NO_STOP}'"
@@ -146,7 +146,7 @@ def _query(source: Source, /) -> str:
     """  # noqa: S608 - quoted parts
 
 
-def _check(rows: Rows, source: Source, /, *read: NDArray[np.int32]) -> None:
+def _check(rows: Rows, source: FeedTable, /, *read: NDArray[np.int32]) -> None:
     """Refuse unknown ids, broken times and sequences, showing the first of them."""
     trip, stop, arrival, departure, sequence, _ = read
     wrong = [

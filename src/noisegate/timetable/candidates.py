@@ -40,7 +40,7 @@ class CountEstimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class CandidateCell:
     """One cell that the missing taps may belong to.
 
     Attributes
@@ -110,7 +110,7 @@ def rank_candidates(
     mechanism: Mechanism,
     prior: Sequence[ArrayLike] | None = None,
     level: float = 0.95,
-) -> list[Candidate]:
+) -> list[CandidateCell]:
     """The cells that a residual may belong to, the most probable first.
 
     Parameters
@@ -153,7 +153,7 @@ def rank_candidates(
     order = np.argsort(-probability, kind="stable")
     priors = chances.total / chances.total.sum()
     return [
-        Candidate(
+        CandidateCell(
             cell=int(chances.cells[i]),
             probability=float(probability[i]),
             prior=float(priors[i]),

@@ -98,10 +98,10 @@ def _sole_kind(visits: Visits, place: Ints32, kind: Ints, /, *, able: Flags) -> 
     )
     columns = (visits.mode[counted], place[counted], kind[visits.run[counted]] + 1)
     seen = np.unravel_index(np.unique(np.ravel_multi_index(columns, shape)), shape)
-    found: dict[tuple[int, int], int] = {}
+    sole: dict[tuple[int, int], int] = {}
     for mode, at, which in zip(*(column.tolist() for column in seen), strict=True):
-        found[mode, at] = -1 if (mode, at) in found else which - 1
-    return found
+        sole[mode, at] = -1 if (mode, at) in sole else which - 1
+    return sole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.timetable.calendar import EPOCH
 from noisegate.timetable.feed import Feed
-from noisegate.timetable.matching import Matching, is_unknown
+from noisegate.timetable.matching import StopMatching, is_unknown
 from noisegate.timetable.places import mode_of_word
 from noisegate.timetable.punctuality import OFF, ON
 from noisegate.timetable.visits import DAY_S, Flags, Ints
@@ -37,7 +38,7 @@ NO_TIME = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Grid:
+class TableGrid:
     """The meaning of a table's codes, and the way from codes to cells.
 
     Attributes
@@ -229,8 +230,8 @@ def _members(domain: Domain, axis: int, /) -> tuple[Ints, Ints]:
     for block in domain.blocks:
         values, labels = block.members(axis)
         pairs.append(np.column_stack([labels, values]))
-    found = np.unique(np.concatenate(pairs), axis=0)
-    return found[:, 0], found[:, 1]
+    distinct = np.unique(np.concatenate(pairs), axis=0)
+    return distinct[:, 0], distinct[:, 1]
 
 
 def domain_grid(
@@ -238,10 +239,10 @@ def domain_grid(
     domain: Domain,
     /,
     *,
-    matching: Matching,
+    matching: StopMatching,
     roles: Mapping[str, Role] | None = None,
     dates: Sequence[date] = (),
-) -> Grid:
+) -> TableGrid:
     """What the values of a public domain mean to the timetable.
 
     Parameters
@@ -253,27 +254,31 @@ def domain_grid(
     dates
         The dates that a table without dates covers.
     """
-    told = roles or {name: name for name in ROLES}
-    found: list[Role] = []
+    role_of = roles or {name: name for name in ROLES}
+    chosen: list[Role] = []
     for dimension in domain.dimensions:
-        if dimension.name not in told:
-            raise SpecError.for_choice("dimension", found=dimension.name, allowed=told)
-        found.append(told[dimension.name])
-    of: dict[Role, Dimension] = dict(zip(found, domain.dimensions, strict=True))
-    starts_s, bin_s = _times(of["time"].values) if "time" in of else (np.zeros(1, dtype=np.int64), DAY_S)
-    days = (
-        _days(of["date"].values) if "date" in of else np.array([(day - EPOCH).days for day in sorted(dates)])
+        if dimension.name not in role_of:
+            raise SpecError.for_choice("dimension", found=dimension.name, allowed=role_of)
+        chosen.append(role_of[dimension.name])
+    by_role: dict[Role, Dimension] = dict(zip(chosen, domain.dimensions, strict=True))
+    starts_s, bin_s = (
+        _times(by_role["time"].values) if "time" in by_role else (np.zeros(1, dtype=np.int64), DAY_S)
     )
-    places = matching.places if "location" in of else np.zeros_like(matching.places)
-    return Grid.of_domain(
+    days = (
+        _days(by_role["date"].values)
+        if "date" in by_role
+        else np.array([(day - EPOCH).days for day in sorted(dates)])
+    )
+    places = matching.places if "location" in by_role else np.zeros_like(matching.places)
+    return TableGrid.of_domain(
         domain,
-        roles=found,
+        roles=chosen,
         days=days.astype(np.int64),
         starts_s=starts_s,
         bin_s=bin_s,
-        taps=tap_codes(of["tap"].values) if "tap" in of else (0, 0),
-        modes=mode_codes(feed, of["mode"].values)
-        if "mode" in of
+        taps=tap_codes(by_role["tap"].values) if "tap" in by_role else (0, 0),
+        modes=mode_codes(feed, by_role["mode"].values)
+        if "mode" in by_role
         else np.zeros(len(feed.modes), dtype=np.int64),
         places=places,
     )

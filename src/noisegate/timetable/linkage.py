@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from noisegate.errors import SpecError
 from noisegate.timetable.calendar import EPOCH
 from noisegate.timetable.feed import Feed
-from noisegate.timetable.grid import NO_TIME, Grid
+from noisegate.timetable.grid import NO_TIME, TableGrid
 from noisegate.timetable.punctuality import OFF, ON, Tolerance, bounds_s, by_mode
 from noisegate.timetable.visits import DAY_S, Flags, Ints, Ints32, Visits
 
@@ -40,7 +40,7 @@ class Linkage:
     """
 
     visits: Visits
-    grid: Grid
+    grid: TableGrid
     tolerances: tuple[Tolerance, ...]
     cells: Ints
     start: Ints
@@ -166,7 +166,7 @@ class Linkage:
         return np.asarray(known[none if mode is None else mode, none if date is None else date])
 
 
-def link(visits: Visits, /, *, grid: Grid, tolerance: Tolerance | Sequence[Tolerance]) -> Linkage:
+def link(visits: Visits, /, *, grid: TableGrid, tolerance: Tolerance | Sequence[Tolerance]) -> Linkage:
     """The vehicles that could have produced each cell of a table.
 
     Parameters
@@ -177,7 +177,7 @@ def link(visits: Visits, /, *, grid: Grid, tolerance: Tolerance | Sequence[Toler
         How far from the timetable a card may be read; one for all modes, or one for each.
     """
     tolerances = by_mode(tolerance, grid.modes.size)
-    reach = max(one.reach_s for one in tolerances)
+    reach = max(bounds.reach_s for bounds in tolerances)
     if visits.margin_s < reach:
         raise SpecError(
             f"visits with a margin of {visits.margin_s} s cannot answer for a tolerance of {reach} s."
@@ -210,10 +210,10 @@ def link(visits: Visits, /, *, grid: Grid, tolerance: Tolerance | Sequence[Toler
     )
 
 
-def link_feed(feed: Feed, /, *, grid: Grid, tolerance: Tolerance | Mapping[str, Tolerance]) -> Linkage:
+def link_feed(feed: Feed, /, *, grid: TableGrid, tolerance: Tolerance | Mapping[str, Tolerance]) -> Linkage:
     """The vehicles of `feed` that could have produced each cell of a table."""
     tolerances = tolerances_of(feed, tolerance)
-    margin_s = max(one.reach_s for one in tolerances)
+    margin_s = max(bounds.reach_s for bounds in tolerances)
     dates = [EPOCH + timedelta(days=day) for day in grid.wanted_days.tolist()]
     return link(feed.visits(dates, margin_s=margin_s), grid=grid, tolerance=tolerances)
 
@@ -253,7 +253,7 @@ def _sorted_pairs(cells: list[Ints], rows: list[Ints32], /, *, visits: int) -> t
 
 
 def _entries(
-    visits: Visits, part: slice, tap: int, /, *, grid: Grid, tolerances: Sequence[Tolerance]
+    visits: Visits, part: slice, tap: int, /, *, grid: TableGrid, tolerances: Sequence[Tolerance]
 ) -> tuple[Ints, Ints32]:
     """Cell and visit for every bin that a window of these visits touches."""
     mode, stop = visits.mode[part], visits.stop[part]

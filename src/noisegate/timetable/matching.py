@@ -132,7 +132,7 @@ class Unmatched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Matching:
+class StopMatching:
     """The location of every stop, and what stayed unmatched.
 
     Attributes
@@ -174,7 +174,7 @@ def match_locations(
     of_mode: Mapping[str, Collection[str]] | None = None,
     given: Mapping[str, str] | None = None,
     groups: Mapping[str, str] | None = None,
-) -> Matching:
+) -> StopMatching:
     """The stops of `feed` that each of `locations` stands for.
 
     Parameters
@@ -206,7 +206,7 @@ def match_locations(
             if way is not None:
                 places[mode, stop] = code
                 how[labels[code]] = min(way, how.get(labels[code], way), key=list(How).index)
-    return Matching(
+    return StopMatching(
         locations=labels,
         places=places,
         how=how,

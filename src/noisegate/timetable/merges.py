@@ -347,7 +347,7 @@ def needs_time(merges: Merges, /) -> bool:
     levels: dict[int, set[str]] = {}
     for segment in merges.segments:
         levels.setdefault(segment.mode, set()).add(segment.level)
-    return any(len(found) > 1 for found in levels.values())
+    return any(len(names) > 1 for names in levels.values())
 
 
 def _places(segments: Sequence[Segment], /) -> Iterator[Segment]:
@@ -355,9 +355,9 @@ def _places(segments: Sequence[Segment], /) -> Iterator[Segment]:
     levels: dict[int, set[str]] = {}
     for segment in segments:
         levels.setdefault(segment.mode, set()).add(segment.level)
-    for mode, found in levels.items():
+    for mode, names in levels.items():
         own = [segment for segment in segments if segment.mode == mode]
-        for segment in own if len(found) > 1 else [replace(own[0], start_s=0, end_s=DAY_S)]:
+        for segment in own if len(names) > 1 else [replace(own[0], start_s=0, end_s=DAY_S)]:
             if segment.level != OWN:
                 yield segment
 

@@ -18,15 +18,16 @@ from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import open_release
 from noisegate.query.release import OpenRelease
-from noisegate.reading.cells import Cells
+from noisegate.reading.placing import place_rows
 from noisegate.reading.structure import Structure
-from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
 from noisegate.tables.card import CARD, Card
 from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Question
 from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.table import Table
 from noisegate.tables.where import folded, kind_of
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
@@ -73,7 +74,7 @@ class Frame:
     tables: tuple[FrameTable, ...]
     method: str
     unit: str
-    bound: Contribution | None
+    bound: ContributionBound | None
     release: OpenRelease | None = None
 
     @property
@@ -132,7 +133,7 @@ def frame_of_card(folder: Path, /) -> Frame:
         unit=release.card.unit,
         bound=None
         if bounding is None
-        else Contribution(cells=bounding.max_cells, per_cell=bounding.max_per_cell),
+        else ContributionBound(cells=bounding.max_cells, per_cell=bounding.max_per_cell),
         release=release,
     )
 
@@ -193,7 +194,7 @@ def _check_size(cells: int, /) -> None:
         )
 
 
-def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Cells | None:
+def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Table | None:
     """The table that was read for one of the spec: by its name, else the only one with its dimensions."""
     wanted = {folded(one) for one in spec.tables[name]}
     alike = [cells for cells in structure.tables if {folded(one.name) for one in cells.dimensions} == wanted]
@@ -201,24 +202,13 @@ def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Cells | 
     return named[0] if named else alike[0] if len(alike) == 1 else None
 
 
-def _read(name: str, margin: Margin | None, base: Domain, cells: Cells, /) -> FrameTable:
+def _read(name: str, margin: Margin | None, base: Domain, cells: Table, /) -> FrameTable:
     """The rows of a table at their places in the domain; rows that have none there are left out."""
     domain = base if margin is None else margin.domain
-    codes = cells.codes(cells.flat)
-    columns = []
-    for dimension in domain.dimensions:
-        at = next(j for j, one in enumerate(cells.dimensions) if folded(one.name) == folded(dimension.name))
-        known = {folded(label): code for code, label in enumerate(dimension.labels)}
-        read = cells.dimensions[at]
-        place = [
-            known.get(folded(key), known.get(folded(label), -1))
-            for key, label in zip(read.keys, read.labels, strict=True)
-        ]
-        columns.append(np.array(place, dtype=np.int64)[codes[at]])
-    places = domain.encode(*columns)
+    places = place_rows(cells.dimensions, cells.codes(cells.cells), domain)
     inside = places >= 0
     values, shown = np.zeros(domain.size), np.zeros(domain.size, bool)
-    values[places[inside]] = cells.counts[inside]
+    values[places[inside]] = cells.values[inside]
     shown[places[inside]] = True
     return FrameTable(name=name, domain=domain, margin=margin, values=values, shown=shown)
 

@@ -259,7 +259,7 @@ class Workload:
         if release is None or law is None:
             return True
         count, spread = self._noised.bounded(base), self._noised.spread(base) + law.variance
-        large = base.shown & (count >= (release.release.base.threshold or 0) + 2 * np.sqrt(spread))
+        large = base.shown & (count >= (release.release.base.threshold.value or 0) + 2 * np.sqrt(spread))
         off = (base.values - count)[large] / np.sqrt(spread[large])
         if off.size < _LEAST_CELLS:
             return True

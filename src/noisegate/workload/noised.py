@@ -177,11 +177,11 @@ class Noised:
         much that is for one cell follows from what the shown rows leave of the expected total, where that is clear
         of the total's noise.
         """
-        least = release.values[table.name].table.threshold
+        least = release.values[table.name].table.threshold.value
         if least is None:
             return np.zeros(table.domain.size)
         rows = MissingRows(
-            law=lattice_law(_cell_error(release, table)), least=least, zeros="perturb", floor=0.0
+            law=lattice_law(_cell_error(release, table)), least=int(least), zeros="perturb", floor=0.0
         )
         missing = ~table.shown
         left = float(self.bounded(table).sum() - table.values[table.shown].sum())
@@ -217,10 +217,13 @@ class Noised:
 def _own_rows(release: OpenRelease, table: FrameTable, /) -> MissingRows | None:
     """Missing rows of a table with noise of its own."""
     stated = release.values[table.name].table
-    if stated.law is None or stated.threshold is None or stated.mechanism is None:
+    if stated.law is None or stated.threshold.value is None or stated.mechanism is None:
         return None
     return MissingRows(
-        law=stated.law.rounded(), least=stated.threshold, zeros=stated.mechanism.mechanism.zeros, floor=None
+        law=stated.law.rounded(),
+        least=int(stated.threshold.value),
+        zeros=stated.mechanism.mechanism.zeros,
+        floor=None,
     )
 
 

@@ -253,7 +253,7 @@ def _like_dates(labels: tuple[str, ...], others: tuple[str, ...], /) -> Ints:
 
 def _whole_base(release: Release, rng: np.random.Generator, /) -> tuple[Ints, float]:
     """Counts of every base cell, none negative; and the share of cells that had no row."""
-    values, shown = release.base.dense()
+    values, shown = release.base.filled()
     if not shown.all():
         values = _filled(release, values, shown, rng)
     if values.min(initial=0) < 0:
@@ -283,7 +283,7 @@ def _filled(release: Release, values: Ints, shown: NDArray[np.bool_], rng: np.ra
     for table in release.margins:
         if table.margin is None or table.origin == "summed":
             continue  # Derived margins are sums of what is shown, and say nothing about what is not.
-        totals, there = table.dense()
+        totals, there = table.filled()
         groups = table.margin.of(np.arange(len(values)))
         left = np.where(there, totals - np.bincount(groups, weights=values, minlength=len(totals)), 0.0)
         sides.append((groups[missing], np.maximum(left, 0.0)))

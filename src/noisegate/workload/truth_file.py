@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Dimension, Kind
 from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec
+from noisegate.tables.dimension import Dimension, Kind
+from noisegate.tables.table import Table
 from noisegate.tables.where import folded, kind_of
 
 
@@ -113,7 +113,7 @@ class TruthFile:
 
     @classmethod
     def open(
-        cls, path: Path, base: Cells, /, *, person: str | None = None, spec: ReleaseSpec | None = None
+        cls, path: Path, base: Table, /, *, person: str | None = None, spec: ReleaseSpec | None = None
     ) -> Self:
         """The file at `path`, with its columns matched to the dimensions of `base`.
 
@@ -142,7 +142,7 @@ class TruthFile:
                 (
                     name
                     for name, kind in kinds.items()
-                    if _is_number(kind) and (name == base.source.count_name or folded(name) in _COUNT)
+                    if _is_number(kind) and (name == base.count_name or folded(name) in _COUNT)
                 ),
                 None,
             )
@@ -175,7 +175,7 @@ class TruthFile:
             found = connection.execute(f"SELECT {amount} FROM {self.source}").fetchone()  # noqa: S608 - quoted parts
         return int(found[0] or 0) if found else 0
 
-    def count_cells(self, base: Cells, /) -> Truth:
+    def count_cells(self, base: Table, /) -> Truth:
         """The raw count of every cell of the base."""
         values = ", ".join(f"{self.value(d)} AS d{j}" for j, d in enumerate(base.dimensions))
         amount = "count(*)" if self.count is None else f"sum({quoted(self.count)})"

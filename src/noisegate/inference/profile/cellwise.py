@@ -74,7 +74,7 @@ class _Weights:
         assert isinstance(law, LatticeLaw)
         hidden = np.zeros(1)
         if mechanism.threshold is not None:
-            counts = np.arange((mechanism.least or 0) + far + 1)
+            counts = np.arange((mechanism.whole_threshold or 0) + far + 1)
             logs = mechanism.log_likelihood(np.full(len(counts), np.nan), counts)
             hidden = np.exp(logs - logs.max())
         logs = law.logpmf(np.arange(-far, far + 1))

@@ -48,7 +48,7 @@ class Missing:
     def of(cls, mechanism: Mechanism, dispersion: float, /) -> Missing:
         """The tables for one mechanism and one dispersion of single cells."""
         grid = np.arange(LEAST_LOG, MOST_LOG + _STEP, _STEP)
-        least = mechanism.least or 0
+        least = mechanism.whole_threshold or 0
         deviation = math.sqrt(mechanism.published_law.variance)
         counts = np.arange(least + math.ceil(14 * deviation) + 8)
         seen = mechanism.log_likelihood(np.full(len(counts), np.nan), counts)

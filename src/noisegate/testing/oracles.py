@@ -1,10 +1,13 @@
-"""Brute force: every combination of counts, weighed one by one. The oracle for everything else.
+"""Slow and plain ways to the same numbers, which fast ones must match.
 
-It shares nothing with the fast paths but the windows of counts that are looked at, and those it
-takes wider than they do.
+`enumerate_exact` weighs every combination of counts, one by one. It shares nothing with the fast paths but the windows of
+counts that are looked at, and those it takes wider than they do.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import special
@@ -16,6 +19,15 @@ from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import Posterior
 from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, contradiction
+from noisegate.laws.tabulated import convolve
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.recurrence import Residual, counts_looked_at, intervals, whole_law
+
+
+def listed_likelihood(mechanism: Mechanism, shown: float, /, *, counts: int) -> Floats:
+    """log P(what is shown | raw count) for counts 0, 1, ... below `counts`, each from its own response; NaN is a suppressed value."""
+    responses = [mechanism.response(count) for count in range(counts)]
+    return np.array([float(r.log_suppressed if math.isnan(shown) else r.logprob(shown)) for r in responses])
 
 
 def enumerate_exact(
@@ -85,3 +97,33 @@ def _sum(members: Ints, low: Ints, sizes: Ints, /, *, signs: Ints | None = None)
         counts = _along(int(i), len(sizes), low[i] + np.arange(sizes[i])).astype(np.int64)
         total = total + (counts if signs is None else signs[k] * counts)
     return np.broadcast_to(total, tuple(sizes))
+
+
+def simulated_widths(
+    residual: Residual,
+    /,
+    *,
+    count: int,
+    weeks: Sequence[int],
+    rng: np.random.Generator,
+    draws: int = 2_000,
+    level: float = 0.95,
+) -> tuple[Floats, Floats]:
+    """The same expected widths from simulated weeks, and their standard errors: a check of `widths`.
+
+    Residuals are drawn cell by cell and added up, and the posterior is worked out from each sum.
+    """
+    one = residual.noise()
+    counts = counts_looked_at(residual, one, count)
+    hidden = np.array([residual.cell.response(int(c)).log_suppressed for c in counts])
+    mean, error = np.zeros(len(weeks)), np.zeros(len(weeks))
+    for place, week in enumerate(weeks):
+        sums = np.zeros(draws, dtype=np.int64)
+        for law, times in ((whole_law(residual.total), 1), (whole_law(residual.part), residual.parts)):
+            for _ in range(times * week):
+                sums += law.sample(draws, rng=rng).astype(np.int64)
+        law = convolve([one.sum_of(week)])
+        low, high = intervals(law.logpmf(sums[:, None] + week * count - week * counts) + week * hidden, level)
+        width = (high - low).astype(np.float64)
+        mean[place], error[place] = width.mean(), width.std(ddof=1) / math.sqrt(draws)
+    return mean, error

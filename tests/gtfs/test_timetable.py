@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import InternalError, SpecError
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.timetable import (
     EXACT,
     NO_TIME,
     OFF,
     ON,
     ROLES,
-    Grid,
     Running,
     Runs,
+    TableGrid,
     Tolerance,
     Visits,
     by_hour,
@@ -78,7 +79,7 @@ def make_domain(roles, *, bins=DAY_S // BIN_S):
 
 def make_grid(domain, roles, *, bin_s=BIN_S, places=None):
     where = np.array([[0, 1, 2, -1], [0, 0, 1, 2]], dtype=np.int32) if places is None else places
-    return Grid.of_domain(
+    return TableGrid.of_domain(
         domain,
         roles=roles,
         days=FIRST + np.arange(DAYS),
@@ -175,7 +176,7 @@ def test_cells_with_very_large_numbers():
     visits = make_visits([[(0, 0, 0), (1, 20_000, 20_000)], [(0, 10, 10), (1, 90_000, 90_000)]])
     domain = make_domain(ROLES)
     small = make_grid(domain, ROLES)
-    huge = Grid(
+    huge = TableGrid(
         roles=small.roles,
         sizes=small.sizes,
         locate=lambda *codes: domain.locate(*codes) + 2**61,
@@ -235,7 +236,7 @@ def test_a_merged_place_is_judged_only_if_all_of_it_is_known():
 def test_unknown_times_and_dates_are_never_judged():
     visits = make_visits([[(0, 100, 100), (1, 200, 200)]])
     domain = make_domain(("date", "time", "location"), bins=7)
-    grid = Grid.of_domain(
+    grid = TableGrid.of_domain(
         domain,
         roles=("date", "time", "location"),
         days=np.array([FIRST, NO_TIME]),

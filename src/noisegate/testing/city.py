@@ -1,4 +1,4 @@
-"""Counts whose truth is known, published as in 2016: what inference is judged on.
+"""A city whose truth is known, published as in 2016: what inference is judged on.
 
 Stops differ like Zipf's law, the day has two peaks, days differ a little, stops have times of
 their own, and cells are over-dispersed. Each stop has hours of service, which are public; a few
@@ -15,8 +15,7 @@ import numpy as np
 from noisegate.inference.linked.codes import as_codes, crossed
 from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, Sums
 from noisegate.laws.entropy import as_rng
-from noisegate.laws.laplace import Laplace
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.testing.worlds import publish_counts, recipe_2016
 
 BINS = 96
 
@@ -47,7 +46,7 @@ CITY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Truth:
+class CityTruth:
     """A problem and the counts behind it; every list has one entry for each cell.
 
     `intensity` is the true mean of each cell, if there is one to know.
@@ -70,7 +69,7 @@ class Truth:
         rng: np.random.Generator,
         closed: Sequence[Bools] | None = None,
         intensity: Floats | None = None,
-    ) -> Truth:
+    ) -> CityTruth:
         """Counts by day, stop and time of each mode, published as in 2016 with margins by time and by stop.
 
         The base has threshold 18, margins have noise of their own and threshold 35. `closed` are
@@ -85,10 +84,12 @@ class Truth:
         by_time = (mode * days + day) * BINS + time
         by_stop = as_codes((mode * days + day) * (int(stop.max()) + 1) + stop)
         base, margin = recipe_2016(threshold=18), recipe_2016(threshold=35)
-        tables = [Sums.of_cells(_published(flat, base, generator), mechanism=base, name="time-loc")]
+        tables = [Sums.of_cells(publish_counts(flat, base, rng=generator), mechanism=base, name="time-loc")]
         for name, codes in (("time", by_time), ("loc", by_stop)):
             sums = np.bincount(codes, weights=flat).astype(np.int64)
-            tables.append(Sums.by(codes, _published(sums, margin, generator), mechanism=margin, name=name))
+            tables.append(
+                Sums.by(codes, publish_counts(sums, margin, rng=generator), mechanism=margin, name=name)
+            )
         zeros = None if closed is None else np.concatenate([flags.ravel() for flags in closed])
         problem = Problem(cells=len(flat), tables=tuple(tables), structural_zero=zeros)
         return cls(
@@ -130,14 +131,9 @@ class Truth:
         return members
 
 
-def recipe_2016(*, threshold: float) -> Mechanism:
-    """Laplace noise of scale 1.4, zeros kept, cut before rounding."""
-    return Mechanism(law=Laplace(1.4), threshold=threshold, rounding="nearest", cut="before")
-
-
 def simulate_tables(
     plans: Sequence[ModePlan], /, *, days: int, rng: np.random.Generator, known_service: bool = True
-) -> Truth:
+) -> CityTruth:
     """Base table and margins by time and by location for some modes and days.
 
     With `known_service` off, stops without service are as unknown as any other cell.
@@ -150,7 +146,7 @@ def simulate_tables(
     closed = [mean == 0 for mean in pieces] if known_service else None
     edges = np.cumsum([mean.size for mean in pieces])[:-1]
     grids = [part.reshape(mean.shape) for part, mean in zip(np.split(counts, edges), pieces, strict=True)]
-    return Truth.publish(grids, rng=generator, closed=closed, intensity=intensity)
+    return CityTruth.publish(grids, rng=generator, closed=closed, intensity=intensity)
 
 
 def _intensities(plan: ModePlan, days: int, rng: np.random.Generator, /) -> Floats:
@@ -168,9 +164,3 @@ def _intensities(plan: ModePlan, days: int, rng: np.random.Generator, /) -> Floa
     runs[rng.permutation(plan.stops)[: plan.night_stops]] = True
     shares = stops[:, None] / stops.mean() * profile / profile.sum()
     return np.asarray(plan.taps * levels * shares * habit * runs)
-
-
-def _published(counts: Ints, mechanism: Mechanism, rng: np.random.Generator, /) -> Floats:
-    noisy = counts + mechanism.law.sample(len(counts), rng=rng)
-    shown = (noisy > mechanism.threshold) & (counts > 0)
-    return np.where(shown, np.rint(noisy), np.nan)
