@@ -18,9 +18,9 @@ from noisegate.mechanisms.known import parse_noise
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.reader import TableSources, read_tables
 from noisegate.reading.structure import find_structure
-from noisegate.recovery.card import read_card
 from noisegate.recovery.selection import Statement, parse_lag
 from noisegate.spec import load_spec
+from noisegate.tables.card import find_card
 
 AnyPath = str | os.PathLike[str]
 
@@ -120,5 +120,5 @@ def assess(
     report("finding the structure")
     structure = find_structure(read, overrides=overrides)
     files = [file for table in read for file in table.files]
-    stated = read_card(None if card is None else Path(card), files)
+    stated = find_card(None if card is None else Path(card), files)
     return judge(Facts(structure, request, stated, report))
