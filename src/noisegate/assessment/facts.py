@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from noisegate.assessment.outside import Linked
 from noisegate.assessment.request import Request
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling, couple
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
@@ -19,6 +18,7 @@ from noisegate.recovery.recover import recover
 from noisegate.recovery.search import Search, search
 from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
+from noisegate.tables.card import Card
 from noisegate.tables.table import Table
 
 #: Called with a short description of what is being done.

@@ -27,11 +27,11 @@ from noisegate.assessment.vehicles_file import write_vehicle_cells
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.reader import TableSources, read_tables
 from noisegate.reading.structure import find_structure
-from noisegate.recovery.card import read_card
 from noisegate.recovery.makers import StatedNoise
 from noisegate.recovery.selection import Statement, parse_lag
 from noisegate.report import write_report
 from noisegate.spec import load_spec
+from noisegate.tables.card import find_card
 
 AnyPath = str | os.PathLike[str]
 
@@ -137,7 +137,7 @@ def assess(
     report("finding the structure")
     structure = find_structure(read, overrides=overrides)
     files = [file for table in read for file in table.files]
-    stated = read_card(None if card is None else Path(card), files)
+    stated = find_card(None if card is None else Path(card), files)
     result = judge(find_facts(structure, request, stated, report), request, report)
     if folder is not None:
         report("writing")

@@ -24,10 +24,10 @@ from noisegate.assessment.request import Request
 from noisegate.assessment.score import score
 from noisegate.errors import DataError
 from noisegate.reading.summary import summarise
-from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Makers
 from noisegate.recovery.margin_rows import perturbed_apart
 from noisegate.recovery.zeros import ZeroRule
+from noisegate.tables.card import Card
 from noisegate.tables.table import Table
 from noisegate.workload.answered import Answered, answer_questions
 from noisegate.workload.frame import WorkloadSource, find_workload
@@ -44,7 +44,7 @@ def judge(facts: Facts, request: Request, report: Progress, /) -> Assessment:
         results += about_thresholds(cells)
     for cells in tables:
         results += about_noise(
-            facts.noise[cells.name], facts.card.of(cells) if facts.card is not None else None
+            facts.noise[cells.name], facts.card.about(cells) if facts.card is not None else None
         )
     results += _about_pieces(facts)
     results += about_couplings(facts.couplings, facts.search, facts.noise, pieces=facts.pieces)

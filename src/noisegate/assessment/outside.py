@@ -30,10 +30,10 @@ from noisegate.assessment.weeks import Weeks, check_weeks
 from noisegate.errors import SpecError
 from noisegate.inference.linked.totals import SumEstimates
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.search import Search
+from noisegate.tables.card import Card
 from noisegate.timetable.feed import read_feed
 from noisegate.workload.truth_file import TruthFile
 
@@ -265,7 +265,7 @@ class Look:
         summed = {one.link.margin.name for one in self.rows if perturbed_apart(one) is False}
         found = []
         for cells in self.structure.tables:
-            said = None if self.card is None else self.card.of(cells)
+            said = None if self.card is None else self.card.about(cells)
             own = said.scale is not None if said is not None else cells.name not in summed
             seen = self.makers.of(cells, self.structure) if own else None
             if seen is None and cells is self.structure.base:

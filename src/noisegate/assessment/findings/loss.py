@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noisegate.assessment.finding import Check, Finding, Result, Severity
 from noisegate.assessment.loss import Privacy
-from noisegate.recovery.card import Card
+from noisegate.tables.card import Card
 
 #: An epsilon above the first promises nothing in practice; one above the second is weak.
 _NOTHING, _WEAK = 10.0, 1.0

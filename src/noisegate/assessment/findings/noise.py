@@ -7,9 +7,9 @@ from typing import Any
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.loss import CLEAR_LAW
 from noisegate.recovery.candidates import CANDIDATES
-from noisegate.recovery.card import CardTable
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit
+from noisegate.tables.card import StatedTable
 
 #: Fewer identities than this are called few.
 FEW = 30
@@ -20,7 +20,7 @@ _ADVICE = (
 )
 
 
-def about_noise(noise: Noise, stated: CardTable | None, /) -> list[Result]:
+def about_noise(noise: Noise, stated: StatedTable | None, /) -> list[Result]:
     """What was recovered about the noise of one table; `stated` is what the card says about it."""
     results: list[Result] = [
         Check(
