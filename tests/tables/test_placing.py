@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from noisegate import limits
-from noisegate.reading import find_structure, read_table
+from noisegate.reading import find_structure, read_table, summarise
 from noisegate.reading.placing import MisplacedError, describe, place_rows
 from noisegate.tables.card import Card, StatedDomain, StatedLosses, StatedMechanism, StatedTable
 from noisegate.tables.dimension import Dimension, Kind
@@ -19,7 +19,7 @@ PAIRS = [[0, 2, 3, 1, 2, 3], [0, 0, 0, 1, 1, 1]]
 DOMAIN = Domain.product([MODE, STOP, TIME]).nest("stop", "mode", PAIRS)
 
 
-def card(domain, **more):
+def card(domain, /, **more):
     """A card that states a domain."""
     stated = StatedTable(name="base", dimensions=domain.names, noise=None, threshold=None, base=True)
     losses = StatedLosses(event=None, person_day=None, person=None, example=None)
@@ -94,23 +94,30 @@ def test_tables_that_publish_more_than_the_card_lists_are_placed_as_they_are(tab
     assert note.startswith(f"the domain on the card was not used: {reason}")
 
 
-def test_domains_that_cannot_be_looked_at_are_not_used():
-    merged = DOMAIN.merge("time", groups=["night"] * 6 + list(TIME.values[6:]), where={})
-    halves = Domain.product([MODE, STOP, TIME]).merge(
-        "time", groups=["night"] * 6 + list(TIME.values[6:]), where={"mode": np.array([True, False])}
-    )
+def test_values_may_be_merged_in_places():
+    groups = ["night"] * 6 + list(TIME.values[6:])
+    merged = DOMAIN.merge("time", groups=groups, where={})
     assert find_structure([base()], card=card(merged)).base.size == 6 * 19
-    assert (
-        find_structure([base()], card=card(DOMAIN, domain=None)).base.size
-        == find_structure([base()]).base.size
+    trains = Domain.product([MODE, STOP, TIME]).merge(
+        "time", groups=groups, where={"mode": np.array([True, False])}
     )
-    found = find_structure([base()], card=card(DOMAIN, tables=()))
-    assert found.sources[0].notes[-1].endswith("not used: it does not state the cells of its tables.")
-    found = find_structure([base()], card=card(halves))
-    assert "it merges values in places" in found.sources[0].notes[-1]
+    structure = find_structure([base(), margin()], card=card(trains))
+    assert structure.base.size == 4 * 19 + 4 * 24
+    (link,) = structure.links
+    assert link.members.tolist() == [19 + 24] * 4
+    np.testing.assert_array_equal(link.members, np.bincount(link.groups()))
+    assert link.coverage() == []
+    assert [one.values for one in summarise(structure)[0].details] == [2, 4, 25]
+
+
+def test_cards_that_state_no_cells_change_nothing():
+    found = find_structure([base()])
+    assert find_structure([base()], card=card(DOMAIN, domain=None)).base.size == found.base.size
+    note = find_structure([base()], card=card(DOMAIN, tables=())).sources[0].notes[-1]
+    assert note == "the domain on the card was not used: it does not state the cells of its tables."
     with limits.override(margin_cells=100):
-        found = find_structure([base()], card=card(DOMAIN))
-    assert "too many to look at one by one" in found.sources[0].notes[-1]
+        note = find_structure([base()], card=card(DOMAIN)).sources[0].notes[-1]
+    assert note.endswith("it has 144 cells, too many to look at one by one")
 
 
 def test_other_dimensions_are_misplaced():

@@ -185,8 +185,6 @@ def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matchin
 def _on_card(base: PublishedTable, margins: list[PublishedTable], card: Card, told: Overrides) -> Structure:
     """The tables on the domain that a card states for the base."""
     whole = describe(card.build_domain())
-    if len(whole.blocks) > 1:
-        raise MisplacedError("it merges values in places, so that its cells are no product")
     if whole.size > limits.current().margin_cells:
         raise MisplacedError(f"it has {whole.size:.3g} cells, too many to look at one by one")
     tables = [_placed(base, whole, None, told)]
