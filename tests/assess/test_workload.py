@@ -23,6 +23,7 @@ from noisegate.laws.entropy import SeededNoise
 from noisegate.reading import find_structure, read_table
 from noisegate.releases.job import release
 from noisegate.releases.plan import make_plan
+from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
 from noisegate.tables.question import Question
@@ -322,7 +323,8 @@ def test_without_raw_data_the_same_questions_have_intervals(released, tmp_path, 
 
 def test_the_report_lists_causes_and_is_for_the_custodian(city, released, tmp_path):
     out = tmp_path / "assessed"
-    assess([released("derive")], attacker=None, truth=city.taps, workload=city.spec(), out=out)
+    found = assess([released("derive")], attacker=None, truth=city.taps, workload=city.spec())
+    write_assessment(found, out)
     text = (out / "report.md").read_text()
     assert "For the custodian only" in text
     assert "Utility by query" in text

@@ -27,7 +27,7 @@ def shown(name, domain, margin, values, there):
         cells=cells,
         values=values[cells],
         threshold=Threshold(value=10, rule="ge", cut="after", sure=1.0, evidence="known"),
-        mechanism=Known.sure(mechanism, basis="card"),
+        mechanism=Known.sure(mechanism, source="card"),
     )
     full, shown = table.filled()
     return Shown(table=table, mechanism=mechanism, values=full, shown=shown)

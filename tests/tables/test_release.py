@@ -41,7 +41,7 @@ def test_values_cell_by_cell():
 
 def test_what_is_known_of_the_noise():
     mechanism = Mechanism(law=DiscreteLaplace(2.0), zeros="perturb")
-    assert table(mechanism=Known.sure(mechanism, basis="card")).law is mechanism.law
+    assert table(mechanism=Known.sure(mechanism, source="card")).law is mechanism.law
     assert table().law is None
 
 

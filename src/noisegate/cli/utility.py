@@ -42,8 +42,8 @@ def show_plan(
         found = outlook(spec, wanted=error, like=like, report=bar.show)
     _print_plan(found)
     if picture is not None:
-        from noisegate.pictures import save
-        from noisegate.pictures.outlook import outlook_picture
+        from noisegate.pictures.canvas import save
+        from noisegate.pictures.queries import outlook_picture
 
         curves = {one.name: one.curve for one in found.questions if one.by_epsilon}
         save(

@@ -114,7 +114,7 @@ def _known(card: Card, stated: StatedTable, /) -> Known | None:
         scale=stated.noise.scale,
         threshold=None if stated.threshold is None else int(stated.threshold),
         zeros=cast("Zeros", card.zeros),
-        basis="card",
+        source="card",
     )
 
 

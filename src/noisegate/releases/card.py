@@ -20,13 +20,13 @@ from noisegate.tables.card import (
     Bounding,
     Card,
     CardLoss,
+    CardNoise,
     ExampleLoss,
     Software,
     StatedDomain,
     StatedError,
     StatedLosses,
     StatedMechanism,
-    StatedNoise,
     StatedPayment,
     StatedTable,
 )
@@ -165,7 +165,7 @@ def _bounding(plan: Plan, /) -> Bounding | None:
 def _table(plan: Plan, table: TablePlan, rows: int, /) -> StatedTable:
     noise = None
     if table.noise is not None:
-        noise = StatedNoise(
+        noise = CardNoise(
             law=table.noise.name,
             scale=float(table.noise.scale),
             scale_exact=str(table.noise.scale),

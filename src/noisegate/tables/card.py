@@ -159,7 +159,7 @@ class StatedMechanism:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatedNoise:
+class CardNoise:
     """The noise of one measured table."""
 
     law: str
@@ -209,7 +209,7 @@ class StatedTable:
 
     name: str
     dimensions: tuple[str, ...]
-    noise: StatedNoise | None
+    noise: CardNoise | None
     threshold: Number | None
     cells: int | None = None
     rows: int | None = None
@@ -795,8 +795,8 @@ def _table(name: str, block: _Block, /) -> StatedTable:
     )
 
 
-def _noise(block: _Block, /) -> StatedNoise:
-    return StatedNoise(
+def _noise(block: _Block, /) -> CardNoise:
+    return CardNoise(
         law=block.required("law", block.text("law")),
         scale=block.required("scale", block.number("scale")),
         scale_exact=block.text("scale_exact"),
