@@ -2,6 +2,9 @@
 
 The names below are the public interface; everything else may change. They are loaded when
 first used, so that importing the package costs nothing.
+
+The custodian: `check`, `plan`, `release`, `open_ledger`. The assessor: `read_tables`, `recover`, `infer`, `assess`,
+`mechanism`. The analyst: `open_release`. For trying things out: `simulate`, `reproduce`.
 """
 
 from __future__ import annotations
@@ -10,28 +13,55 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "Contribution": "noisegate.mechanisms.composition",
-    "Mechanism": "noisegate.mechanisms.mechanism",
-    "NoisegateError": "noisegate.errors",
-    "OsNoise": "noisegate.laws.entropy",
-    "composed_delta": "noisegate.mechanisms.composition",
-    "composed_epsilon": "noisegate.mechanisms.composition",
-    "corrected": "noisegate.mechanisms.mechanism",
-    "delta": "noisegate.mechanisms.privacy",
-    "detection": "noisegate.mechanisms.privacy",
-    "epsilon": "noisegate.mechanisms.privacy",
-    "load_spec": "noisegate.spec",
-    "make_law": "noisegate.laws",
-    "open_ledger": "noisegate.ledger",
-    "open_release": "noisegate.query",
-    "second_algorithm": "noisegate.mechanisms.mechanism",
-    "stability_histogram": "noisegate.mechanisms.mechanism",
+    "Answers": "query",
+    "BudgetExceeded": "errors",
+    "Contribution": "mechanisms.composition",
+    "DataError": "errors",
+    "EventCheck": "api",
+    "Mechanism": "mechanisms.mechanism",
+    "MechanismFacts": "api",
+    "NoisegateError": "errors",
+    "OsNoise": "laws.entropy",
+    "Outlook": "workload",
+    "OutputError": "errors",
+    "Release": "query",
+    "ReleaseSpec": "spec",
+    "SeededNoise": "laws.entropy",
+    "SpecError": "errors",
+    "World": "simulation",
+    "check": "api",
+    "composed_delta": "mechanisms.composition",
+    "composed_epsilon": "mechanisms.composition",
+    "corrected": "mechanisms.mechanism",
+    "delta": "mechanisms.privacy",
+    "detection": "mechanisms.privacy",
+    "epsilon": "mechanisms.privacy",
+    "load_spec": "spec",
+    "make_law": "laws",
+    "mechanism": "api",
+    "open_ledger": "ledger",
+    "open_release": "query",
+    "plan": "api",
+    "read_spec": "api",
+    "release": "api",
+    "reproduce": "api",
+    "second_algorithm": "mechanisms.mechanism",
+    "simulate": "api",
+    "stability_histogram": "mechanisms.mechanism",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - the names are the keys above
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib import metadata
+
+        return metadata.version("noisegate")
     if name not in _HOME:
         raise AttributeError(f"module 'noisegate' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(f"noisegate.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

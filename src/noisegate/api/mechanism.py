@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from noisegate.laws import make_law
-from noisegate.mechanisms import Mechanism, statement
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.privacy import statement
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,10 +15,11 @@ from typing import Any
 
 from noisegate.engine import Tally, connect, count
 from noisegate.errors import DataError, SpecError
-from noisegate.laws import Entropy, OsNoise
-from noisegate.query import Release, open_release
-from noisegate.releases import Plan, make_plan, warnings_before_spending
-from noisegate.releases import release as make_release
+from noisegate.laws.entropy import Entropy, OsNoise
+from noisegate.query.release import Release, open_release
+from noisegate.releases.forecast import warnings_before_spending
+from noisegate.releases.job import release as make_release
+from noisegate.releases.plan import Plan, make_plan
 from noisegate.spec import ReleaseSpec, load_spec, parse_spec
 from noisegate.workload import Outlook, outlook
 
@@ -51,10 +52,10 @@ def read_spec(spec: AnySpec, /, *, folder: AnyPath | None = None, framed: bool =
         return spec
     if not isinstance(spec, Mapping):
         return load_spec(spec)
-    content = dict(spec)
+    events = dict(spec.get("events") or {})
     if framed:
-        content["events"] = {**content.get("events", {}), "source": FRAME}
-    return parse_spec(content, folder=Path(folder or "."))
+        events["source"] = FRAME
+    return parse_spec({**spec, "events": {"source": FRAME, **events}}, folder=Path(folder or "."))
 
 
 def plan(
@@ -73,7 +74,7 @@ def plan(
     progress
         Called with what is done and what there is to do.
     """
-    read = read_spec(spec, framed=True)
+    read = read_spec(spec)
     report = progress or (lambda _done, _all: None)
     return outlook(read, wanted=want, like=None if like is None else Path(like), report=report)
 

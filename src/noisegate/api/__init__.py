@@ -1,0 +1,19 @@
+"""The public functions: every job of the command line, for Python."""
+
+from __future__ import annotations
+
+from noisegate.api.inventing import reproduce, simulate
+from noisegate.api.mechanism import MechanismFacts, mechanism
+from noisegate.api.releasing import EventCheck, check, plan, read_spec, release
+
+__all__ = [
+    "EventCheck",
+    "MechanismFacts",
+    "check",
+    "mechanism",
+    "plan",
+    "read_spec",
+    "release",
+    "reproduce",
+    "simulate",
+]
