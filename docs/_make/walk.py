@@ -5,7 +5,7 @@
 runs a release and an assessment of a small invented town with a profiler on, and prints the modules whose functions were
 called, in the order of the first call, and the *representations* of a cell: classes of ours whose objects hold one number for
 every cell of the base. `docs/explanation/architecture.md` tells the story; a test holds its figures to what is measured here.
-"""
+"""  # noqa: INP001 - a script
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ class Walk:
         names = getattr(kind, "__dataclass_fields__", None) or {}
         for name in names:
             if np.size(getattr(value, name, None)) == self.cells:
-                self.representations.setdefault(f"{kind.__module__.removeprefix('noisegate.')}.{kind.__name__}")
+                self.representations.setdefault(
+                    f"{kind.__module__.removeprefix('noisegate.')}.{kind.__name__}"
+                )
                 return
 
 

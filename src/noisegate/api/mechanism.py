@@ -97,6 +97,4 @@ def mechanism(
     0.0
     """
     words: dict[str, Any] = {"rule": rule, "rounding": rounding, "cut": cut, "zeros": zeros}
-    return MechanismFacts(
-        mechanism=Mechanism(law=make_law(law, scale=scale), threshold=threshold, **words)
-    )
+    return MechanismFacts(mechanism=Mechanism(law=make_law(law, scale=scale), threshold=threshold, **words))

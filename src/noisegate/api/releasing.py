@@ -16,7 +16,7 @@ from typing import Any
 from noisegate.engine import Tally, connect, count
 from noisegate.errors import DataError, SpecError
 from noisegate.laws.entropy import Entropy, OsNoise
-from noisegate.query.release import Release, open_release
+from noisegate.query.release import OpenRelease, open_release
 from noisegate.releases.forecast import warnings_before_spending
 from noisegate.releases.job import release as make_release
 from noisegate.releases.plan import Plan, make_plan
@@ -130,7 +130,7 @@ def release(
     entropy: Entropy | None = None,
     progress: Progress | None = None,
     warn: Progress | None = None,
-) -> Release:
+) -> OpenRelease:
     """Make the release that a spec describes in a new folder, charge the ledger, and open it for questions.
 
     Parameters

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from noisegate.engine import Counts, Tally, connect, count
 from noisegate.errors import BudgetExceeded
@@ -71,7 +72,12 @@ def release(
     check_output(out)
     _check_budget(plan, ledger)
     report("counting events")
-    counts = count(spec, entropy=source, connection=connect(engine) if isinstance(engine, str) else engine, progress=progress)
+    counts = count(
+        spec,
+        entropy=source,
+        connection=connect(engine) if isinstance(engine, str) else engine,
+        progress=progress,
+    )
     warnings = warnings_before_spending(plan, counts)
     for sentence in warnings:
         warn(sentence)
