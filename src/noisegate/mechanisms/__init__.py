@@ -47,13 +47,7 @@ from noisegate.mechanisms.privacy import (
     threshold_for,
     verdict,
 )
-from noisegate.mechanisms.recurrence import (
-    IntervalWidths,
-    Residual,
-    occasions_until,
-    seen_by,
-    widths,
-)
+from noisegate.mechanisms.recurrence import IntervalWidths, Residual, occasions_until, seen_by, widths
 from noisegate.mechanisms.thresholds import Threshold, find_threshold
 
 __all__ = [

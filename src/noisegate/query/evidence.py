@@ -17,7 +17,7 @@ from noisegate.laws.gaussian import RoundedGaussian
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.query.roles import numbered
 from noisegate.query.statement import StatedTable
-from noisegate.tables.domain import Ints
+from noisegate.tables.axis import Ints
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

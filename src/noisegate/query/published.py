@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.query.statement import StatedTable
+from noisegate.tables.axis import Ints
 from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Ints
 
 Bools = NDArray[np.bool_]
 

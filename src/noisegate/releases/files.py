@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from noisegate.errors import OutputError
 from noisegate.mechanisms.perturb import PublishedCells
 from noisegate.tables.arrow import arrow_numbers, arrow_texts
-from noisegate.tables.domain import Domain, Ints
+from noisegate.tables.axis import Ints
+from noisegate.tables.domain import Domain
 
 #: What every file of a release is called, but for the tables.
 CARD, CARD_TEXT = "card.json", "CARD.md"

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.tables.domain import Domain, Mask
+from noisegate.tables.axis import Mask
+from noisegate.tables.domain import Domain
 
 Floats = NDArray[np.float64]
 

@@ -24,7 +24,8 @@ from noisegate.reading.structure import Structure
 from noisegate.recovery.card import NAME, Card
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
-from noisegate.tables.domain import Domain, Ints, Mask
+from noisegate.tables.axis import Ints, Mask
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Question
 from noisegate.tables.selection import Groups, Selection
