@@ -12,7 +12,7 @@ import pytest
 
 from noisegate.assessment import assess
 from noisegate.errors import DataError, SpecError
-from noisegate.recovery.makers import StatedNoise
+from noisegate.mechanisms import parse_noise
 from noisegate.report import write_assessment
 
 STOPS = [f"Stop {k}" for k in range(12)]
@@ -176,7 +176,7 @@ def test_derived_margins_are_left_out(tables, invent):
 )
 def test_stated_noise_is_checked(text, sentence):
     with pytest.raises(SpecError, match=sentence):
-        StatedNoise.parse(text)
+        parse_noise(text)
 
 
 def test_truth_that_does_not_fit_is_refused_without_its_content(published, tmp_path):
