@@ -11,8 +11,7 @@ from noisegate.margins import NoisyTable, best_split, estimate_tables, pieces, r
 from noisegate.margins.nested import Ladder
 from noisegate.margins.pieces import NestedPiece
 from noisegate.margins.sum_errors import SumErrors
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
+from noisegate.tables.domain import Dimension, Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.selection import Selection
 

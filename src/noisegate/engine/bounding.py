@@ -25,7 +25,7 @@ from noisegate import limits
 from noisegate.engine.counts import ExpectedCounts
 from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.spec import ContributionBound
-from noisegate.tables.axis import Ints, Mask
+from noisegate.tables.domain import Ints, Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

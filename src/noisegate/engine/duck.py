@@ -28,7 +28,7 @@ from noisegate.engine.plan import CellPlan, plan_cells
 from noisegate.engine.source import Source, open_source, quoted, reading
 from noisegate.errors import DataError, SpecError
 from noisegate.laws.entropy import Entropy
-from noisegate.tables.axis import Ints
+from noisegate.tables.domain import Ints
 
 Progress = Callable[[int], None]
 

@@ -25,7 +25,7 @@ from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws.entropy import Entropy
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import did_you_mean
-from noisegate.tables.axis import Ints
+from noisegate.tables.domain import Ints
 
 
 def count_with_ibis(

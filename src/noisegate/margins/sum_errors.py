@@ -15,8 +15,7 @@ from typing import Literal
 from noisegate.laws._law import LatticeLaw
 from noisegate.margins.error import ErrorLaw, ErrorTerm
 from noisegate.margins.pieces import AnyPiece, pieces
-from noisegate.tables.axis import Ints
-from noisegate.tables.domain import Domain
+from noisegate.tables.domain import Domain, Ints
 from noisegate.tables.margin import Margin
 from noisegate.tables.selection import Groups, Selection
 

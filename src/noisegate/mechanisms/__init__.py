@@ -47,7 +47,13 @@ from noisegate.mechanisms.privacy import (
     threshold_for,
     verdict,
 )
-from noisegate.mechanisms.recurrence import IntervalWidths, Residual, occasions_until, seen_by, widths
+from noisegate.mechanisms.recurrence import (
+    IntervalWidths,
+    Residual,
+    occasions_until,
+    seen_by,
+    widths,
+)
 from noisegate.mechanisms.thresholds import Threshold, find_threshold
 
 __all__ = [

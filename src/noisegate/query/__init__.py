@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from noisegate.query.answers import Answers
-from noisegate.query.release import Release, open_release
+from noisegate.query.release import OpenRelease, open_release
 
-__all__ = ["Answers", "Release", "open_release"]
+__all__ = ["Answers", "OpenRelease", "open_release"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate.tables.arrow import arrow_numbers, arrow_texts
-from noisegate.tables.axis import Ints
+from noisegate.tables.domain import Ints
 
 Floats = NDArray[np.float64]
 

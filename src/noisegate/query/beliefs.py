@@ -32,8 +32,7 @@ from noisegate.inference.profile.profile import ProfileFit, fit_profile
 from noisegate.inference.profile.shared import SharedError
 from noisegate.query.evidence import Evidence, Shown
 from noisegate.query.roles import Roles
-from noisegate.tables.axis import Ints
-from noisegate.tables.domain import Domain
+from noisegate.tables.domain import Domain, Ints
 from noisegate.tables.selection import Selection
 
 Floats = NDArray[np.float64]

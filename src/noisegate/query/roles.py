@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.inference.linked.codes import crossed
-from noisegate.tables.axis import Ints
-from noisegate.tables.domain import Domain
+from noisegate.tables.domain import Domain, Ints
 from noisegate.tables.where import kind_of
 
 _MOST_CROSSED = 3

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from noisegate.inference.profile.sum_law import cumulant_intervals, sum_law
 from noisegate.query.answers import Answers
 from noisegate.query.beliefs import Beliefs
-from noisegate.tables.axis import Ints
+from noisegate.tables.domain import Ints
 from noisegate.tables.selection import Groups
 
 Floats = NDArray[np.float64]

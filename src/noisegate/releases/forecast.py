@@ -12,7 +12,7 @@ import numpy as np
 from noisegate.engine import Counts
 from noisegate.laws._law import LatticeLaw
 from noisegate.releases.plan import Plan
-from noisegate.tables.axis import Ints
+from noisegate.tables.domain import Ints
 
 #: More spurious rows than this, and a release is hard to read.
 MOST_SPURIOUS = 0.05

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.tables.axis import Ints, Mask
 from noisegate.tables.block import Block
-from noisegate.tables.domain import Domain
+from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.where import Where, conditions_of, find_dimension, label_shares, value_shares
 
 Floats = NDArray[np.float64]

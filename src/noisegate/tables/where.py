@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.tables.axis import Mask
-from noisegate.tables.domain import Domain
+from noisegate.tables.domain import Domain, Mask
 
 Floats = NDArray[np.float64]
 

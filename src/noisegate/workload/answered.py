@@ -11,7 +11,7 @@ import numpy as np
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query.answers import Answers
-from noisegate.query.release import Release, open_release
+from noisegate.query.release import OpenRelease, open_release
 from noisegate.tables.question import Question
 from noisegate.workload.frame import WorkloadSource
 
@@ -82,7 +82,7 @@ class Answered:
         }
 
 
-def answer_workload(release: Release, /, *, level: float = 0.95) -> tuple[WorkloadAnswer, ...]:
+def answer_workload(release: OpenRelease, /, *, level: float = 0.95) -> tuple[WorkloadAnswer, ...]:
     """Answers to all questions of the card's workload.
 
     Raises
@@ -90,30 +90,28 @@ def answer_workload(release: Release, /, *, level: float = 0.95) -> tuple[Worklo
     SpecError
         If the card lists none.
     """
-    stated = release.statement.card.get("workload")
-    if not stated:
+    if not release.card.workload:
         raise SpecError(
             f"the card of {release.name!r} lists no questions; ask your own with --where and --by, or give the spec a "
             "workload before the next release."
         )
     found = []
-    for entry in stated:
-        one = answer_question(release, Question.from_json(entry), level=level)
-        noise = None if one.answers is None else int(entry["noise"]["half_width"])
+    for stated in release.card.workload:
+        one = answer_question(release, stated.question, level=level)
+        noise = None if one.answers is None or stated.noise is None else int(stated.noise.half_width)
         found.append(replace(one, noise_half_width=noise))
     return tuple(found)
 
 
-def answer_question(release: Release, question: Question, /, *, level: float) -> WorkloadAnswer:
+def answer_question(release: OpenRelease, question: Question, /, *, level: float) -> WorkloadAnswer:
     """The answers to one question, or why there are none."""
     if question.reason is not None:
         return WorkloadAnswer(name=question.name, reason=question.reason)
     try:
-        answers = release.answer(where=question.where, by=question.by, level=level)
+        answers = release.answer_question(question, level=level)
     except SpecError as refusal:
         return WorkloadAnswer(name=question.name, reason=str(refusal))
-    largest = answers if question.top is None else answers.largest(question.top)
-    return WorkloadAnswer(name=question.name, answers=largest)
+    return WorkloadAnswer(name=question.name, answers=answers)
 
 
 def answer_questions(asked: WorkloadSource, /, *, level: float, report: Callable[[str], None]) -> Answered:
