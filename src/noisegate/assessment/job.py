@@ -117,8 +117,8 @@ def assess(
     )
     report = progress or (lambda _: None)
     read = read_tables(tables, overrides=overrides, progress=report)
-    report("finding the structure")
-    structure = find_structure(read, overrides=overrides)
     files = [file for table in read for file in table.files]
     stated = find_card(None if card is None else Path(card), files)
+    report("finding the structure")
+    structure = find_structure(read, overrides=overrides, card=stated)
     return judge(Facts(structure, request, stated, report))

@@ -268,8 +268,13 @@ class Link:
         return np.asarray(self.published & self.comparable & (self.shown == self.members))
 
     def coverage(self) -> list[Coverage]:
-        """For each axis of the margin that the base covers only in part: which part."""
-        found = []
+        """For each axis of the margin that the base covers only in part: which part.
+
+        Nothing where values are merged in places: such a domain is stated, not found, and covers all.
+        """
+        found: list[Coverage] = []
+        if len(self.base.domain.blocks) > 1:
+            return found
         for axis, (_, entries) in zip(self.margin.axes, self.map.entry_maps(), strict=True):
             met = np.zeros(axis.size, dtype=bool)
             met[entries[entries >= 0]] = True
