@@ -5,18 +5,32 @@ import pytest
 
 from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.laws import DiscreteLaplace
+from noisegate.mechanisms.known import Known
+from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.thresholds import Threshold
 from noisegate.query.evidence import Evidence, Shown
-from noisegate.query.statement import StatedTable
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
+from noisegate.tables.table import Table
 
 LAW = DiscreteLaplace(2.0)
 
 
 def shown(name, domain, margin, values, there):
-    table = StatedTable(name=name, domain=domain, margin=margin, law=LAW, least=10, zeros="perturb")
-    return Shown(table=table, mechanism=table.mechanism, values=np.where(there, values, 0), shown=there)
+    mechanism = Mechanism(law=LAW, threshold=10, rule="ge", zeros="perturb")
+    cells = np.flatnonzero(there)
+    table = Table(
+        name=name,
+        domain=domain,
+        margin=margin,
+        cells=cells,
+        values=values[cells],
+        threshold=Threshold(value=10, rule="ge", cut="after", sure=1.0, evidence="known"),
+        mechanism=Known.sure(mechanism, source="card"),
+    )
+    full, shown = table.filled()
+    return Shown(table=table, mechanism=mechanism, values=full, shown=shown)
 
 
 @pytest.fixture(params=[False, True], ids=["independent", "consistent"])

@@ -25,7 +25,6 @@ from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling, couple
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
 from noisegate.recovery.makers import Makers, Seen
@@ -37,6 +36,7 @@ from noisegate.recovery.recover import recover
 from noisegate.recovery.search import Search, search
 from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
+from noisegate.tables.card import Card
 from noisegate.tables.table import Table
 from noisegate.workload.answered import Answered, answer_questions
 from noisegate.workload.frame import WorkloadSource, find_workload
@@ -341,7 +341,7 @@ class Facts:
         """The tables that add to the loss, the base first; empty if the noise of the base is not known."""
         found = []
         for cells in self.structure.tables:
-            said = None if self.card is None else self.card.of(cells)
+            said = None if self.card is None else self.card.about(cells)
             own = said.scale is not None if said is not None else cells.name not in self._summed
             seen = self.makers.of(cells, self.structure) if own else None
             if seen is None and cells is self.structure.base:

@@ -18,9 +18,9 @@ from noisegate.mechanisms.known import parse_noise
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.reader import TableSources, read_tables
 from noisegate.reading.structure import find_structure
-from noisegate.recovery.card import read_card
 from noisegate.recovery.selection import Statement, parse_lag
 from noisegate.spec import load_spec
+from noisegate.tables.card import find_card
 
 AnyPath = str | os.PathLike[str]
 
@@ -117,8 +117,8 @@ def assess(
     )
     report = progress or (lambda _: None)
     read = read_tables(tables, overrides=overrides, progress=report)
-    report("finding the structure")
-    structure = find_structure(read, overrides=overrides)
     files = [file for table in read for file in table.files]
-    stated = read_card(None if card is None else Path(card), files)
+    stated = find_card(None if card is None else Path(card), files)
+    report("finding the structure")
+    structure = find_structure(read, overrides=overrides, card=stated)
     return judge(Facts(structure, request, stated, report))

@@ -22,9 +22,9 @@ from noisegate.laws import make_law
 from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
 from noisegate.mechanisms.privacy import detection
-from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit
+from noisegate.tables.card import Card
 from noisegate.tables.dimension import Kind
 from noisegate.tables.table import Table
 

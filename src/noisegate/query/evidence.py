@@ -16,8 +16,8 @@ from noisegate.laws._law import LatticeLaw
 from noisegate.laws.gaussian import RoundedGaussian
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.query.roles import numbered
-from noisegate.query.statement import StatedTable
 from noisegate.tables.domain import Ints
+from noisegate.tables.table import Table
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -30,7 +30,7 @@ _FEW_NOISES = 12
 class Shown:
     """A published table: its values by cell, and which cells have one."""
 
-    table: StatedTable
+    table: Table
     mechanism: Mechanism
     values: Ints
     shown: Bools
@@ -64,7 +64,9 @@ class Evidence:
                 distinct, codes = numbered(where.of(cells))
                 there = margin.shown[distinct]
                 seen = np.where(
-                    there, margin.values[distinct].astype(np.float64), float(margin.table.least or 0)
+                    there,
+                    margin.values[distinct].astype(np.float64),
+                    float(margin.table.threshold.value or 0),
                 )
                 variance = np.full(len(distinct), law.variance)
                 found.append(NoisySums(codes=codes, seen=seen, variance=variance, side=_sides(there)))
@@ -151,7 +153,7 @@ class Evidence:
         missing = np.bincount(codes, weights=hidden)
         seen = np.bincount(codes, weights=np.where(hidden, 0, self.shown.values[cells]))
         there = margin.shown[distinct]
-        least = float(margin.table.least or 0)
+        least = float(margin.table.threshold.value or 0)
         rest = np.where(there, margin.values[distinct], least) - seen
         own = math.inf if margin.table.law is None else margin.table.law.variance
         noise = own + (np.bincount(codes) - missing) * base
