@@ -15,7 +15,7 @@ from noisegate.assessment.attackers import Attacker, Report, believe
 from noisegate.assessment.evidence import Evidence
 from noisegate.errors import DataError, SpecError
 from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Problem
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums
@@ -42,7 +42,7 @@ class Inference:
 
     evidence: Evidence
     attacker: Attacker
-    posterior: Posterior
+    posterior: CellEstimates
     prior: Prior
     totals: dict[str, SumEstimates] = field(default_factory=dict)
 

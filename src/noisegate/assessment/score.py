@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from noisegate.assessment.attackers import Report
 from noisegate.assessment.inference import Inference
 from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.reading.published import Kind
 from noisegate.workload.raw_events import Truth
 
@@ -109,7 +109,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
     )
 
 
-def _row(name: str, which: Bools, posterior: Posterior, baseline: Posterior, truth: Truth, /) -> Row:
+def _row(name: str, which: Bools, posterior: CellEstimates, baseline: CellEstimates, truth: Truth, /) -> Row:
     counts = truth.counts[which]
     inside = (counts >= posterior.low[which]) & (counts <= posterior.high[which])
     return Row(

@@ -18,7 +18,7 @@ from noisegate.demo.price import measured_errors
 from noisegate.demo.recipes import Recipe, write_recipes
 from noisegate.errors import OutputError
 from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.laws.entropy import Entropy
 from noisegate.releases.job import release
 from noisegate.simulation.world import World, simulate
@@ -170,7 +170,7 @@ def tell(
     )
 
 
-def _narrow(posterior: Posterior, /) -> NDArray[np.bool_]:
+def _narrow(posterior: CellEstimates, /) -> NDArray[np.bool_]:
     return np.asarray((posterior.low > 0) & (posterior.high - posterior.low <= NARROW))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,15 @@ Bools = NDArray[np.bool_]
 
 #: The largest table that is held in memory cell by cell.
 MOST_CELLS = 60_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shown:
+    """A published table: its values by cell, and which cells have one."""
+
+    table: StatedTable
+    values: Ints
+    shown: Bools
 
 
 def read_values(folder: Path, table: StatedTable, /) -> tuple[Ints, Bools]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,16 @@ from typing import Any
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.inference.profile.combination import lattice_law
+from noisegate.inference.evidence import Evidence, Observation, RowMap
+from noisegate.inference.posterior import Posterior, Report
 from noisegate.inference.profile.sum_law import checked_level
-from noisegate.margins.error import ErrorLaw
+from noisegate.inference.roles import Layout
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.query.answers import Answers
-from noisegate.query.beliefs import Beliefs, Report
-from noisegate.query.evidence import Shown
-from noisegate.query.published import read_values
-from noisegate.query.statement import StatedTable, Statement, read_statement
-from noisegate.query.sums import BelievedSums, believed_sums, sharpest
-from noisegate.tables.selection import Cells, Selection
+from noisegate.query.published import Shown, read_values
+from noisegate.query.statement import Statement, read_statement
+from noisegate.tables.selection import Cells
 from noisegate.tables.where import Where, conditions_of, select
 
 
@@ -54,7 +52,6 @@ class Release:
 
     statement: Statement
     report: Report
-    _beliefs: dict[str, Beliefs] = field(default_factory=dict, init=False)
 
     @property
     def name(self) -> str:
@@ -106,7 +103,7 @@ class Release:
             raise SpecError("no published cell meets all conditions; the card rules this combination out.")
         if statement.base.least is None and statement.base.zeros == "perturb":
             return self._exactly(cells, sure)
-        return self._believed(cells, selection, sure)
+        return self._believed(cells[statement.base.name], sure)
 
     @cached_property
     def values(self) -> dict[str, Shown]:
@@ -114,9 +111,7 @@ class Release:
         found = {}
         for table in self.statement.tables:
             values, shown = read_values(self.statement.folder, table)
-            found[table.name] = Shown(
-                table=table, mechanism=self._mechanism(table), values=values, shown=shown
-            )
+            found[table.name] = Shown(table=table, values=values, shown=shown)
         return found
 
     @cached_property
@@ -130,12 +125,6 @@ class Release:
             laws={table.name: table.law for table in statement.tables if table.law is not None},
             method=statement.method,
         )
-
-    def _mechanism(self, table: StatedTable, /) -> Mechanism:
-        """How a table's counts became what is published of it, its own noise only."""
-        law = table.law if table.law is not None else self.statement.base.law
-        assert law is not None
-        return Mechanism(law=law, threshold=table.least, rule="ge", zeros=table.zeros)
 
     def _exactly(self, cells_of: dict[str, Cells], level: float, /) -> Answers:
         """Nothing is missing: the published sum, with the exact law of its error."""
@@ -159,59 +148,55 @@ class Release:
             table=table,
         )
 
-    def _believed(self, cells_of: dict[str, Cells], selection: Selection, level: float, /) -> Answers:
-        """Rows are missing: the posterior law of each sum, by the table that leaves it least uncertain."""
-        answers: list[BelievedSums] = []
-        base = self.statement.base
-        for table in sorted(self.statement.tables, key=lambda one: one.domain.size):
-            derived = self.statement.method == "derive" and table.margin is not None
-            if table.name not in cells_of or derived:
-                continue
-            cells = cells_of[table.name]
-            beliefs = self._prepared(table, selection)
-            complete = not cells.sums(~beliefs.shown.shown).any()
-            missing = None
-            if table.margin is not None and not complete:
-                missing = self._prepared(base, selection), cells_of[base.name]
-            answers.append(believed_sums(beliefs, cells, level=level, base=missing))
-            if complete:
-                break  # All of it is shown, in the table of the fewest cells: a finer one has more noise.
-        return sharpest(answers)
+    def _believed(self, cells: Cells, level: float, /) -> Answers:
+        """Rows are missing: the posterior of each sum of base cells, the same that an assessment reads."""
+        base = self.values[self.statement.base.name]
+        terms = cells.counts()
+        groups = np.flatnonzero(terms)
+        numbers, group = cells.numbers()
+        rank = np.full(cells.groups, -1, np.int64)
+        rank[groups] = np.arange(len(groups))
+        found = self.posterior.sums(numbers, rank[group], size=len(groups), level=level)
+        return Answers(
+            labels=cells.labels(groups),
+            estimate=found.mean,
+            low=found.low,
+            high=found.high,
+            cells=terms[groups],
+            suppressed=np.rint(cells.sums(~base.shown)[groups]).astype(np.int64),
+            published=np.rint(cells.sums(base.values)[groups]).astype(np.int64),
+            level=level,
+            table=base.table.name,
+        )
 
-    def _prepared(self, table: StatedTable, selection: Selection, /) -> Beliefs:
-        """What is known of a table, worked out as far as a question needs it."""
-        beliefs = self._belief(table)
-        beliefs.prepare(selection, report=self.report)
-        return beliefs
+    @cached_property
+    def posterior(self) -> Posterior:
+        """What is known of every cell, worked out as far as questions need it."""
+        return Posterior(evidence=evidence_of(self.statement, self.values), report=self.report)
 
-    def _belief(self, table: StatedTable, /) -> Beliefs:
-        if table.name not in self._beliefs:
-            own = self.values[table.name]
-            if table.margin is None:
-                linked = (
-                    ()
-                    if self.statement.method == "derive"
-                    else tuple(self.values[m.name] for m in self.statement.margins)
-                )
-                consistent = self.statement.method == "reconcile"
-                self._beliefs[table.name] = Beliefs(shown=own, linked=linked, consistent=consistent)
-            else:
-                self._beliefs[table.name] = Beliefs(shown=self._alone(own))
-        return self._beliefs[table.name]
 
-    def _alone(self, own: Shown, /) -> Shown:
-        """A margin taken by itself: after reconciling, its error is that of the estimate."""
-        if self.statement.method != "reconcile":
-            return own
-        law = lattice_law(self._cell_error(own.table))
-        mechanism = Mechanism(law=law, threshold=own.mechanism.threshold, rule="ge", zeros="perturb")
-        return Shown(table=own.table, mechanism=mechanism, values=own.values, shown=own.shown)
+def evidence_of(statement: Statement, shown: Mapping[str, Shown], /) -> Evidence:
+    """What the tables of a release say about the cells of its base, by its card."""
+    margins = [] if statement.method == "derive" else statement.margins
+    return Evidence(
+        layout=Layout.of(statement.domain),
+        base=_observation(shown[statement.base.name], statement),
+        margins=tuple(_observation(shown[margin.name], statement) for margin in margins),
+        consistent=statement.method == "reconcile",
+    )
 
-    def _cell_error(self, table: StatedTable, /) -> ErrorLaw:
-        """The law of the error of a cell of the table; the widest, where parts of the domain differ."""
-        domain = table.domain
-        masks = tuple(np.ones(len(d.labels), bool) for d in self.statement.domain.dimensions)
-        every = Cells(domain, Selection(domain=self.statement.domain, masks=masks, by=domain.names))
-        groups = np.flatnonzero(every.counts())
-        laws = self.errors.laws_of(every, table.name, groups)
-        return max(laws, key=lambda law: law.standard_deviation)
+
+def _observation(shown: Shown, statement: Statement, /) -> Observation:
+    """A table as evidence, by its own noise."""
+    table = shown.table
+    law = table.law if table.law is not None else statement.base.law
+    assert law is not None
+    # A zero that is kept is not listed, and neither is a noisy value of zero: both were shown as nothing.
+    missing = 0.0 if table.least is None else np.nan
+    return Observation(
+        name=table.name,
+        values=np.where(shown.shown, shown.values.astype(np.float64), missing),
+        mechanism=Mechanism(law=law, threshold=table.least, rule="ge", zeros=table.zeros),
+        rows=None if table.margin is None else RowMap.between(table.margin),
+        measured=table.law is not None,
+    )
