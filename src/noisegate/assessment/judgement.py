@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from noisegate.assessment.assessment import AssessedTable, Assessment
-from noisegate.assessment.evidence import Evidence, consistent_tables
+from noisegate.assessment.evidence import AttackEvidence, consistent_tables
 from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.findings.card import about_card
@@ -100,7 +100,7 @@ def _infer(
         )
     makers = replace(_makers(facts, request, zeros, card), consistent=consistent_tables(facts.rows))
     zero = facts.linked.structural_zero()
-    evidence = Evidence.of(facts.structure, facts.rows, makers, couplings=facts.couplings, zero=zero)
+    evidence = AttackEvidence.of(facts.structure, facts.rows, makers, couplings=facts.couplings, zero=zero)
     if evidence is None:
         return None, about_no_inference(
             "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"

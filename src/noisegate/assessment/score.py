@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.attackers import Report
 from noisegate.assessment.inference import Inference
-from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.reading.published import Kind
 from noisegate.workload.raw_events import Truth
@@ -86,9 +85,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
     """The real success of an attack."""
     report("scoring the attack")
     evidence, posterior = inference.evidence, inference.posterior
-    baseline = posterior
-    if evidence.linked:
-        baseline = infer(evidence.problem(linked=False), prior=inference.prior, level=posterior.level)
+    baseline = inference.alone() if evidence.linked else posterior
     hidden = evidence.suppressed
     groups = {"all": hidden, "non-empty": hidden & (truth.counts > 0)}
     for name, which in _groups(inference):

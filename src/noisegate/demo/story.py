@@ -17,7 +17,6 @@ from noisegate.assessment.job import assess
 from noisegate.demo.price import measured_errors
 from noisegate.demo.recipes import Recipe, write_recipes
 from noisegate.errors import OutputError
-from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.laws.entropy import Entropy
 from noisegate.releases.job import release
@@ -76,10 +75,7 @@ class Chapter:
         inference = self.assessment.inference
         if inference is None or not inference.evidence.linked:
             return 0
-        alone = infer(
-            inference.evidence.problem(linked=False), prior=inference.prior, level=inference.posterior.level
-        )
-        gained = _narrow(inference.posterior) & ~_narrow(alone)
+        gained = _narrow(inference.posterior) & ~_narrow(inference.alone())
         return int((gained & inference.evidence.suppressed).sum())
 
     @property

@@ -342,7 +342,7 @@ class _Left:
             there=margin.shown(distinct),
             rest=margin.total(distinct) - seen,
             cells=np.bincount(codes).astype(np.float64),
-            missing=np.bincount(codes, weights=hidden),
+            missing=np.bincount(codes, weights=hidden.astype(np.float64)).astype(np.float64),
         )
 
 

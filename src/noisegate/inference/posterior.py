@@ -131,6 +131,7 @@ class _Unit:
     """Cells that were solved together, ascending, and how."""
 
     cells: Ints
+    prior: NegativeBinomial
     laws: CellLaws | KeptLaws
     exact: Bools
     sweeps: int
@@ -231,12 +232,14 @@ class Posterior:
     def _work_out(self, cells: Ints, /) -> None:
         """Fit every part of a unit, and solve it."""
         part_of = self._part_of[cells]
+        live = self._live(cells)
         fits = [
             (part, *self._fitted(cells[places]), places)
-            for part in np.unique(part_of).tolist()
-            for places in [np.flatnonzero(part_of == part)]
+            for part in np.unique(part_of[live]).tolist()
+            for places in [np.flatnonzero(live & (part_of == part))]
         ]
-        unit = self._solved(cells, _joined([(places, self.prior.law(fit)) for _, _, fit, places in fits]))
+        laws = [(places, self.prior.law(fit)) for _, _, fit, places in fits]
+        unit = self._solved(cells, _joined(laws, len(cells)))
         variance = unit.laws.variance
         self.mean[cells], self._variance[cells], self._third[cells] = (
             unit.laws.mean,
@@ -252,6 +255,11 @@ class Posterior:
             self._alone[here] = np.maximum(variance[places] - shared.joint, _LEAST_OWN * variance[places])
             self._place[here] = np.arange(len(here))
             self._parts[part] = _Part(unit=unit, places=places, shared=shared)
+
+    def _live(self, cells: Ints, /) -> Bools:
+        """Which of these cells could hold something."""
+        zero = self.evidence.zero
+        return np.ones(len(cells), bool) if zero is None else ~zero[cells]
 
     def _fitted(self, cells: Ints, /) -> tuple[list[Ints], ProfileFit]:
         evidence, roles = self.evidence, self.evidence.roles
@@ -278,10 +286,11 @@ class Posterior:
                 sums=[] if alone else evidence.wide_sums(cells),
             )
             exact = np.full(len(cells), alone)
-            return _Unit(cells=cells, laws=laws, exact=exact, sweeps=0, change=0.0, unsettled=0)
+            return _Unit(cells=cells, prior=prior, laws=laws, exact=exact, sweeps=0, change=0.0, unsettled=0)
         found = infer(evidence.problem(cells), prior=prior, keep=True, options=Options(threads=1))
         return _Unit(
             cells=cells,
+            prior=prior,
             laws=KeptLaws.of(found),
             exact=found.exact,
             sweeps=found.iterations,
@@ -310,6 +319,17 @@ class Posterior:
             unsettled=sum(unit.unsettled for unit in units),
         )
 
+    def alone(self, level: float, /) -> CellEstimates:
+        """The same under the same prior, from the record of each cell alone."""
+        self.prepare()
+        found = CellEstimates.empty(self.size, level=level)
+        for unit in self._units():
+            problem = self.evidence.problem(unit.cells, linked=False)
+            own = infer(problem, prior=unit.prior, level=level)
+            for mine, theirs in zip(found.arrays, own.arrays, strict=True):
+                mine[unit.cells] = theirs
+        return found
+
     def _units(self) -> list[_Unit]:
         return list({id(part.unit): part.unit for part in self._parts.values()}.values())
 
@@ -321,6 +341,8 @@ class Posterior:
         up to the margin's noise, with no prior: where that is surer, the interval is theirs, and holds the mean as well.
         """
         self.prepare(cells)
+        live = self._live(cells)
+        cells, groups = cells[live], groups[live]
         mean = self._added(self.mean, cells, groups, size)
         spread = self._spread(cells, groups, size)
         surest = spread
@@ -381,13 +403,13 @@ class Posterior:
     def _terms(self, margin: Observation, /) -> Ints:
         """How many cells each row of a margin adds up."""
         if margin.name not in self._cells_in:
-            every = margin.where.of(np.arange(self.size))
+            every = margin.where.of(np.flatnonzero(self._live(np.arange(self.size))))
             self._cells_in[margin.name] = np.bincount(every[every >= 0], minlength=len(margin.values))
         return self._cells_in[margin.name]
 
     def _shared(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
         """The variance of what cells err together, part by part."""
-        found = np.bincount(groups, weights=self._common[cells], minlength=size) ** 2
+        found = self._added(self._common, cells, groups, size) ** 2
         part_of = self._part_of[cells]
         for part in np.unique(part_of).tolist():
             here = part_of == part
@@ -438,10 +460,9 @@ class Posterior:
         return Pmfs.joined(pieces).take(np.argsort(np.concatenate(order)))
 
 
-def _joined(pieces: list[tuple[Ints, NegativeBinomial]], /) -> NegativeBinomial:
-    """Priors of parts put together, each at its places."""
-    size = sum(len(places) for places, _ in pieces)
-    mean, shape, share = np.zeros(size), np.zeros(size), np.zeros(size)
+def _joined(pieces: list[tuple[Ints, NegativeBinomial]], size: int, /) -> NegativeBinomial:
+    """Priors of parts put together, each at its places; no count elsewhere."""
+    mean, shape, share = np.zeros(size), np.ones(size), np.zeros(size)
     for places, law in pieces:
         mean[places], shape[places], share[places] = law.mean, law.shape, law.zero_share
     return NegativeBinomial(mean=mean, shape=shape, zero_share=share)

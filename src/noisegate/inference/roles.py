@@ -22,20 +22,23 @@ _MOST_CROSSED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """The dimensions of a table: how many labels each has, which of them are dates, and the label codes of cells."""
+    """The dimensions of a table: how many labels each has, which are dates or times of day, and the label codes of cells."""
 
     size: int
     labels: dict[str, int]
     days: frozenset[str]
+    times: frozenset[str]
     decode: Callable[[Ints], Sequence[Ints]]
 
     @classmethod
     def of(cls, domain: Domain, /) -> Layout:
         """The layout of a public domain."""
+        kinds = {d.name: kind_of(d.labels) for d in domain.dimensions}
         return cls(
             size=domain.size,
             labels={d.name: len(d.labels) for d in domain.dimensions},
-            days=frozenset(d.name for d in domain.dimensions if kind_of(d.labels) == "day"),
+            days=frozenset(name for name, kind in kinds.items() if kind == "day"),
+            times=frozenset(name for name, kind in kinds.items() if kind == "time"),
             decode=domain.decode,
         )
 

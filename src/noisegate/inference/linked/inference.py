@@ -169,7 +169,7 @@ def _copy_equal(model: Model, result: CellEstimates, /) -> None:
     """Cells that an identity makes equal have one posterior."""
     live = np.flatnonzero(model.unknown_of >= 0)
     first = model.first_cell[model.unknown_of[live]]
-    for array in (result.mean, result.sd, result.mode, result.low, result.high, result.p_zero, result.exact):
+    for array in result.arrays:
         array[live] = array[first]
 
 

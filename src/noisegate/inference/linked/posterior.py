@@ -79,6 +79,11 @@ class CellEstimates:
             exact=np.ones(cells, dtype=bool),
         )
 
+    @property
+    def arrays(self) -> tuple[Floats | Ints | Bools, ...]:
+        """Everything that there is one of for each cell."""
+        return self.mean, self.sd, self.mode, self.low, self.high, self.p_zero, self.exact
+
     def judged(self, *, iterations: int, change: float, unsettled: int) -> Self:
         """The same with how the distributions were found."""
         return replace(self, iterations=iterations, change=change, unsettled=unsettled)
