@@ -50,7 +50,7 @@ _FEW_TERMS, _FEW_IN_ALL = 64, 4_000
 #: A cell keeps at least this share of its variance for itself.
 _LEAST_OWN = 0.05
 #: What no row of a margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it.
-_UNSEEN = 0.5
+_UNSEEN = 0.4
 #: Ends of laws that hold less than this are not kept.
 _TRIM = 1e-7
 
@@ -368,13 +368,23 @@ class Posterior:
         alone = self._added(self._alone, cells, groups, size)
         if self._same is not None:
             alone += self._twice(cells, groups, size)
-        shared = self._shared(cells, groups, size)
+        shared = self._shared(cells, groups, size) + self._unseen(cells, groups, size)
         return _Spread(
             centre=self._added(self.mean, cells, groups, size),
             variance=alone + shared,
             shared=shared,
             third=self._added(self._third, cells, groups, size),
         )
+
+    def _unseen(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        """The variance of what no row of a margin shows, by the margin that shows least of it."""
+        found = np.zeros(size)
+        for margin in self.evidence.margins:
+            row = margin.where.of(cells)
+            lacking = (row >= 0) & ~margin.shown(row)
+            off = _UNSEEN * self._added(self.mean, cells[lacking], groups[lacking], size)
+            found = np.maximum(found, off**2)
+        return found
 
     def _by_rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> _Spread:
         """How uncertain sums are if whole rows are taken from a margin, and only other cells from their laws."""
@@ -384,12 +394,10 @@ class Posterior:
         distinct = np.unique(groups[whole] * len(margin.values) + row[whole])
         group, rows = np.divmod(distinct, len(margin.values))
         shown = np.bincount(group, weights=margin.values[rows], minlength=size)
-        lacking = ~margin.shown(row) & (row >= 0)
-        unseen = _UNSEEN * self._added(self.mean, cells[lacking], groups[lacking], size)
         return replace(
             rest,
             centre=rest.centre + shown,
-            variance=rest.variance + unseen**2 + margin.noise * np.bincount(group, minlength=size),
+            variance=rest.variance + margin.noise * np.bincount(group, minlength=size),
         )
 
     def _whole_rows(self, margin: Observation, row: Ints, groups: Ints, /) -> Bools:
