@@ -30,9 +30,9 @@ _TRIPS_AT_ONCE = 50_000
 _CHILD = """
 import json, resource, sys, time
 from datetime import timedelta
-from noisegate.core.domain import Dimension, Domain
-from noisegate.core.timetable import Tolerance, unique_cells
-from noisegate.gtfs import domain_grid, link_feed, match_locations, read_feed
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
+from noisegate.timetable import Tolerance, domain_grid, link_feed, match_locations, read_feed, unique_cells
 
 began = time.perf_counter()
 feed = read_feed(sys.argv[1])

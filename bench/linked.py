@@ -34,7 +34,7 @@ from noisegate.inference.linked.prior import Flat, NegativeBinomial
 from noisegate.inference.linked.problem import Problem
 from noisegate.inference.linked.score import Score
 from noisegate.inference.linked.totals import estimate_sums
-from noisegate.testing.world import BINS, CITY, ModePlan, Truth, simulate_tables
+from noisegate.testing.city import BINS, CITY, CityTruth, ModePlan, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 DAYS = (2, 5, 14)
@@ -235,7 +235,7 @@ def people(*, days=14, persons=60_000, seed=3):
             for mode in MODES
             for tap in ("on", "off")
         ]
-    return judged("people", Truth.publish(grids, rng=np.random.default_rng(seed)), {})
+    return judged("people", CityTruth.publish(grids, rng=np.random.default_rng(seed)), {})
 
 
 def tapped(duckdb, taps, *, mode, tap, days):

@@ -30,7 +30,7 @@ _CHILD = """
 import json, resource, sys, time
 import numpy as np
 import pyarrow.parquet as pq
-from noisegate.assess.microdata import Microdata, PersonEvents
+from noisegate.assessment.microdata import Microdata, PersonEvents
 
 began = time.perf_counter()
 table = pq.read_table(sys.argv[1])

@@ -29,9 +29,9 @@ PERSONS = (60_000, 500_000, 2_200_000)
 # An assessor has the tables alone, so the card goes. A process of its own, or its memory would count as the other's.
 _WORLD = """
 import pathlib, sys
-from noisegate.core.randomness import SeededNoise
-from noisegate.release import release
-from noisegate.simulate import simulate
+from noisegate.laws.entropy import SeededNoise
+from noisegate.releases import release
+from noisegate.simulation import simulate
 from noisegate.spec import load_spec
 
 folder = pathlib.Path(sys.argv[1])
@@ -45,7 +45,7 @@ _CHILD = """
 import json, pathlib, resource, sys, time
 
 began = time.perf_counter()
-from noisegate.assess import assess
+from noisegate.assessment import assess
 
 marks = []
 

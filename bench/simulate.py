@@ -20,7 +20,7 @@ DAYS = 14
 
 _CHILD = """
 import json, pathlib, resource, sys
-from noisegate.simulate import simulate
+from noisegate.simulation import simulate
 world = simulate(pathlib.Path(sys.argv[1]), days=int(sys.argv[2]), persons=int(sys.argv[3]))
 used = resource.getrusage(resource.RUSAGE_SELF)
 bytes_written = sum(path.stat().st_size for path in world.folder.iterdir())

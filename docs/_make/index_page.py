@@ -11,6 +11,7 @@ What stands here is made from the code by `make docs`, and a test holds it equal
 - [Release spec](release-spec.md): every key of the file that `noisegate release` reads
 - [Assessment output](assessment.md): `assessment.json` and `cells.parquet`
 - [Findings and checks](findings.md): what each id means
+- [Limits](limits.md): how much of anything is held before the tool refuses
 - [Python](python.md): the public names
 """
 

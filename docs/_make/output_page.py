@@ -15,7 +15,7 @@ from noisegate.assessment import assess
 from noisegate.laws.entropy import SeededNoise
 from noisegate.releases.job import release
 from noisegate.simulation.world import simulate
-from noisegate.spec import Question, load_spec
+from noisegate.spec import QuestionBlock, load_spec
 
 #: Blocks whose keys are told one by one; the keys of others are names of tables, groups or findings.
 _OPENED = (
@@ -38,8 +38,8 @@ _OPENED = (
 _TABLES = ("time-loc", "time", "loc")
 #: One question that is answered, and one that no table answers.
 _WORKLOAD = {
-    "by-mode": Question(by="mode", top=2),
-    "unasked": Question(where={"mode": "ferry", "time": "06:07..06:08"}),
+    "by-mode": QuestionBlock(by="mode", top=2),
+    "unasked": QuestionBlock(where={"mode": "ferry", "time": "06:07..06:08"}),
 }
 _NAMES = "First the dimensions, as text under their own names; one that is called like a column below gets a line after its name."
 _CELLS = f"One row for each cell of the base that the published tables allow for, published or not. {_NAMES}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from command_pages import commands_page
 from findings_page import findings_page
 from index_page import index_page
+from limits_page import limits_page
 from output_page import output_page
 from python_page import python_page
 from spec_page import spec_page
@@ -18,6 +19,7 @@ _PAGES = {
     "release-spec.md": spec_page,
     "assessment.md": output_page,
     "findings.md": findings_page,
+    "limits.md": limits_page,
     "python.md": python_page,
 }
 

@@ -12,7 +12,7 @@ from noisegate.spec.block import SpecBlock
 from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
 from noisegate.spec.privacy import Privacy, Suppress
-from noisegate.spec.workload import Question
+from noisegate.spec.workload import QuestionBlock
 
 #: The blocks of a spec, in the order in which people write them: where it stands, and its model.
 _BLOCKS: tuple[tuple[str, type[SpecBlock]], ...] = (
@@ -25,7 +25,7 @@ _BLOCKS: tuple[tuple[str, type[SpecBlock]], ...] = (
     ("privacy.suppress", Suppress),
     ("merge", Merge),
     ("budget", Budget),
-    ("workload", Question),
+    ("workload", QuestionBlock),
 )
 
 #: What each key means; a key without a line here stops the script.
@@ -71,10 +71,10 @@ _MEANINGS: Mapping[str, str] = {
     "Budget.dataset": "name of the account",
     "Budget.epsilon": "what it may spend in all, if it has no budget yet",
     "Budget.delta": "the same for delta",
-    "Question.where": "conditions: `mode: ferry`, `mode: [ferry, train]`, `time: 07:00..09:00`",
-    "Question.by": "dimensions to tell apart",
-    "Question.top": "only so many of the largest groups",
-    "Question.wanted": "mean absolute error to aim for",
+    "QuestionBlock.where": "conditions: `mode: ferry`, `mode: [ferry, train]`, `time: 07:00..09:00`",
+    "QuestionBlock.by": "dimensions to tell apart",
+    "QuestionBlock.top": "only so many of the largest groups",
+    "QuestionBlock.wanted": "mean absolute error to aim for",
 }
 
 #: What the readers of values accept, by the name of the function that reads.

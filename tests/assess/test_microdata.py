@@ -17,7 +17,7 @@ from noisegate.reading import find_structure, read_table
 from noisegate.releases.job import release
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.truth_file import TruthFile
 
 
 def some_events(rng, *, persons=120, places=6, days=2):

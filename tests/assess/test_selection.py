@@ -7,7 +7,8 @@ import pytest
 
 from noisegate.errors import SpecError
 from noisegate.reading import find_structure, read_table
-from noisegate.recovery.selection import Selection, Statement, parse_lag, split
+from noisegate.recovery.selection import FixedValues, Statement, parse_lag
+from noisegate.tables.where import split_conditions
 
 
 @pytest.fixture
@@ -22,13 +23,13 @@ def base(tables):
 
 
 def test_values_may_hold_commas_and_any_case(base):
-    found = Selection.parse("TAP = On, Stop  Name=quay, no. 3", base)
+    found = FixedValues.parse("TAP = On, Stop  Name=quay, no. 3", base)
     names = {
         base.dimensions[place].name: base.dimensions[place].labels[code]
         for place, code in found.codes.items()
     }
     assert names == {"tap": "on", "stop name": "Quay, No. 3"}
-    assert split("a=1,b=x, y,c=2") == ["a=1", "b=x, y", "c=2"]
+    assert split_conditions("a=1,b=x, y,c=2") == [("a", "1"), ("b", "x, y"), ("c", "2")]
 
 
 @pytest.mark.parametrize(
@@ -39,13 +40,13 @@ def test_values_may_hold_commas_and_any_case(base):
         ("tap=", "--pair must be written \"dimension=value,dimension=value\", got 'tap='."),
         ("tab=on", "a dimension must be one of tap, stop name, date, got 'tab'. Did you mean 'tap'?"),
         ("tap=on,tap=off", "--pair 'tap=on,tap=off' names tap twice; name it once."),
-        ("stop name=Beech", "stop name has no value 'Beech'. Did you mean 'Beach'?"),
-        ("stop name=Nowhere at all", "stop name has no value 'Nowhere at all'. It has Beach, Quay, No. 3."),
+        ("stop name=Beech", "stop name has no 'Beech'; it has Beach, Quay, No. 3. Did you mean 'Beach'?"),
+        ("stop name=Nowhere at all", "stop name has no 'Nowhere at all'; it has Beach, Quay, No. 3."),
     ],
 )
 def test_selections_that_mean_nothing(base, text, says):
     with pytest.raises(SpecError) as caught:
-        Selection.parse(text, base)
+        FixedValues.parse(text, base)
     assert str(caught.value) == says
 
 
@@ -91,7 +92,7 @@ def test_a_part_of_a_name_leads_to_the_names_that_hold_it(tables):
     wharves = ["Manly Wharf", "Circular Quay No. 2 Wharf", "Circular Quay No. 3 Wharf"]
     (path,) = tables(ferries=({"loc": wharves, "tap": ["on", "off"]}, np.full((3, 2), 90)))
     cells = find_structure([read_table(path)]).base
-    with pytest.raises(SpecError, match=r"It has Circular Quay No\. 2 Wharf, Circular Quay No\. 3 Wharf\.$"):
-        Selection.parse("loc=Quay", cells)
+    with pytest.raises(SpecError, match=r"it has Circular Quay No\. 2 Wharf, Circular Quay No\. 3 Wharf\."):
+        FixedValues.parse("loc=Quay", cells)
     with pytest.raises(SpecError, match="Did you mean 'Manly Wharf'"):
-        Selection.parse("loc=Manly", cells)
+        FixedValues.parse("loc=Manly", cells)

@@ -19,7 +19,7 @@ from noisegate.releases.job import release
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec, parse_spec
 from noisegate.timetable import EXACT, domain_grid, link_feed, match_locations, read_feed
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.truth_file import TruthFile
 
 DAYS, PERSONS = 3, 12_000
 
@@ -212,9 +212,9 @@ def test_cells_of_one_vehicle_are_those_of_the_truth(punctual, late):
 def test_published_cells_of_one_vehicle_are_listed_with_it(punctual):
     exposure = Exposure.of(punctual.services(0))
     base, truth = punctual.structure.base, calls(punctual.feed, punctual.world, 0)
-    labels = base.labels(base.flat)
+    labels = base.labels(base.cells)
     names = zip(*(labels[name] for name in ("mode", "date", "tap", "time", "location")), strict=True)
-    counts = {" ".join(name): count for name, count in zip(names, base.counts.tolist(), strict=True)}
+    counts = {" ".join(name): count for name, count in zip(names, base.values.tolist(), strict=True)}
     alone = {" ".join(key) for key, runs in truth.items() if len(runs) == 1} & set(counts)
     assert exposure.published_alone == exposure.published_scheduled_alone == len(alone)
     assert {cell.title for cell in exposure.listed} <= alone
@@ -284,7 +284,7 @@ def test_suggested_merges_put_into_a_spec_leave_no_published_cell_below_k(punctu
     cells = _cells_of(domain, rows)[np.array(rows["location"]) != "UNKNOWN"]
     assert cells.size > 100
     assert (after.vehicle_counts(cells) >= k).all()
-    before = punctual.services(0).vehicles(punctual.structure.base.flat)
+    before = punctual.services(0).vehicles(punctual.structure.base.cells)
     assert (before < k).any()
 
 

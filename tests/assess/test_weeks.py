@@ -14,10 +14,11 @@ from noisegate.laws import RoundedLaplace
 from noisegate.laws.entropy import SeededNoise
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
-from noisegate.mechanisms.recurrence import Residual, simulated_widths
+from noisegate.mechanisms.recurrence import Residual
 from noisegate.releases.job import release
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
+from noisegate.testing.oracles import simulated_widths
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.prior import NegativeBinomial
 from noisegate.inference.linked.problem import Problem
 from noisegate.inference.linked.score import Score
-from noisegate.testing.world import CITY, ModePlan, Truth, simulate_tables
+from noisegate.testing.city import CITY, CityTruth, ModePlan, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 
@@ -217,7 +217,7 @@ def people(folder, *, days, persons, seed, taps=("on",), timetable=False):
     ]
     closed = [no_service(world, mode, tap, stops) for mode, tap, stops, _ in found] if timetable else None
     counts = [grid for *_, grid in found]
-    return Truth.publish(counts, rng=np.random.default_rng(seed), closed=closed)
+    return CityTruth.publish(counts, rng=np.random.default_rng(seed), closed=closed)
 
 
 def tapped(taps, *, mode, tap, days):

@@ -28,8 +28,10 @@ ROUNDED = PublishedNoise(name="rounded-laplace", scale=Fraction(7, 5))
 GAUSSIAN = PublishedNoise(name="discrete-gaussian", scale=Fraction(2))
 
 CASES = [
-    pytest.param(Perturbation(noise=noise, least=least, zeros=zeros), id=f"{noise.name}-{least}-{zeros}")
-    for noise, least, zeros in [
+    pytest.param(
+        Perturbation(noise=noise, threshold=threshold, zeros=zeros), id=f"{noise.name}-{threshold}-{zeros}"
+    )
+    for noise, threshold, zeros in [
         (LAPLACE, 1, "perturb"),
         (LAPLACE, 2, "perturb"),
         (LAPLACE, 0, "perturb"),
@@ -78,11 +80,11 @@ def patterns(found):
 
 
 def chance_shown(perturbation, raw):
-    law, least = perturbation.noise.law, perturbation.least
+    law, threshold = perturbation.noise.law, perturbation.threshold
     if perturbation.zeros == "keep" and raw == 0:
         return 0.0
-    passing = 1.0 if least is None else float(np.exp(law.logsf(least - 1 - raw)))
-    noisy_zero = perturbation.zeros == "keep" and (least is None or least <= 0)
+    passing = 1.0 if threshold is None else float(np.exp(law.logsf(threshold - 1 - raw)))
+    noisy_zero = perturbation.zeros == "keep" and (threshold is None or threshold <= 0)
     return passing - (float(np.exp(law.logpmf(-raw))) if noisy_zero else 0.0)
 
 
@@ -109,8 +111,8 @@ def chi_square_p(seen, shares):
 
 def value_p(perturbation, values, raw):
     """Chi-square of what is published for one raw count, given that it is."""
-    law, least = perturbation.noise.law, perturbation.least
-    low = least if least is not None else raw - 60
+    law, threshold = perturbation.noise.law, perturbation.threshold
+    low = threshold if threshold is not None else raw - 60
     ladder = np.arange(low, low + 120)
     mass = np.exp(law.logpmf(ladder - raw))
     if perturbation.zeros == "keep":
@@ -161,7 +163,7 @@ def test_sparse_and_dense_cannot_be_told_apart(perturbation):
 def test_rare_spurious_cells_are_uniform_over_the_zeros():
     """Non-zero cells crowd the first half, so places uniform over *cells* would be caught."""
     size, cells = 4_000_000, np.arange(1_500_000, dtype=np.int64)
-    perturbation = Perturbation(noise=LAPLACE, least=9)
+    perturbation = Perturbation(noise=LAPLACE, threshold=9)
     raw = np.full(len(cells), 10**6)
     found = perturb(cells, raw, size=size, perturbation=perturbation, entropy=OsNoise())
     spurious = found.cells[found.values < 10**5]

@@ -17,7 +17,7 @@ from noisegate.releases.files import write_card, write_table
 from noisegate.releases.plan import make_plan
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import parse_spec
-from noisegate.tables.where import conditions_of, select
+from noisegate.tables.selection import Selection
 
 AXES = ("mode", "date", "tap", "time", "location")
 PERSONS = {"unit": "person-day", "max_cells": 4, "epsilon": 2}
@@ -121,7 +121,7 @@ def one_answer(release, raw, rng):
     """Truth, low, high and missing cells of a random group of a random question."""
     where, by = random_question(rng, release.dimensions)
     answers = release.answer(where=where, by=by)
-    chosen = select(release.statement.domain, where=conditions_of(where), by=by, merged={})
+    chosen = Selection.parse(where, release.statement.domain, by=by)
     part = raw[np.ix_(*(np.flatnonzero(mask) for mask in chosen.masks))]
     order = [AXES.index(name) for name in by] + [i for i, name in enumerate(AXES) if name not in by]
     truth = part.transpose(order).reshape(len(answers), -1).sum(axis=1)

@@ -1,7 +1,6 @@
 """Compiled loops: Numba is loaded by the first call, callees are found, threads do not fall over each other."""
 
 import math
-import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
@@ -84,24 +83,3 @@ def test_many_threads_may_make_the_first_call(near):
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(call, range(8))) == {14850.0}
-
-
-@pytest.mark.parametrize(
-    "module", ["margins", "spec", "ledger", "engine", "releases", "mechanisms.mechanism", "tables.domain"]
-)
-def test_the_side_that_releases_loads_neither_numba_nor_scipy_nor_inference(module, record_property):
-    code = f"""
-import sys, time
-import noisegate.{module}
-heavy = ("numba", "scipy", "noisegate.inference", "noisegate.recovery", "noisegate.reading", "ibis", "altair")
-print(time.process_time(), *[name for name in heavy if name in sys.modules])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    seconds, *loaded = done.stdout.split()
-    record_property("cpu_seconds", float(seconds))
-    assert loaded == []
-
-
-def test_the_ledger_loads_no_numpy():
-    code = "import sys, noisegate.ledger; sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

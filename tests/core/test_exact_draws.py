@@ -17,7 +17,7 @@ from noisegate.laws.entropy import Entropy, OsNoise, SeededNoise
 from noisegate.laws.exact.gaussian import discrete_gaussian_runs
 from noisegate.laws.exact.laplace import discrete_laplace_runs
 from noisegate.laws.exact.runs import CHUNK
-from noisegate.laws.exact.table import Table
+from noisegate.laws.exact.table import OutcomeTable
 from noisegate.laws.exact.uniform import below
 
 
@@ -93,8 +93,8 @@ def check_against_all_bits(table, numbers):
         discrete_laplace_runs(Fraction(1.4)).top,
         discrete_laplace_runs(Fraction(1000)).digits[0],
         discrete_gaussian_runs(Fraction(30)).top,
-        Table.from_weights([1, 0, 0, 3]),
-        Table.from_weights([5]),
+        OutcomeTable.from_weights([1, 0, 0, 3]),
+        OutcomeTable.from_weights([5]),
     ],
     ids=["laplace", "digit", "gaussian", "aligned", "certain"],
 )
@@ -112,20 +112,20 @@ def test_numbers_next_to_every_end_fall_on_the_right_side(table):
     picks=st.lists(st.tuples(st.integers(0, 38), st.integers(-2, 2)), max_size=10),
 )
 def test_lazy_bits_equal_all_bits(weights, numbers, picks):
-    table = Table.from_weights(weights)
+    table = OutcomeTable.from_weights(weights)
     ends = ends_of(table)
     near = [ends[place] + step for place, step in picks if place < len(ends)]
     check_against_all_bits(table, numbers + [number for number in near if 0 <= number < 2**192])
 
 
 def test_a_table_has_the_probabilities_of_its_weights():
-    assert Table.from_weights([1, 0, 2, 1]).probabilities() == [
+    assert OutcomeTable.from_weights([1, 0, 2, 1]).probabilities() == [
         Fraction(1, 4),
         0,
         Fraction(1, 2),
         Fraction(1, 4),
     ]
-    assert Table.from_weights([1, 0]).probabilities() == [1]
+    assert OutcomeTable.from_weights([1, 0]).probabilities() == [1]
 
 
 def test_the_most_extreme_bits_give_the_most_and_the_least_likely_value():

@@ -19,8 +19,9 @@ from noisegate.inference.linked.totals import estimate_sums
 from noisegate.inference.linked.wide import _inverse
 from noisegate.laws import DiscreteLaplace, Laplace, PointMass
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.testing.enumeration import enumerate_exact
-from noisegate.testing.world import CITY, ModePlan, recipe_2016, simulate_tables
+from noisegate.testing.city import CITY, ModePlan, simulate_tables
+from noisegate.testing.oracles import enumerate_exact
+from noisegate.testing.worlds import recipe_2016
 
 EXACT = Mechanism(law=PointMass(), zeros="perturb")
 

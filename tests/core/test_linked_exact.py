@@ -26,7 +26,7 @@ from noisegate.laws import (
     RoundedLaplace,
 )
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.testing.enumeration import enumerate_exact
+from noisegate.testing.oracles import enumerate_exact
 
 PROBLEMS, HARD_PROBLEMS = 200, 60
 #: Counts that brute force looks at, how much less likely than the best (in nats) a combination may

@@ -10,7 +10,8 @@ from noisegate.inference.linked.effects import Intensities, _gamma_shape
 from noisegate.inference.linked.fit import fit_prior
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.problem import Identities, Problem, Sums
-from noisegate.testing.world import ModePlan, recipe_2016, simulate_tables
+from noisegate.testing.city import ModePlan, simulate_tables
+from noisegate.testing.worlds import recipe_2016
 
 
 @pytest.fixture(scope="module")

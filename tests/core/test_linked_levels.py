@@ -9,7 +9,8 @@ from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.levels import _codes_of, fit_levels
 from noisegate.inference.linked.prior import Flat
 from noisegate.inference.linked.problem import Problem, Sums
-from noisegate.testing.world import ModePlan, Truth, recipe_2016, simulate_tables
+from noisegate.testing.city import CityTruth, ModePlan, simulate_tables
+from noisegate.testing.worlds import recipe_2016
 
 BASE, MARGIN = recipe_2016(threshold=18), recipe_2016(threshold=35)
 
@@ -49,7 +50,7 @@ def small_town(rng):
     """Nine stops by twelve hours, uneven in both, with over-dispersed cells: published as in 2016."""
     stops, hours = rng.gamma(2.0, 0.5, (9, 1)), rng.gamma(2.0, 0.5, (1, 12))
     counts = rng.poisson(20 * stops * hours * rng.gamma(2.0, 0.5, (9, 12)))
-    return Truth.publish([counts[None]], rng=rng)
+    return CityTruth.publish([counts[None]], rng=rng)
 
 
 def test_small_tables_are_covered():
@@ -147,7 +148,7 @@ def test_the_one_dispersion_is_recovered(shape, found):
     row, column = np.divmod(np.arange(60 * 80), 80)
     mean = 60 * rng.gamma(6, 1 / 6, 60)[row] * rng.gamma(6, 1 / 6, 80)[column]
     counts = rng.poisson(mean * rng.gamma(shape, 1 / shape, len(mean)))
-    truth = Truth.publish([counts.reshape(1, 60, 80)], rng=rng)
+    truth = CityTruth.publish([counts.reshape(1, 60, 80)], rng=rng)
     prior = fit_levels(truth.problem)
     assert prior.shape == pytest.approx(found, rel=0.15)
     assert (prior.zero_share == 0).all()

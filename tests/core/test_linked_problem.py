@@ -20,7 +20,6 @@ from noisegate.laws import (
     RandomRounding,
     RoundedLaplace,
 )
-from noisegate.mechanisms.likelihood import log_likelihood, reach, window
 from noisegate.mechanisms.mechanism import Mechanism
 
 CUT = Mechanism(law=Laplace(1.4), threshold=18, rounding="nearest", cut="before")
@@ -51,8 +50,8 @@ LAWS = [
 def test_likelihood_is_that_of_each_response(law, threshold, rule, rounding, cut, zeros, value):
     mechanism = Mechanism(law=law, threshold=threshold, rule=rule, rounding=rounding, cut=cut, zeros=zeros)
     counts = np.arange(25)
-    shown = log_likelihood(mechanism, values=float(value), counts=counts)
-    hidden = log_likelihood(mechanism, values=np.nan, counts=counts)
+    shown = mechanism.log_likelihood(float(value), counts)
+    hidden = mechanism.log_likelihood(np.nan, counts)
     for count in counts:
         response = mechanism.response(int(count))
         np.testing.assert_allclose(shown[count], response.logprob(float(value)), rtol=1e-12, atol=1e-12)
@@ -60,15 +59,15 @@ def test_likelihood_is_that_of_each_response(law, threshold, rule, rounding, cut
 
 
 def test_negative_sums_are_impossible():
-    assert log_likelihood(EXACT, values=0.0, counts=np.array([-1, 0, 1])).tolist() == [-np.inf, 0.0, -np.inf]
+    assert EXACT.log_likelihood(0.0, np.array([-1, 0, 1])).tolist() == [-np.inf, 0.0, -np.inf]
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_windows_hold_all_but_the_stated_mass(law):
     mechanism = Mechanism(law=law, threshold=5, zeros="perturb")
-    far = reach(mechanism, 20.0)
+    far = mechanism.reach(20.0)
     assert float(mechanism.published_law.logsf(far)) <= -20.0 or far == 0
-    low, high = window(mechanism, values=np.array([50.0, np.nan]), nats=20.0)
+    low, high = mechanism.window(np.array([50.0, np.nan]), nats=20.0)
     assert low.tolist() == [50 - far, 0]
     assert high.tolist() == [50 + far, 5 + far]
 

@@ -15,8 +15,8 @@ from noisegate.inference.linked.problem import Identities, Problem, Sums
 from noisegate.inference.linked.propagation import Schedule
 from noisegate.laws import DiscreteLaplace, PointMass
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.testing.enumeration import enumerate_exact
-from noisegate.testing.world import recipe_2016
+from noisegate.testing.oracles import enumerate_exact
+from noisegate.testing.worlds import recipe_2016
 
 BASE, MARGIN = recipe_2016(threshold=18), recipe_2016(threshold=35)
 NEAR = Mechanism(law=DiscreteLaplace(0.5), threshold=4)

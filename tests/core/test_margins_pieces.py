@@ -5,9 +5,9 @@ import pytest
 
 from noisegate.errors import DataError, SpecError
 from noisegate.margins import NoisyTable, TableShape, best_split, estimate_tables, pieces, reconcile_tables
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
-from noisegate.tables.merging import merge, restrict
 
 MODES = Dimension(name="mode", values=("train", "bus", "ferry"))
 TIMES = Dimension(name="time", values=tuple(f"{h:02}" for h in range(8)))
@@ -19,16 +19,19 @@ def plain():
 
 
 def bus_by_postcode():
-    return merge(plain(), name="stop", groups=["x", "x", "x", "y", "y", "z"], where={"mode": mask(3, 1)})
+    return plain().merge("stop", groups=["x", "x", "x", "y", "y", "z"], where={"mode": mask(3, 1)})
 
 
 def nights_merged():
-    return merge(plain(), name="time", groups=["night"] * 3 + [""] * 5, where={"time": mask(8, 0, 1, 2)})
+    return plain().merge("time", groups=["night"] * 3 + [""] * 5, where={"time": mask(8, 0, 1, 2)})
 
 
 def own_stops():
-    allowed = {0: mask(6, 0, 1, 2), 1: mask(6, 3, 4), 2: mask(6, 5)}
-    return restrict(plain(), name="stop", by="mode", allowed=allowed)
+    return plain().nest("stop", "mode", [range(6), [0, 0, 0, 1, 1, 2]])
+
+
+def own_stops_at_night():
+    return nights_merged().nest("stop", "mode", [range(6), [0, 0, 0, 1, 1, 2]])
 
 
 def mask(size, *places):
@@ -40,6 +43,7 @@ DOMAINS = {
     "bus by postcode": bus_by_postcode,
     "nights": nights_merged,
     "own stops": own_stops,
+    "own stops at night": own_stops_at_night,
 }
 TABLES = {"time": ["mode", "time"], "stop": ["stop", "mode"], "mode": ["mode"]}
 
@@ -83,7 +87,7 @@ def test_merged_nights_form_one_piece_and_modes_with_own_stops_several():
         (3, 6, 6)
     ]
     found = pieces(own_stops(), margins_of(own_stops(), TABLES))
-    assert sorted(p.shape.sizes for p in found) == [(1, 8, 1), (1, 8, 2), (1, 8, 3)]
+    assert sorted(p.shape.sizes for p in found) == [(1, 1, 8), (1, 2, 8), (1, 3, 8)]
 
 
 def test_published_tables_add_up_in_every_domain(domain):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import SpecError
-from noisegate.laws import LAWS, DiscreteLaplace, Laplace, make_law
+from noisegate.laws import DiscreteLaplace, Laplace, make_law
 from noisegate.mechanisms.mechanism import (
     Mechanism,
     corrected,
@@ -17,21 +17,7 @@ from noisegate.mechanisms.mechanism import (
     stability_histogram,
 )
 from noisegate.mechanisms.privacy import delta, detection, epsilon, verdict
-
-
-@st.composite
-def mechanisms(draw):
-    name = draw(st.sampled_from(sorted(LAWS)))
-    whole = name in ("uniform", "random-rounding")
-    scale = draw(st.integers(2, 6)) if whole else draw(st.floats(0.3, 5))
-    return Mechanism(
-        law=make_law(name, scale=scale),
-        threshold=draw(st.none() | st.integers(0, 20) | st.floats(0, 20)),
-        rule=draw(st.sampled_from(["gt", "ge"])),
-        rounding=draw(st.sampled_from(["none", "nearest"])),
-        cut=draw(st.sampled_from(["before", "after"])),
-        zeros=draw(st.sampled_from(["keep", "perturb"])),
-    )
+from noisegate.testing.strategies import mechanisms
 
 
 @given(mechanism=mechanisms(), count=st.integers(0, 30))

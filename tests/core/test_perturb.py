@@ -33,7 +33,7 @@ def tables(draw, *, most=60):
 perturbations = st.builds(
     Perturbation,
     noise=st.sampled_from(NOISES),
-    least=st.sampled_from([None, 0, 1, 2, 5]),
+    threshold=st.sampled_from([None, 0, 1, 2, 5]),
     zeros=st.sampled_from(["perturb", "keep"]),
 )
 
@@ -75,12 +75,12 @@ def test_what_is_published_obeys_the_cut_and_the_zeros(way, table, perturbation,
     assert found.cells.dtype == found.values.dtype == np.int64
     assert (np.diff(found.cells) > 0).all()
     assert set(found.cells.tolist()) <= set(range(size))
-    if perturbation.least is not None:
-        assert (found.values >= perturbation.least).all()
+    if perturbation.threshold is not None:
+        assert (found.values >= perturbation.threshold).all()
     if perturbation.zeros == "keep":
         assert set(found.cells.tolist()) <= set(cells.tolist())
         assert (found.values != 0).all()  # absent means zero, so a noisy zero must be absent too
-    elif perturbation.least is None:
+    elif perturbation.threshold is None:
         assert found.cells.tolist() == list(range(size))
 
 
@@ -88,14 +88,14 @@ def test_what_is_published_obeys_the_cut_and_the_zeros(way, table, perturbation,
 @given(
     table=tables(),
     noise=st.sampled_from(NOISES),
-    least=st.sampled_from([1, 2, 5]),
+    threshold=st.sampled_from([1, 2, 5]),
     zeros=st.sampled_from(["perturb", "keep"]),
     seed=st.integers(0, 2**32),
 )
-def test_noise_shown_in_an_empty_cell_never_lands_on_another(way, table, noise, least, zeros, seed):
+def test_noise_shown_in_an_empty_cell_never_lands_on_another(way, table, noise, threshold, zeros, seed):
     size, cells = table
     raw = np.full(len(cells), FAR, dtype=np.int64)
-    perturbation = Perturbation(noise=noise, least=least, zeros=zeros)
+    perturbation = Perturbation(noise=noise, threshold=threshold, zeros=zeros)
     found = way(cells, raw, size=size, perturbation=perturbation, entropy=SeededNoise(seed=seed))
     large = found.values > FAR // 2
     assert found.cells[large].tolist() == cells.tolist()
@@ -106,7 +106,7 @@ def test_noise_shown_in_an_empty_cell_never_lands_on_another(way, table, noise, 
 
 def test_without_cells_and_without_zeros():
     nothing = np.zeros(0, dtype=np.int64)
-    perturbation = Perturbation(noise=NOISES[0], least=1)
+    perturbation = Perturbation(noise=NOISES[0], threshold=1)
     full = np.arange(50, dtype=np.int64)
     empty = perturb(nothing, nothing, size=50, perturbation=perturbation, entropy=SeededNoise(seed=1))
     assert 0 < len(empty.cells) < 50
@@ -114,23 +114,25 @@ def test_without_cells_and_without_zeros():
     assert known.cells.tolist() == full.tolist()
 
 
-@pytest.mark.parametrize("least", [None, 0])
-def test_a_cut_that_zeros_pass_is_done_cell_by_cell(least):
+@pytest.mark.parametrize("threshold", [None, 0])
+def test_a_cut_that_zeros_pass_is_done_cell_by_cell(threshold):
     """Half of all zeros are published, so visiting them costs no more than not visiting them."""
-    perturbation = Perturbation(noise=NOISES[0], least=least)
+    perturbation = Perturbation(noise=NOISES[0], threshold=threshold)
     arguments = (np.array([3]), np.array([7]))
     sparse = perturb(*arguments, size=200, perturbation=perturbation, entropy=SeededNoise(seed=4))
     dense = perturb_dense(*arguments, size=200, perturbation=perturbation, entropy=SeededNoise(seed=4))
     assert sparse.cells.tolist() == dense.cells.tolist()
     assert sparse.values.tolist() == dense.values.tolist()
-    assert (len(sparse.cells) == 200) == (least is None)
+    assert (len(sparse.cells) == 200) == (threshold is None)
 
 
 def test_three_billion_cells_cost_what_is_published():
     size = 3 * 10**9
     cells = np.arange(200_000, dtype=np.int64) * 14_999
     raw = np.full(len(cells), 12, dtype=np.int64)
-    perturbation = Perturbation(noise=PublishedNoise(name="discrete-laplace", scale=Fraction(2)), least=21)
+    perturbation = Perturbation(
+        noise=PublishedNoise(name="discrete-laplace", scale=Fraction(2)), threshold=21
+    )
     expected = size * float(perturbation.noise.passing(21))
     tracemalloc.start()
     began = time.perf_counter()
@@ -144,9 +146,9 @@ def test_three_billion_cells_cost_what_is_published():
 
 
 def test_the_mechanism_is_the_same_thing_in_words():
-    perturbation = Perturbation(noise=NOISES[1], least=18, zeros="keep")
+    perturbation = Perturbation(noise=NOISES[1], threshold=18, zeros="keep")
     mechanism = perturbation.mechanism
-    assert (mechanism.least, mechanism.zeros, mechanism.law) == (18, "keep", NOISES[1].law)
+    assert (mechanism.whole_threshold, mechanism.zeros, mechanism.law) == (18, "keep", NOISES[1].law)
     assert float(NOISES[1].passing(18)) == pytest.approx(float(np.exp(NOISES[1].law.logsf(17))), rel=1e-12)
 
 

@@ -15,11 +15,11 @@ from noisegate.laws import (
     RandomRounding,
     RoundedLaplace,
 )
-from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
-from noisegate.mechanisms.growth import loss_by_week
+from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon, loss_by_week
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
-from noisegate.mechanisms.recurrence import Residual, occasions_until, seen_by, simulated_widths, widths
+from noisegate.mechanisms.recurrence import Residual, occasions_until, seen_by, widths
+from noisegate.testing.oracles import simulated_widths
 
 
 def as_in_2016(*, threshold=18, zeros="keep", scale=1.4):

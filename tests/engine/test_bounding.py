@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from noisegate.engine import bounding
+from noisegate import limits
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots
 from noisegate.errors import RandomnessError
 from noisegate.laws.entropy import OsNoise, SeededNoise
@@ -35,8 +35,7 @@ bounds = st.builds(
 def test_one_unit_moves_the_counts_by_at_most_its_bound(keyed_entropy, events, bound, salt, chunk):
     gone = events[0][0]
     rest = [event for event in events if event[0] != gone]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounding, "_CHUNK", chunk)
+    with limits.override(keys_at_once=chunk):
         with_unit = bounded_counts(events, bound, keyed_entropy(events, most=bound.cells, salt=salt))
         without = bounded_counts(rest, bound, keyed_entropy(rest, most=bound.cells, salt=salt))
     moved = [with_unit[cell] - without[cell] for cell in range(1 << BITS)]

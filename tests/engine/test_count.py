@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from noisegate.engine import accumulator, duck, people
+from noisegate import limits
+from noisegate.engine import accumulator, people
 from noisegate.errors import RandomnessError, SpecError
 from noisegate.laws.entropy import SeededNoise
 
@@ -165,32 +166,31 @@ def test_persons_of_any_kind_are_told_apart(town, unit, ids):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("most", [0, accumulator.DENSE_CELLS])
+@pytest.mark.parametrize("most", [0, 1 << 24])
 def test_however_it_is_added_up_the_counts_are_the_same(town, unit, most, monkeypatch):
     town.write(town.events(2000))
     spec = town.spec(unit=unit)
     once = town.count(spec)
-    monkeypatch.setattr(accumulator, "DENSE_CELLS", most)
     monkeypatch.setattr(accumulator.DenseAccumulator, "at_once", 300)
     monkeypatch.setattr(accumulator.SparseAccumulator, "at_once", 300)
-    monkeypatch.setattr(duck, "ROWS_AT_ONCE", 300)
-    again = town.count(spec)
+    with limits.override(dense_cells=most, events_at_once=300):
+        again = town.count(spec)
     assert (again.cells == once.cells).all()
     assert (again.raw_counts == once.raw_counts).all()
     assert again.tally == once.tally
 
 
-@pytest.mark.parametrize("most", [0, accumulator.DENSE_CELLS])
+@pytest.mark.parametrize("most", [0, 1 << 24])
 def test_many_batches_add_up(town, most, monkeypatch):
     town.write(town.events(1000))
     spec = town.spec(unit="event")
     once = town.count(spec)
     town.write(pa.concat_tables([town.table(town.events(1000))] * 400))
-    monkeypatch.setattr(accumulator, "DENSE_CELLS", most)
     monkeypatch.setattr(accumulator.DenseAccumulator, "at_once", 150_000)
     monkeypatch.setattr(accumulator.SparseAccumulator, "at_once", 150_000)
     batches = []
-    many = town.count(spec, progress=batches.append)
+    with limits.override(dense_cells=most):
+        many = town.count(spec, progress=batches.append)
     assert len(batches) > 2
     assert (many.cells == once.cells).all()
     assert (many.raw_counts == 400 * once.raw_counts).all()
@@ -214,14 +214,15 @@ def test_persons_who_appear_while_counting_do_not_overflow(town, monkeypatch):
     assert counts.tally.outside == {"no person is named": len(events) - len(expected)}
 
 
-def test_passes_make_room_for_a_narrow_key(town, monkeypatch):
+def test_passes_make_room_for_a_narrow_key(town):
     town.write(town.events(2000))
     spec = town.spec()
     once = town.count(spec)
-    monkeypatch.setattr(duck, "_KEY_BITS", (spec.domain.size - 1).bit_length() + 4)
-    assert town.count(spec).tally == once.tally
-    monkeypatch.setattr(duck, "_KEY_BITS", (spec.domain.size - 1).bit_length())
-    with pytest.raises(SpecError, match=r"too many to bound what a person-day adds; merge some values"):
+    cell_bits = (spec.domain.size - 1).bit_length()
+    with limits.override(key_bits=cell_bits + 4):
+        assert town.count(spec).tally == once.tally
+    too_many = pytest.raises(SpecError, match=r"too many to bound what a person-day adds; merge some values")
+    with limits.override(key_bits=cell_bits), too_many:
         town.count(spec)
 
 

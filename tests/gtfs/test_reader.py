@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.timetable import Limits, read_feed
+from noisegate.timetable import read_feed
 
 MONDAY = date(2016, 7, 25)
 
@@ -358,8 +359,9 @@ def test_a_member_that_unpacks_to_too_much(write_zip, write_folder):
     assert path.stat().st_size < 100_000
     with pytest.raises(DataError, match="more than 200 times its size"):
         read_feed(path)
-    with pytest.raises(DataError, match="too large: 40 MiB, at most 8"):
-        read_feed(path, limits=Limits(member_bytes=8 << 20))
+    too_large = pytest.raises(DataError, match="too large: 40 MiB, at most 8")
+    with limits.override(feed_file_bytes=8 << 20), too_large:
+        read_feed(path)
 
 
 def test_a_member_that_lies_about_its_size(write_zip, write_folder):

@@ -17,10 +17,9 @@ from noisegate.laws import (
     RoundedLaplace,
     make_law,
 )
-from noisegate.mechanisms.calibration import scale_for, threshold_for
 from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
 from noisegate.mechanisms.mechanism import Mechanism, corrected, second_algorithm
-from noisegate.mechanisms.privacy import delta, epsilon, pure_epsilon
+from noisegate.mechanisms.privacy import delta, epsilon, pure_epsilon, scale_for, threshold_for
 
 #: Their losses are rounded to multiples of this; small enough not to show in 1e-10.
 STEP = 1e-13

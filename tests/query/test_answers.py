@@ -163,9 +163,11 @@ def test_a_table_that_contradicts_its_card_is_refused(whole, tmp_path, card_of):
     shutil.copytree(whole, copy)
     card = card_of(copy)
     card["domain"]["dimensions"]["stop"][0] = "Z"
-    card["domain"]["blocks"][0]["stop"] = [
-        "Z" if s == "A" else s for s in card["domain"]["blocks"][0]["stop"]
-    ]
+    (nesting,) = card["domain"]["nesting"]
+    nesting["combinations"] = {
+        mode: ["Z" if stop == "A" else stop for stop in stops]
+        for mode, stops in nesting["combinations"].items()
+    }
     (copy / "card.json").write_text(json.dumps(card))
     with pytest.raises(DataError, match="a value of stop that its card does not list"):
         open_release(copy)

@@ -11,7 +11,6 @@ from noisegate.inference.profile.cellwise import cell_laws, suits
 from noisegate.inference.profile.noisy_sums import NoisySums
 from noisegate.inference.profile.profile import fit_profile
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.likelihood import log_likelihood
 from noisegate.mechanisms.mechanism import Mechanism
 
 NOISE = DiscreteLaplace(2.0)
@@ -24,7 +23,7 @@ def cut(zeros="perturb", least=10):
 def brute_force(value, mechanism, mean, shape):
     counts = np.arange(600)
     prior = stats.nbinom.pmf(counts, shape, shape / (shape + mean))
-    law = prior * np.exp(log_likelihood(mechanism, values=value, counts=counts))
+    law = prior * np.exp(mechanism.log_likelihood(value, counts))
     return counts, law / law.sum()
 
 

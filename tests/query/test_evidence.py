@@ -7,7 +7,8 @@ from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.laws import DiscreteLaplace
 from noisegate.query.evidence import Evidence, Shown
 from noisegate.query.statement import StatedTable
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 
 LAW = DiscreteLaplace(2.0)

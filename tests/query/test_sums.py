@@ -15,9 +15,10 @@ from noisegate.laws import DiscreteLaplace, Tabulated
 from noisegate.margins import ErrorLaw, ErrorTerm
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Cells, Selection
+from noisegate.tables.selection import Selection
 
 BASE = Domain.product(
     [Dimension(name="time", values=tuple("abcdef")), Dimension(name="stop", values=tuple("123"))]
@@ -90,16 +91,13 @@ def test_a_combination_of_noises_as_a_law():
 
 
 def selection(by=(), **masks):
-    return Selection(
-        domain=BASE,
-        masks=tuple(np.array(masks.get(d.name, np.ones(len(d.labels))), dtype=bool) for d in BASE.dimensions),
-        by=by,
-    )
+    chosen = [np.array(masks.get(d.name, np.ones(len(d.labels))), dtype=bool) for d in BASE.dimensions]
+    return Selection.of_masks(BASE, chosen, by=by)
 
 
 def test_cells_are_added_up_by_group():
     values = np.arange(18)
-    cells = Cells(BASE, selection(by=("stop",), time=[1, 1, 0, 0, 0, 1]))
+    cells = selection(by=("stop",), time=[1, 1, 0, 0, 0, 1]).groups(BASE)
     expected = values.reshape(6, 3)[[0, 1, 5]].sum(axis=0)
     assert cells.sums(values).tolist() == expected.tolist()
     assert cells.counts().tolist() == [3, 3, 3]

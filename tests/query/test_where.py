@@ -1,10 +1,17 @@
 """Conditions in words mean what they say, and what cannot be meant is refused with the way out."""
 
+from datetime import date, datetime, time
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from noisegate.errors import SpecError
-from noisegate.tables.domain import Dimension, Domain
-from noisegate.tables.where import conditions_of, kind_of, select
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
+from noisegate.tables.selection import Selection
+from noisegate.tables.where import condition_text, conditions_of, kind_of
 
 DOMAIN = Domain.product(
     [
@@ -12,12 +19,13 @@ DOMAIN = Domain.product(
         Dimension(name="date", values=("2016-07-25", "2016-07-26", "2016-07-27")),
         Dimension(name="time", values=tuple(f"{q // 4:02d}:{q % 4 * 15:02d}" for q in range(96))),
         Dimension(name="stop", values=("Manly, Wharf 1", "Circular Quay")),
+        Dimension(name="zone", values=("07", "12")),
     ]
 )
 
 
 def chosen(where, name):
-    found = select(DOMAIN, where=conditions_of(where), by=(), merged={})
+    found = Selection.parse(where, DOMAIN)
     labels = DOMAIN.dimensions[DOMAIN.axis(name)].labels
     return [label for label, here in zip(labels, found.mask(name), strict=True) if here]
 
@@ -34,6 +42,22 @@ def chosen(where, name):
         ('stop="Manly, Wharf 1", mode=ferry', "stop", ["Manly, Wharf 1"]),
         ({"stop": "Manly, Wharf 1"}, "stop", ["Manly, Wharf 1"]),
         ({"mode": ["ferry"]}, "mode", ["ferry"]),
+        ({"mode": "ferry|train"}, "mode", ["train", "ferry"]),
+        ({"mode": ("ferry", "train")}, "mode", ["train", "ferry"]),
+        ({"mode": " FERRY "}, "mode", ["ferry"]),
+        ({"Mode": "ferry"}, "mode", ["ferry"]),
+        ({"time": "06:00..06:30|23:45..24:00"}, "time", ["06:00", "06:15", "23:45"]),
+        ({"time": ["06:00..06:30", time(9, 15)]}, "time", ["06:00", "06:15", "09:15"]),
+        ({"date": date(2016, 7, 26)}, "date", ["2016-07-26"]),
+        ({"date": [date(2016, 7, 25), "2016-07-27"]}, "date", ["2016-07-25", "2016-07-27"]),
+        ({"date": datetime.fromisoformat("2016-07-26")}, "date", ["2016-07-26"]),
+        ({"date": np.datetime64("2016-07-26")}, "date", ["2016-07-26"]),
+        ({"zone": 7}, "zone", ["07"]),
+        ({"zone": np.array([7, 12])}, "zone", ["07", "12"]),
+        ("zone=7|12", "zone", ["07", "12"]),
+        ("stop=Manly, Wharf 1,mode=ferry", "stop", ["Manly, Wharf 1"]),
+        ("stop='Manly, Wharf 1'|\"Circular Quay\"", "stop", ["Manly, Wharf 1", "Circular Quay"]),
+        (["mode=ferry", "zone=12"], "zone", ["12"]),
     ],
 )
 def test_words_mean_labels(text, name, meant):
@@ -43,7 +67,10 @@ def test_words_mean_labels(text, name, meant):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("mod=ferry", r"a dimension must be one of mode, date, time, stop, got 'mod'. Did you mean 'mode'\?"),
+        (
+            "mod=ferry",
+            r"a dimension must be one of mode, date, time, stop, zone, got 'mod'. Did you mean 'mode'\?",
+        ),
         ("mode=fery", r"mode has no 'fery'; it has train, ferry. Did you mean 'ferry'\?"),
         ("mode=train..ferry", r"mode is a list of names.*Write mode=A\|B for several. It has train, ferry."),
         ("time=06:05..07:00", r"a part of time '06:00', which is published only as a whole"),
@@ -53,18 +80,52 @@ def test_words_mean_labels(text, name, meant):
         ("ferry", r"a condition looks like mode=ferry or time=06:00..09:00, got 'ferry'"),
         ("mode=", r"a condition looks like"),
         ("mode=ferry,mode=train", r"mode has two conditions; write mode=A\|B"),
+        ("mode=ferry, Mode=train", r"mode has two conditions; write mode=A\|B"),
+        ("mode=ferry'", r"""mode has no "ferry'"; it has train, ferry. Did you mean 'ferry'\?"""),
+        ("mode='ferry", r"the quotation mark at character 6 of .* is never closed"),
+        (
+            "mode='ferry'x",
+            r"after the closing quotation mark at character 7 of .* comes a bar or the end, got 'x'",
+        ),
+        ("mode=ferry|", r"'ferry\|' has nothing at character 7, where a label should be"),
+        ("mode=ferry,,", r"mode has no 'ferry,,'"),
+        ("mode=ferry, train", r"mode has no 'ferry, train'; it has train, ferry"),
+        ({"mode": True}, r"mode must be text, a whole number, a date, a time or a list of these, got True"),
+        ({"mode": []}, r"mode has an empty list; leave the condition out to ask for all"),
+        ({"date": datetime.fromisoformat("2016-07-26 05:00")}, r"date must be text, a whole number, a date"),
+        ({"date": date(2017, 1, 1)}, r"date has no '2017-01-01'; it has 2016-07-25, 2016-07-26, 2016-07-27"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(text, sentence):
     with pytest.raises(SpecError, match=sentence):
-        select(DOMAIN, where=conditions_of(text), by=(), merged={})
+        Selection.parse(text, DOMAIN)
 
 
 def test_by_names_each_dimension_once():
     with pytest.raises(SpecError, match="names each dimension once"):
-        select(DOMAIN, where={}, by=("mode", "mode"), merged={})
+        Selection.parse(None, DOMAIN, by=("mode", "mode"))
 
 
 def test_labels_say_what_they_are():
-    assert [kind_of(d.labels) for d in DOMAIN.dimensions] == ["name", "day", "time", "name"]
+    assert [kind_of(d.labels) for d in DOMAIN.dimensions] == ["name", "day", "time", "name", "name"]
     assert kind_of(("00:00-06:00", "06:00")) == "time"
+
+
+@given(st.text(alphabet="mode=fry,'\"|. 1", max_size=24))
+def test_text_is_read_to_its_end_or_refused(text):
+    try:
+        found = conditions_of(text)
+    except SpecError:
+        return
+    # Every letter and digit is in a name or in a value.
+    read = "".join(name + "".join(parts) for name, parts in found.items())
+    assert sorted(c for c in text if c.isalnum()) == sorted(c for c in read if c.isalnum())
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b c"]), st.text(alphabet="xy ,'\"", min_size=1), min_size=1))
+def test_conditions_that_were_written_are_read_again(labels):
+    labels = {name: label.strip() for name, label in labels.items()}
+    if any(not label or ("'" in label and '"' in label) for label in labels.values()):
+        return
+    text = ",".join(condition_text(name, label) for name, label in labels.items())
+    assert conditions_of(text) == {name: (label,) for name, label in labels.items()}

@@ -8,7 +8,8 @@ import pytest
 
 from noisegate.mechanisms.perturb import PublishedCells
 from noisegate.releases.files import write_table
-from noisegate.tables.domain import Dimension, Domain
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
 
 STOPS = (
     '=HYPERLINK("x")',

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from noisegate import limits
 from noisegate.ledger import DEFAULT_EPSILON
-from noisegate.margins import MOST_CELLS
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "make-a-release.md"
 
@@ -42,5 +42,5 @@ def test_the_commands_run_in_order(page, tmp_path, monkeypatch, noisegate):
 
 
 def test_the_numbers_it_states_are_those_of_the_program(page):
-    assert f"up to {MOST_CELLS // 10**6} million" in page
+    assert f"up to {limits.current().reconciled_cells // 10**6} million" in page
     assert f"may spend epsilon {DEFAULT_EPSILON}" in page

@@ -101,7 +101,7 @@ FORKED = """
 import json, os, signal, sys
 from pathlib import Path
 from noisegate.ledger import Ledger
-from noisegate.release import files, job
+from noisegate.releases import files, job
 from noisegate.spec import load_spec
 
 spec, out, ledger, stages = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])

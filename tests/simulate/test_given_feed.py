@@ -9,6 +9,7 @@ from datetime import date, timedelta
 import pyarrow.parquet as pq
 import pytest
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.simulation import LINGER_S, READERS, simulate
 from noisegate.timetable import MODES
@@ -247,6 +248,18 @@ def test_a_member_that_is_packed_too_well_is_not_read(tmp_path):
     ):
         simulate(tmp_path / "world", gtfs=tmp_path / "feed.zip", days=2, persons=100)
     assert not (tmp_path / "world").exists()
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ({"feed_file_bytes": 1_000}, "is too large"),
+        ({"feed_calls": 100}, "has 216 calls if every departure is counted, at most 100 can be ridden"),
+    ],
+)
+def test_a_feed_beyond_a_limit_is_not_ridden(feed, tmp_path, limit, message):
+    with limits.override(**limit), pytest.raises(DataError, match=message):
+        simulate(tmp_path / "world", gtfs=feed, days=2, persons=100)
 
 
 def test_a_member_with_a_climbing_path_is_refused_and_writes_nothing(tmp_path):

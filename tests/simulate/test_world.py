@@ -134,14 +134,15 @@ def test_a_tiny_world_is_quick(tmp_path):
     assert time.process_time() - began < 1
 
 
-def test_people_are_simulated_in_chunks_with_cards_of_their_own(tmp_path, monkeypatch):
-    monkeypatch.setattr("noisegate.simulation.season.CHUNK", 256)
-    world = simulate(tmp_path / "chunks", days=2, persons=1_000)
+def test_people_are_simulated_in_chunks_with_cards_of_their_own(tmp_path):
+    """65,536 people make a chunk, so that here are one and a third."""
+    world = simulate(tmp_path / "chunks", days=1, persons=87_000)
     cards = np.unique(pq.read_table(world.taps)["card_id"].to_numpy())
     assert cards.min() >= 1
-    assert cards.max() <= 1_000
-    assert len(cards) > 400
-    assert np.ptp(np.histogram(cards, bins=4, range=(1, 1001))[0]) < 80
+    assert cards.max() <= 87_000
+    assert len(cards) > 30_000
+    share = np.histogram(cards, bins=8, range=(1, 87_001))[0] / (87_000 / 8)
+    assert np.ptp(share) < 0.04
 
 
 def test_two_percent_forget_to_tap_off_except_on_the_closed_ferry(week):

@@ -4,8 +4,8 @@ import pytest
 
 from noisegate.errors import DataError
 from noisegate.reading.counts import read_numbers
-from noisegate.reading.published import Kind
 from noisegate.reading.values import find_form
+from noisegate.tables.dimension import Kind
 
 
 def form(name, *labels, **options):

@@ -9,7 +9,8 @@ import pytest
 
 from noisegate.assessment import assess
 from noisegate.errors import DataError, SpecError
-from noisegate.reading import Kind, find_structure, parse_overrides, read_table, read_tables, summarise
+from noisegate.reading import find_structure, parse_overrides, read_table, read_tables, summarise
+from noisegate.tables.dimension import Kind
 
 COLUMNS = {
     "mode": ["train", "train", "ferry", "ferry", None],

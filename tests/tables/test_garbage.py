@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from noisegate import limits
 from noisegate.errors import DataError, InputError
-from noisegate.reading import columns as columns_module
 from noisegate.reading import find_structure, read_table
 
 
@@ -101,19 +101,18 @@ def test_an_empty_parquet_table(tmp_path):
         read_table(tmp_path / "t.parquet")
 
 
-def test_a_table_that_does_not_fit_is_refused_on_the_way(write, monkeypatch, tmp_path):
-    monkeypatch.setattr(columns_module, "MOST_HELD", 100_000)
+def test_a_table_that_does_not_fit_is_refused_on_the_way(write, tmp_path):
     rows = "".join(f"stop {k},{k}\n" for k in range(50_000))
-    with pytest.raises(DataError, match="does not fit"):
+    with limits.override(held_bytes=100_000), pytest.raises(DataError, match="does not fit"):
         read_table(write("t.csv", "loc,count\n" + rows))
     pq.write_table(pa.table({"loc": np.arange(50_000), "count": np.arange(50_000)}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="does not fit"):
+    with limits.override(held_bytes=100_000), pytest.raises(DataError, match="does not fit"):
         read_table(tmp_path / "t.parquet")
 
 
-def test_too_many_misfits_are_refused_on_the_way(write, monkeypatch):
-    monkeypatch.setattr(columns_module, "MOST_REJECTED", 100)
-    with pytest.raises(DataError, match="more than 100 lines that do not fit"):
+def test_too_many_misfits_are_refused_on_the_way(write):
+    refused = pytest.raises(DataError, match="more than 100 lines that do not fit")
+    with limits.override(rejected_lines=100), refused:
         read_table(write("t.csv", "loc,count\n" + "a,1\n" * 600 + "junk\n" * 500))
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from noisegate.errors import SpecError
-from noisegate.reading import Kind, TableOverride, load_overrides, parse_overrides
+from noisegate.reading import TableOverride, load_overrides, parse_overrides
+from noisegate.tables.dimension import Kind
 
 WHOLE = """
 tables:

@@ -6,7 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading import Kind, parse_overrides, read_table
+from noisegate.reading import parse_overrides, read_table
+from noisegate.tables.dimension import Kind
 
 PLAIN = (
     "mode,date,tap,time,loc,count\nbus,20160808,on,07:15,2000,41\nferry,20160808,off,07:30,Manly Wharf,88\n"

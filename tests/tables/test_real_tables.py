@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from noisegate.errors import DataError
-from noisegate.reading import Kind, find_structure, read_table, summarise
+from noisegate.reading import find_structure, read_table, summarise
+from noisegate.tables.dimension import Kind
 
 FILES = {
     "time": "time_20160725-31.csv",
@@ -74,7 +75,7 @@ def test_the_location_table_is_34_or_35(opal):
 def test_week_one(opal, order):
     structure = find_structure([opal[name] for name in order])
     (link,) = structure.links
-    assert structure.base.source.files == opal["time-loc"].files
+    assert structure.sources[0].files == opal["time-loc"].files
     assert structure.base.size == 7 * 96 * 241
     assert link.summed == ("loc",)
     coverage = {part.dimensions: part for part in link.coverage()}
@@ -92,7 +93,7 @@ def test_week_one(opal, order):
 def test_week_two(opal, order):
     structure = find_structure([opal[name] for name in order])
     (link,) = structure.links
-    assert structure.base.source.files == opal["hourly"].files
+    assert structure.sources[0].files == opal["hourly"].files
     assert structure.nests == (("mode", "loc"),)
     (part,) = link.coverage()
     # Large places that somebody left out are not covered; small ones are suppressed hour by hour.
@@ -109,7 +110,7 @@ def test_week_two(opal, order):
 
 def test_light_rail_has_47_platforms_every_day(opal):
     cells = find_structure([opal["location"]]).base
-    rail = cells.labels(cells.flat)["mode"] == "lightrail"
+    rail = cells.labels(cells.cells)["mode"] == "lightrail"
     assert rail.sum() == 47 * 7
 
 

@@ -73,7 +73,7 @@ def test_a_word_alone_does_not_make_a_total(census):
     structure = find_structure([read_table(census(means=True))])
     assert structure.links == ()
     assert structure.base.shape == (7, 3, 4)
-    notes = structure.base.source.notes
+    notes = structure.sources[0].notes
     assert "'Total' of sex does not add up; it was kept as a value like any other" in notes
 
 

@@ -88,13 +88,16 @@ def test_a_spec_without_a_workload_or_with_a_strange_aim_is_refused(town):
     [
         (
             {"where": {"mode": "tram"}},
-            r"workload.x.where.mode must be one of train, bus, got 'tram'. Did you mean 'train'\?",
+            r"workload.x.where.mode has no 'tram'; it has train, bus. Did you mean 'train'\?",
         ),
         (
             {"where": {"time": "7..9"}},
-            r"workload.x.where.time must be a range such as 07:00..09:00, got '7..9'",
+            r"a range of workload.x.where.time looks like 06:00..09:00, got '7..9'",
         ),
-        ({"where": {"date": "2016..2017"}}, r"must be a range such as 2016-07-25..2016-07-29"),
+        (
+            {"where": {"date": "2016..2017"}},
+            r"a range of workload.x.where.date looks like 2016-07-25..2016-07-26, got '2016..2017'",
+        ),
     ],
 )
 def test_values_that_do_not_exist_are_refused(town, question, sentence):

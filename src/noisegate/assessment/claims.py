@@ -17,8 +17,9 @@ from typing import Any, Literal, Self
 from noisegate.assessment.dropped import Dropped, TripShare
 from noisegate.assessment.rows import RowCount
 from noisegate.errors import SpecError
-from noisegate.reading.cells import Cells
-from noisegate.recovery.selection import find_dimension, folded, listed, split, value_code
+from noisegate.recovery.selection import value_code
+from noisegate.tables.table import Table
+from noisegate.tables.where import find_dimension, folded, listed, split_conditions
 
 Verdict = Literal["agrees", "wrong", "cannot tell"]
 
@@ -73,7 +74,7 @@ class Claim:
             table=found["table"],
         )
 
-    def codes(self, cells: Cells, /) -> dict[int, int] | None:
+    def codes(self, cells: Table, /) -> dict[int, int] | None:
         """The values it is about, as codes of a table's dimensions; None if the table does not have them all."""
         if not self.who:
             return {}
@@ -82,12 +83,11 @@ class Claim:
         return _bare(self.who.replace(",", " ").split(), cells)
 
 
-def _named(who: str, cells: Cells, /) -> dict[int, int] | None:
+def _named(who: str, cells: Table, /) -> dict[int, int] | None:
     found = {}
-    for part in split(who):
-        name, _, value = part.partition("=")
+    for name, value in split_conditions(who):
         try:
-            place = find_dimension(name, cells.dimensions)
+            place = find_dimension(name, [dimension.name for dimension in cells.dimensions])
         except SpecError:
             return None
         code = value_code(value, cells.dimensions[place])
@@ -97,7 +97,7 @@ def _named(who: str, cells: Cells, /) -> dict[int, int] | None:
     return found
 
 
-def _bare(words: list[str], cells: Cells, /) -> dict[int, int] | None:
+def _bare(words: list[str], cells: Table, /) -> dict[int, int] | None:
     """The values that words name, the longest first: "Central Station off"."""
     found: dict[int, int] = {}
     while words:
@@ -112,7 +112,7 @@ def _bare(words: list[str], cells: Cells, /) -> dict[int, int] | None:
     return found
 
 
-def _value(word: str, cells: Cells, taken: dict[int, int], /) -> tuple[int, int] | None:
+def _value(word: str, cells: Table, taken: dict[int, int], /) -> tuple[int, int] | None:
     """The dimension and code of a value; blanks inside words do not matter."""
     for place, dimension in enumerate(cells.dimensions):
         code = value_code(word, dimension)
@@ -224,7 +224,7 @@ def judge_claim(claim: Claim, dropped: Dropped, /) -> list[Judged]:
         values = [d.name for cells in tables for d in cells.dimensions]
         raise SpecError(
             f"--claim {claim.text!r}: no table has rows with the values {claim.who!r}; "
-            f"the tables have {listed(dict.fromkeys(values))}. Write them as dimension=value."
+            f"the tables have {listed(list(dict.fromkeys(values)))}. Write them as dimension=value."
         )
     return found
 

@@ -18,7 +18,7 @@ from noisegate.errors import InputError
 from noisegate.recovery.couplings import Coupling, couple, least_published, selected
 from noisegate.recovery.equality import compare
 from noisegate.recovery.search import Search
-from noisegate.timetable.closed import TwoStopService, two_stop_services
+from noisegate.timetable.exposure import TwoStopService, two_stop_services
 
 #: The chance of calling anything equal that is not, over all pairs of the timetable.
 _FALSE_ALARM = 0.01

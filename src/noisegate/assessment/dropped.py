@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
 from noisegate.laws._law import Law
-from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.recovery.makers import Makers
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.residual_noise import noise_interval, overstated
-from noisegate.timetable.modes import mode_of_word
+from noisegate.tables.table import Table
+from noisegate.timetable.places import mode_of_word
 
 Flags = NDArray[np.bool_]
 
@@ -111,11 +111,11 @@ class Dropped:
             level=level,
         )
 
-    def count(self, cells: Cells, chosen: Mapping[int, int], /) -> RowCount:
+    def count(self, cells: Table, chosen: Mapping[int, int], /) -> RowCount:
         """Possible and published rows of a table with some values fixed."""
         return self.possible.count(cells, chosen)
 
-    def trips(self, cells: Cells, chosen: Mapping[int, int], /) -> TripShare | None:
+    def trips(self, cells: Table, chosen: Mapping[int, int], /) -> TripShare | None:
         """The trips that a table does not show; None if no other table tells.
 
         *Assumes* `ASSUMES`. *Guarantee*: the interval is that of the exact law of the noise in the estimate.
@@ -133,14 +133,14 @@ class Dropped:
         inside = _margin_rows(rows, chosen)
         if part is None or whole is None or inside is None or not inside.any():
             return None
-        groups = link.group_of(base.flat)
+        groups = link.group_of(base.cells)
         mine = np.isin(groups, rows.rows[inside]) & chosen_cells(base, chosen)
-        members = (rows.link.margin.counts[np.searchsorted(link.margin.flat, rows.rows[inside])]).astype(
+        members = (rows.link.margin.values[np.searchsorted(link.margin.cells, rows.rows[inside])]).astype(
             float
         )
         pieces = rows.pieces.number or 1 if rows.pieces is not None else 1
         laws = [(whole, int(inside.sum())), (part, int(mine.sum()) * pieces)]
-        over_parts = overstated(base.counts[mine].astype(float), base, part)
+        over_parts = overstated(base.values[mine].astype(float), base, part)
         over_total = overstated(members, link.margin, whole)
         dropped = float(rows.residual[inside].sum()) + over_parts - over_total
         low, high = noise_interval(laws, self.level)
@@ -156,7 +156,7 @@ class Dropped:
             rows_missing=int(possible.sum()),
         )
 
-    def by_mode(self) -> Iterator[tuple[Cells, str | None, Mapping[int, int]]]:
+    def by_mode(self) -> Iterator[tuple[Table, str | None, Mapping[int, int]]]:
         """Every table in all, and mode by mode."""
         for cells in self.structure.tables:
             yield cells, None, {}
@@ -192,7 +192,7 @@ def _has_own_noise(rows: MarginRows, /) -> bool:
     return perturbed_apart(rows) is not False and bool(rows.residual.any()) and not rows.link.unlisted
 
 
-def mode_place(cells: Cells, /) -> int | None:
+def mode_place(cells: Table, /) -> int | None:
     """The dimension that tells modes apart: the one whose values are words for modes; None if there is none."""
     for place, dimension in enumerate(cells.dimensions):
         known = [

@@ -22,13 +22,13 @@ from noisegate.laws.bounded import PointMass
 from noisegate.query.published import Shown
 from noisegate.query.release import evidence_of
 from noisegate.query.statement import CARD, StatedTable, Statement, read_statement
-from noisegate.reading.cells import Cells, Link
-from noisegate.reading.published import Kind
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+from noisegate.tables.dimension import Kind
 from noisegate.tables.domain import Domain
+from noisegate.tables.table import Link, Table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -102,7 +102,7 @@ class AttackEvidence:
         )
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> Table:
         """The base on its domain."""
         return self.base.cells
 
@@ -255,17 +255,17 @@ class _Released:
         return replace(known, equal=pairs, zero=empty)
 
 
-def _shown(cells: Cells, table: StatedTable, /) -> Shown | None:
+def _shown(cells: Table, table: StatedTable, /) -> Shown | None:
     """A table's published values by the card's cells; None if it has others."""
-    numbers = _numbers(cells, table.domain, cells.flat)
-    if numbers is None or (numbers < 0).any() or (cells.counts != np.rint(cells.counts)).any():
+    numbers = _numbers(cells, table.domain, cells.cells)
+    if numbers is None or (numbers < 0).any() or (cells.values != np.rint(cells.values)).any():
         return None
     values, shown = np.zeros(table.domain.size, np.int64), np.zeros(table.domain.size, bool)
-    values[numbers], shown[numbers] = cells.counts.astype(np.int64), True
+    values[numbers], shown[numbers] = cells.values.astype(np.int64), True
     return Shown(table=table, values=values, shown=shown)
 
 
-def _numbers(cells: Cells, domain: Domain, flat: Ints, /) -> Ints | None:
+def _numbers(cells: Table, domain: Domain, flat: Ints, /) -> Ints | None:
     """The card's number of each of these cells, -1 for none; None if the dimensions are others."""
     place = {dimension.name: j for j, dimension in enumerate(cells.dimensions)}
     if set(place) != set(domain.names):

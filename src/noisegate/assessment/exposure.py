@@ -10,13 +10,21 @@ import numpy as np
 
 from noisegate.assessment.roles import Ints
 from noisegate.assessment.services import Services, tolerance_of
-from noisegate.reading.published import Kind
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import names, published
+from noisegate.tables.dimension import Kind
 from noisegate.timetable.exposure import Hours, by_hour
-from noisegate.timetable.fragment import ALL, OWN, SpecNames, merge_fragment, merge_rules, needs_time
 from noisegate.timetable.linkage import Linkage, link
-from noisegate.timetable.merges import Merges, suggest_merges
+from noisegate.timetable.merges import (
+    ALL,
+    OWN,
+    Merges,
+    SpecNames,
+    merge_fragment,
+    merge_rules,
+    needs_time,
+    suggest_merges,
+)
 
 #: Cells and vehicles that are listed by name.
 _LISTED = 200
@@ -74,10 +82,10 @@ class Exposure:
     def of(cls, services: Services, /) -> Exposure:
         """What the timetable gives away about the base."""
         base, roles = services.base, services.roles
-        numbers = roles.numbers(base.flat)
+        numbers = roles.numbers(base.cells)
         scheduled, alone = services.alone(services.scheduled), services.alone(services.possible)
         mine = np.isin(numbers, alone.cells)
-        cells = _listed(services, base.flat[mine])
+        cells = _listed(services, base.cells[mine])
         return cls(
             services=services,
             possible=int(roles.in_domain(services.possible.cells).sum()),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from noisegate.assessment.outside import Linked
 from noisegate.assessment.request import Request
-from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling, couple
@@ -18,8 +17,9 @@ from noisegate.recovery.noise import Noise
 from noisegate.recovery.pieces import Pieces, find_pieces
 from noisegate.recovery.recover import recover
 from noisegate.recovery.search import Search, search
-from noisegate.recovery.selection import Selection
+from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
+from noisegate.tables.table import Table
 
 #: Called with a short description of what is being done.
 Progress = Callable[[str], None]
@@ -89,18 +89,18 @@ def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupli
         for cells in structure.tables:
             if cells is not structure.base and not _can_hold(cells, (one, two), request.lag):
                 continue
-            first, second = Selection.parse(one, cells), Selection.parse(two, cells)
+            first, second = FixedValues.parse(one, cells), FixedValues.parse(two, cells)
             found.append(couple(cells, first, second, lag=request.lag, source="stated"))
     return tuple(found)
 
 
-def _can_hold(cells: Cells, pair: tuple[str, str], lag: int, /) -> bool:
+def _can_hold(cells: Table, pair: tuple[str, str], lag: int, /) -> bool:
     """Whether a margin can show a pair: it has the dimensions, and times if there is a lag."""
     moments = Moments.of(cells)
     if lag and (moments.time is None or not moments.step or lag % moments.step):
         return False
     try:
-        sides = [Selection.parse(text, cells) for text in pair]
+        sides = [FixedValues.parse(text, cells) for text in pair]
         couple(cells, sides[0], sides[1], lag=lag, source="stated")
     except ValueError:
         return False
@@ -108,7 +108,7 @@ def _can_hold(cells: Cells, pair: tuple[str, str], lag: int, /) -> bool:
 
 
 def _pair_sets(
-    stated: Sequence[Coupling], found: Search, base: Cells, pieces: Pieces | None, /
+    stated: Sequence[Coupling], found: Search, base: Table, pieces: Pieces | None, /
 ) -> list[IdentitySet]:
     sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
     sets += [pair_set(one, pieces) for one in _without(found.found, stated)]

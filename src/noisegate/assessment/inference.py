@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.assessment.attackers import Attacker, Report, believe
 from noisegate.assessment.evidence import AttackEvidence
 from noisegate.errors import DataError, SpecError
@@ -21,10 +22,7 @@ from noisegate.inference.linked.problem import Bools
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums
 from noisegate.inference.posterior import Posterior
 from noisegate.mechanisms.mechanism import describe
-from noisegate.reading.cells import Cells
-
-#: Beyond so many cells, memory would not be bounded.
-MOST_CELLS = 12_000_000
+from noisegate.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +46,7 @@ class Inference:
     totals: dict[str, SumEstimates] = field(default_factory=dict)
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> Table:
         """The base on its domain."""
         return self.evidence.cells
 
@@ -104,10 +102,10 @@ def infer_cells(
     """
     if attacker not in get_args(Attacker):
         raise SpecError.for_choice("--attacker", found=attacker, allowed=get_args(Attacker))
-    if evidence.cells.size > MOST_CELLS:
+    if evidence.cells.size > limits.current().inferred_cells:
         raise DataError(
             f"{evidence.cells.name} has {evidence.cells.size:,} possible cells, inference takes at most "
-            f"{MOST_CELLS:,}; assess one mode or a few days at a time."
+            f"{limits.current().inferred_cells:,}; assess one mode or a few days at a time."
         )
     if attacker == "informed" and evidence.released:
         return _by_profile(evidence, level, report)

@@ -23,16 +23,16 @@ from noisegate.assessment.outside import Look, Sections
 from noisegate.assessment.request import Request
 from noisegate.assessment.score import score
 from noisegate.errors import DataError
-from noisegate.reading.cells import Cells
 from noisegate.reading.summary import summarise
 from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Makers
 from noisegate.recovery.margin_rows import perturbed_apart
 from noisegate.recovery.zeros import ZeroRule
+from noisegate.tables.table import Table
 from noisegate.workload.answered import Answered, answer_questions
-from noisegate.workload.merged_truth import merged_truth
-from noisegate.workload.raw_events import Truth, TruthFile
-from noisegate.workload.source import WorkloadSource, find_workload
+from noisegate.workload.frame import WorkloadSource, find_workload
+from noisegate.workload.raw import merged_truth
+from noisegate.workload.truth_file import Truth, TruthFile
 from noisegate.workload.usefulness import Usefulness, usefulness
 
 
@@ -141,7 +141,7 @@ def _look_outside(
     return look.at(request.outside, facts.linked)
 
 
-def _raw_file(request: Request, base: Cells, /) -> TruthFile | None:
+def _raw_file(request: Request, base: Table, /) -> TruthFile | None:
     """The raw data, if they are given."""
     if request.truth is None:
         return None

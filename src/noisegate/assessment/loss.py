@@ -19,11 +19,11 @@ from noisegate.laws import make_law
 from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
 from noisegate.mechanisms.privacy import detection
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Kind
 from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Table
 
 #: Events of the person whose loss is stated, where tables have dates or times.
 PERSON_EVENTS = 40
@@ -80,7 +80,7 @@ class Privacy:
 
 
 def privacy_of(
-    tables: Sequence[Cells], noise: Mapping[str, Noise], /, *, zeros: Zeros | None, card: Card | None = None
+    tables: Sequence[Table], noise: Mapping[str, Noise], /, *, zeros: Zeros | None, card: Card | None = None
 ) -> Privacy:
     """The loss of an event that is in all of `tables`, and of a person.
 
@@ -131,7 +131,7 @@ def _said(records: Mapping[str, int], /) -> list[str]:
     return [f"an event is in {n} cells of {name}, parts and totals" for name, n in records.items() if n > 1]
 
 
-def person_events(tables: Sequence[Cells], /) -> int:
+def person_events(tables: Sequence[Table], /) -> int:
     """How many events the person has whose loss is stated: one, unless the tables say when events happened."""
     when = (Kind.DATE, Kind.TIME)
     dated = any(dimension.kind in when for cells in tables for dimension in cells.dimensions)
@@ -147,7 +147,7 @@ def _interval(used: Mapping[str, NoiseFit], records: Mapping[str, int], /) -> tu
 
 
 def _noise_used(
-    tables: Sequence[Cells], noise: Mapping[str, Noise], /
+    tables: Sequence[Table], noise: Mapping[str, Noise], /
 ) -> tuple[dict[str, NoiseFit], list[str]]:
     """The noise of each table, and what had to be assumed about it; empty if none is known."""
     fits = {cells.name: noise[cells.name].fit for cells in tables}
@@ -161,10 +161,10 @@ def _noise_used(
     return {name: fit if fit is not None else known for name, fit in fits.items()}, assumes
 
 
-def _cuts_used(tables: Sequence[Cells], /) -> tuple[dict[str, float | None], list[str]]:
+def _cuts_used(tables: Sequence[Table], /) -> tuple[dict[str, float | None], list[str]]:
     """The cut of each table; where one shows neither an edge nor zeros, that of the first one."""
     cuts = {cells.name: cells.threshold.value for cells in tables}
-    shows = {cells.name: float(cells.counts.min()) if cells.counts.size else 0.0 for cells in tables}
+    shows = {cells.name: float(cells.values.min()) if cells.values.size else 0.0 for cells in tables}
     first = cuts[tables[0].name]
     unseen = [name for name, cut in cuts.items() if cut is None and shows[name] > 0]
     if first is None or not unseen:

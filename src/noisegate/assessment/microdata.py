@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
 from noisegate.errors import DataError
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Kind
-from noisegate.workload.raw_events import TruthFile
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Table
+from noisegate.workload.truth_file import TruthFile
 
 Ints = NDArray[np.int64]
 
@@ -182,7 +182,7 @@ class Microdata:
         }
 
 
-def read_person_events(file: TruthFile, base: Cells, /) -> PersonEvents | None:
+def read_person_events(file: TruthFile, base: Table, /) -> PersonEvents | None:
     """The events of a file of raw data; None if it does not say whose, where and when.
 
     The place is the dimension of the base with the most values that is neither a date nor a time.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.assessment.claims import Claim, judge_claim
 from noisegate.assessment.closed import ClosedServices
 from noisegate.assessment.dropped import Dropped
@@ -34,13 +35,9 @@ from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.search import Search
 from noisegate.timetable.feed import read_feed
-from noisegate.workload.raw_events import TruthFile
+from noisegate.workload.truth_file import TruthFile
 
 Report = Callable[[str], None]
-
-_MOST_K = 1_000
-#: Beyond so many cells nobody infers anything about each.
-_MOST_CELLS = 12_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +65,14 @@ class Outside:
 
     def __post_init__(self) -> None:
         tolerance_of(self.late)
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= _MOST_K:
-            raise SpecError.for_value("--k", found=self.k, allowed=f"a whole number from 1 to {_MOST_K}")
+        if (
+            isinstance(self.k, bool)
+            or not isinstance(self.k, int)
+            or not 1 <= self.k <= limits.current().merged_vehicles
+        ):
+            raise SpecError.for_value(
+                "--k", found=self.k, allowed=f"a whole number from 1 to {limits.current().merged_vehicles}"
+            )
         if self.weeks is not None:
             check_weeks(self.weeks)
         if self.stops is not None and self.gtfs is None:
@@ -109,7 +112,7 @@ class Linked:
 
     def structural_zero(self) -> NDArray[np.bool_] | None:
         """The cells of the base that no vehicle can have produced; None without a timetable, or for too many cells."""
-        if self.services is None or self.services.base.size > _MOST_CELLS:
+        if self.services is None or self.services.base.size > limits.current().inferred_cells:
             return None
         return self.services.structural_zero(self.services.base)
 

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.assessment.services import Services
 from noisegate.errors import DataError
 from noisegate.laws._law import Law
-from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import names
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.residual_noise import noise_law
-from noisegate.timetable.candidates import Candidate, chances, rank_candidates
-from noisegate.timetable.running import Running
+from noisegate.tables.table import Table
+from noisegate.timetable.candidates import CandidateCell, chances, rank_candidates
+from noisegate.timetable.punctuality import Running
 
 Ints = NDArray[np.int64]
 
@@ -30,8 +31,6 @@ PUNCTUAL = Running(early_share=0, late_mean_s=120, off_lag_s=30)
 _SDS = 3.0
 _MOST_CANDIDATES = 8
 _MOST_ROWS = 50
-#: A table of more cells is not gone through.
-_MOST_CELLS = 12_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,7 @@ class Ranked:
     """One candidate by name; `on_time` is its probability if no vehicle is early."""
 
     title: str
-    candidate: Candidate
+    candidate: CandidateCell
     on_time: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -94,14 +93,14 @@ def missing_taps(
     """
     link, cells = rows.link, services.base
     if (
-        cells.size > _MOST_CELLS
+        cells.size > limits.current().inferred_cells
         or link.base is not cells
         or set(services.roles.place.values()) != set(range(len(cells.dimensions)))
     ):
         return []
     groups = link.groups()
     hidden = np.ones(cells.size, dtype=bool)
-    hidden[cells.flat] = False
+    hidden[cells.cells] = False
     able = np.flatnonzero(hidden & (groups >= 0))
     able = able[services.vehicles(able) > 0]
     number = np.bincount(groups[able], minlength=link.margin.size)[rows.rows]
@@ -130,7 +129,7 @@ def missing_taps(
 
 
 def _rank(
-    services: Services, cells: Cells, mine: Ints, residual: float, noise: Law, base: Seen, level: float, /
+    services: Services, cells: Table, mine: Ints, residual: float, noise: Law, base: Seen, level: float, /
 ) -> Sequence[Ranked]:
     """The candidates of one residual; none if no vehicle can be behind any of them."""
     numbers = services.roles.numbers(mine)

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Dimension, Kind
+from noisegate.tables.axis import Axis
+from noisegate.tables.dimension import Dimension, Kind
+from noisegate.tables.table import Table
 from noisegate.timetable.feed import Feed
-from noisegate.timetable.grid import NO_TIME, ROLES, Grid, Role
-from noisegate.timetable.linking import mode_codes, tap_codes
-from noisegate.timetable.matching import Matching, match_locations
-from noisegate.timetable.modes import mode_of_word
-from noisegate.timetable.names import folded
+from noisegate.timetable.grid import NO_TIME, ROLES, Role, TableGrid, mode_codes, tap_codes
+from noisegate.timetable.matching import StopMatching, folded, match_locations
+from noisegate.timetable.places import mode_of_word
 from noisegate.timetable.visits import DAY_S
 
 Ints = NDArray[np.int64]
@@ -35,11 +34,11 @@ class Roles:
         For each role that the table has, the place of its dimension. Other dimensions say nothing to a timetable.
     """
 
-    cells: Cells
+    cells: Table
     place: Mapping[Role, int]
 
     @classmethod
-    def of(cls, cells: Cells, feed: Feed, /) -> Roles:
+    def of(cls, cells: Table, feed: Feed, /) -> Roles:
         """The roles of the dimensions: dates and times by kind, taps and modes by words, the location by its values.
 
         The location is what has most values that are names, ids or codes of stops; if none has any, what has most values.
@@ -97,19 +96,17 @@ class Roles:
         inside = np.ones(numbers.shape, dtype=bool)
         for axis in self.cells.axes:
             mine = [
-                (role, axis.dimensions.index(self.place[role]))
+                (role, axis.place(self.place[role]))
                 for role in self.roles
                 if self.place[role] in axis.dimensions
             ]
             if not mine:
                 continue
-            sizes = tuple(axis.sizes[row] for _, row in mine)
-            known = np.ravel_multi_index(tuple(axis.entries[row] for _, row in mine), sizes)
-            asked = np.ravel_multi_index(tuple(codes[role] for role, _ in mine), sizes)
-            inside &= np.isin(asked, known)
+            known = Axis.of(tuple(range(len(mine))), axis.entries[[row for _, row in mine]])
+            inside &= known.find([codes[role] for role, _ in mine]) >= 0
         return inside
 
-    def match(self, feed: Feed, /, *, given: Mapping[str, str]) -> Matching:
+    def match(self, feed: Feed, /, *, given: Mapping[str, str]) -> StopMatching:
         """The stops of the table's locations; where modes and locations depend on each other, mode by mode."""
         return match_locations(
             feed, self.labels("location"), of_mode=self._locations_of_modes(feed), given=given
@@ -122,9 +119,7 @@ class Roles:
         axis = next(axis for axis in self.cells.axes if self.place["location"] in axis.dimensions)
         if self.place["mode"] not in axis.dimensions:
             return None
-        mode, location = (
-            axis.entries[axis.dimensions.index(self.place[role])] for role in ("mode", "location")
-        )
+        mode, location = (axis.entries[axis.place(self.place[role])] for role in ("mode", "location"))
         labels = np.array(self.labels("location"), dtype=object)
         codes = mode_codes(feed, self.labels("mode"))
         return {
@@ -133,7 +128,7 @@ class Roles:
             if code >= 0
         }
 
-    def grid(self, feed: Feed, matching: Matching, /, *, whole_day: bool = False) -> Grid:
+    def grid(self, feed: Feed, matching: StopMatching, /, *, whole_day: bool = False) -> TableGrid:
         """What the codes of the table mean to the timetable; cells are numbered by roles alone.
 
         With `whole_day`, the times are all bins of a day, in order, whether the table shows them or not.
@@ -146,7 +141,7 @@ class Roles:
             sizes = tuple(
                 starts_s.size if role == "time" else n for role, n in zip(self.roles, sizes, strict=True)
             )
-        return Grid(
+        return TableGrid(
             roles=self.roles,
             sizes=sizes,
             locate=lambda *codes: np.asarray(np.ravel_multi_index(codes, sizes), dtype=np.int64),

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.reading.cells import Axis, Cells, Link
-from noisegate.reading.published import Kind
+from noisegate import limits
 from noisegate.reading.structure import Structure
+from noisegate.tables.axis import Axis
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Link, Table
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-
-#: Beyond so many combinations, all of them are taken to be possible.
-_MOST_SERIES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +72,7 @@ class PossibleRows:
                 _allow_unseen(cells, shown)
         return cls(structure=structure, shown=(base, *margins))
 
-    def count(self, cells: Cells, chosen: Mapping[int, int], /) -> RowCount:
+    def count(self, cells: Table, chosen: Mapping[int, int], /) -> RowCount:
         """The rows of a table with some of its values fixed: `chosen` maps dimensions to codes."""
         place = next(i for i, one in enumerate(self.structure.tables) if one is cells)
         shown = self.shown[place]
@@ -90,10 +89,10 @@ class PossibleRows:
         return RowCount(table=cells.name, possible=possible, published=int(chosen_cells(cells, chosen).sum()))
 
 
-def chosen_cells(cells: Cells, chosen: Mapping[int, int], /) -> Flags:
+def chosen_cells(cells: Table, chosen: Mapping[int, int], /) -> Flags:
     """Which published cells have the chosen values."""
-    codes = cells.codes(cells.flat)
-    out = np.ones(cells.flat.size, dtype=bool)
+    codes = cells.codes(cells.cells)
+    out = np.ones(cells.cells.size, dtype=bool)
     for place, code in chosen.items():
         out &= codes[place] == code
     return out
@@ -108,23 +107,23 @@ def _fits(axis: Axis, chosen: Mapping[int, int], /) -> Flags:
     return out
 
 
-def _moves(cells: Cells, axis: Axis, /) -> bool:
+def _moves(cells: Table, axis: Axis, /) -> bool:
     """Whether an axis holds dates and times and nothing else."""
     return all(cells.dimensions[place].kind in (Kind.DATE, Kind.TIME) for place in axis.dimensions)
 
 
-def _steady(cells: Cells, /) -> list[int]:
+def _steady(cells: Table, /) -> list[int]:
     return [i for i, axis in enumerate(cells.axes) if not _moves(cells, axis)]
 
 
-def _own_series(cells: Cells, /) -> Flags | None:
+def _own_series(cells: Table, /) -> Flags | None:
     """The series that a table shows itself; None if there are too many to list."""
     steady = _steady(cells)
     sizes = [cells.axes[i].size for i in steady]
-    if math.prod(sizes) > _MOST_SERIES:
+    if math.prod(sizes) > limits.current().series_cells:
         return None
     out = np.zeros(math.prod(sizes), dtype=bool)
-    for flat in (cells.flat, cells.hidden):
+    for flat in (cells.cells, cells.hidden):
         entries = cells.entries(flat)
         number = np.zeros(flat.size, dtype=np.int64)
         for i, size in zip(steady, sizes, strict=True):
@@ -133,7 +132,7 @@ def _own_series(cells: Cells, /) -> Flags | None:
     return out
 
 
-def _allow_unseen(cells: Cells, shown: Flags, /) -> None:
+def _allow_unseen(cells: Table, shown: Flags, /) -> None:
     """Values that no table shows were declared by a person: every series with them is possible."""
     cube = shown.reshape([cells.axes[i].size for i in _steady(cells)])
     unseen = [
@@ -150,16 +149,17 @@ def _series_map(link: Link, /, *, onto_margin: bool = False) -> Ints | None:
     None if the margin lacks an axis of the series, unless the base is to be projected onto the margin.
     """
     steady, margin = _steady(link.base), _steady(link.margin)
-    kept = [link.from_axis[i] for i in margin]
+    maps = link.map.entry_maps()
+    kept = [maps[i][0] for i in margin]
     if not set(kept) <= set(steady) or (not onto_margin and set(kept) != set(steady)):
         return None
     sizes = [link.base.axes[i].size for i in steady]
-    if math.prod(sizes) > _MOST_SERIES:
+    if math.prod(sizes) > limits.current().series_cells:
         return None
     index = np.unravel_index(np.arange(math.prod(sizes)), sizes) if sizes else ()
     number, inside = np.zeros(math.prod(sizes), dtype=np.int64), np.ones(math.prod(sizes), dtype=bool)
     for i, place in zip(margin, kept, strict=True):
-        entry = link.maps[i][index[steady.index(place)]]
+        entry = maps[i][1][index[steady.index(place)]]
         inside &= entry >= 0
         number = number * link.margin.axes[i].size + entry
     return np.where(inside, number, -1)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from noisegate.assessment.attackers import Report
 from noisegate.assessment.inference import Inference
 from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.reading.published import Kind
-from noisegate.workload.raw_events import Truth
+from noisegate.tables.dimension import Kind
+from noisegate.workload.truth_file import Truth
 
 Bools = NDArray[np.bool_]
 

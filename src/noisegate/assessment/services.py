@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.roles import Ints, Roles
 from noisegate.errors import DataError, InternalError, SpecError
-from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
+from noisegate.tables.table import Table
 from noisegate.timetable.calendar import EPOCH
 from noisegate.timetable.exposure import UniqueCells, unique_cells
 from noisegate.timetable.feed import Feed
 from noisegate.timetable.linkage import Linkage, link
-from noisegate.timetable.matching import Matching
-from noisegate.timetable.tolerance import EXACT, Tolerance
+from noisegate.timetable.matching import StopMatching
+from noisegate.timetable.punctuality import EXACT, Tolerance
 from noisegate.timetable.visits import Visits
 
 Flags = NDArray[np.bool_]
@@ -59,7 +59,7 @@ class Services:
 
     feed: Feed
     roles: Roles
-    matching: Matching
+    matching: StopMatching
     late: int
     scheduled: Linkage
     possible: Linkage
@@ -114,7 +114,7 @@ class Services:
         )
 
     @property
-    def base(self) -> Cells:
+    def base(self) -> Table:
         """The table that the services are linked to."""
         return self.roles.cells
 
@@ -123,7 +123,7 @@ class Services:
         """Every call on the dates of the table."""
         return self.possible.visits
 
-    def structural_zero(self, cells: Cells, /) -> Flags:
+    def structural_zero(self, cells: Table, /) -> Flags:
         """For every cell of the table, in its order: whether no vehicle could have produced a tap in it.
 
         *Assumes* that the timetable is complete for the modes and dates it has, and that every tap lies within the
@@ -132,7 +132,7 @@ class Services:
         """
         return self.impossible(cells, np.arange(cells.size, dtype=np.int64))
 
-    def impossible(self, cells: Cells, flat: Ints, /) -> Flags:
+    def impossible(self, cells: Table, flat: Ints, /) -> Flags:
         """The same for some cells of the table only."""
         if cells is not self.base and cells.dimensions != self.base.dimensions:
             raise InternalError("structural zeros are asked for a table that was not linked")

@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.assessment.persons import Persons
 from noisegate.errors import SpecError
-from noisegate.mechanisms.growth import STATED_DELTA, LossAt, loss_by_week
+from noisegate.mechanisms.composition import STATED_DELTA, LossAt, loss_by_week
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
-from noisegate.mechanisms.recurrence import Residual, Widths, occasions_until, seen_by, widths
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Kind
+from noisegate.mechanisms.recurrence import IntervalWidths, Residual, occasions_until, seen_by, widths
 from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Table
 
 GROUPS = (1, 5, 12)
 #: How often something recurs: the name, and how many cells it is in every week.
@@ -37,7 +38,6 @@ EPSILONS = (1.0, 10.0, 100.0)
 #: total if no row of the tables tells.
 _SHARE, PARTS = 2 / 3, 2
 _LOSS_WEEKS = (1, 2, 4, 8, 13, 26, 39, 52, 78, 104, 156, 208, 260, 312, 364, 416, 468, 520)
-MOST_WEEKS = 520
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class Weeks:
     horizon: int
     level: float
     recurring: tuple[Recurring, ...]
-    width: Widths | None
+    width: IntervalWidths | None
     parts: int
     growth: tuple[Growth, ...]
     assumes: tuple[str, ...]
@@ -205,7 +205,7 @@ class Weeks:
             "persons": None if self.persons is None else self.persons.to_json(),
         }
 
-    def _width_json(self, width: Widths, /) -> dict[str, Any]:
+    def _width_json(self, width: IntervalWidths, /) -> dict[str, Any]:
         return {
             "count": width.count,
             "parts": self.parts,
@@ -218,11 +218,17 @@ class Weeks:
 
 def check_weeks(horizon: int, /) -> None:
     """Refuse a number of weeks that makes no sense."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int) or not 1 <= horizon <= MOST_WEEKS:
-        raise SpecError.for_value("--weeks", found=horizon, allowed=f"a whole number from 1 to {MOST_WEEKS}")
+    if (
+        isinstance(horizon, bool)
+        or not isinstance(horizon, int)
+        or not 1 <= horizon <= limits.current().weeks
+    ):
+        raise SpecError.for_value(
+            "--weeks", found=horizon, allowed=f"a whole number from 1 to {limits.current().weeks}"
+        )
 
 
-def _widths(residual: Residual, horizon: int, level: float, /) -> Widths | None:
+def _widths(residual: Residual, horizon: int, level: float, /) -> IntervalWidths | None:
     """The widths of a count that is two thirds of the least published one; None if such a count is never suppressed."""
     count = max(1, round(_SHARE * (residual.cell.threshold or 0.0)))
     if residual.cell.response(count).log_suppressed == -math.inf:
@@ -264,14 +270,14 @@ def _fewest_parts(rows: Iterable[MarginRows], /) -> int | None:
     return min(found, default=None)
 
 
-def _promised(card: Card | None, cells: Cells, /) -> tuple[float, int] | None:
+def _promised(card: Card | None, cells: Table, /) -> tuple[float, int] | None:
     """What the card promises to a person however many events there are, and for how many days."""
     if card is None or card.unit == "event" or card.person_epsilon is None:
         return None
     return card.person_epsilon, days_of(cells)
 
 
-def days_of(cells: Cells, /) -> int:
+def days_of(cells: Table, /) -> int:
     """How many days a table covers; 7 if it has no dates."""
     dates = [d for d in cells.dimensions if d.kind is Kind.DATE]
     return int((~dates[0].unknown).sum()) if dates else 7

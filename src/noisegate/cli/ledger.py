@@ -19,9 +19,9 @@ from noisegate.errors import DataError, GateError, OutputError
 from noisegate.ledger import (
     Account,
     Budget,
+    Discrepancy,
     Entry,
     Ledger,
-    Problem,
     account_document,
     as_delta,
     as_epsilon,
@@ -278,7 +278,7 @@ def _history_table(history: Sequence[Entry]) -> Table:
     return table
 
 
-def _problem_table(problems: Sequence[Problem]) -> Table:
+def _problem_table(problems: Sequence[Discrepancy]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("")
     table.add_column("what", no_wrap=True)

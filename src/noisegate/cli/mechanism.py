@@ -42,7 +42,7 @@ def mechanism(
     """
     from noisegate.laws import make_law
     from noisegate.mechanisms.mechanism import Mechanism
-    from noisegate.mechanisms.statement import statement
+    from noisegate.mechanisms.privacy import statement
 
     chosen = Mechanism(
         law=make_law(law, scale=scale),

@@ -14,7 +14,7 @@ from noisegate.cli.utility import short
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
     from noisegate.workload.answered import Answered
-    from noisegate.workload.error_parts import MeasuredQuestion
+    from noisegate.workload.measure import MeasuredQuestion
     from noisegate.workload.usefulness import Usefulness
 
 #: Each cause as a terminal has room for it.

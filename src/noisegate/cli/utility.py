@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
+from noisegate import limits
 from noisegate.cli.output import console, number, write_json
 from noisegate.cli.progress import Bar
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from noisegate.workload.measure import Measured
     from noisegate.workload.outlook import Outlook, QuestionOutlook
 
-#: Domains with more cells are not measured by drawing noise again and again.
-_MOST_CELLS = 20_000_000
 #: The places among the factors of an outlook that a terminal has room for.
 _SHOWN_FACTORS = frozenset({1, 2, 3, 4, 5})
 _WARNING = "measured against the raw events; not private, not for publishing"
@@ -133,7 +132,7 @@ def measuring(
         from noisegate.laws.entropy import OsNoise
         from noisegate.workload import measure
 
-        if plan.base.cells > _MOST_CELLS:
+        if plan.base.cells > limits.current().rehearsed_cells:
             return
         report("measuring the errors of the workload")
         elsewhere = connect(engine) if engine not in (None, "duckdb") else None

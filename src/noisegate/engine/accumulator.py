@@ -11,11 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.engine.bounding import add_counts, count_runs
 from noisegate.tables.domain import Ints
-
-#: The largest domain that gets an array: 128 MB of it.
-DENSE_CELLS = 1 << 24
 
 
 class Accumulator(Protocol):
@@ -32,7 +30,7 @@ class Accumulator(Protocol):
 
 def accumulator(*, cells: int) -> Accumulator:
     """An accumulator for a domain of so many cells."""
-    return DenseAccumulator(cells=cells) if cells <= DENSE_CELLS else SparseAccumulator()
+    return DenseAccumulator(cells=cells) if cells <= limits.current().dense_cells else SparseAccumulator()
 
 
 class DenseAccumulator:

@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.spec import Contribution
 from noisegate.tables.domain import Ints, Mask
-
-#: Events that are bounded together: small enough for the processor's cache.
-_CHUNK = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,7 +81,7 @@ def bound_events(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy:
     as_entropy(entropy)
     kept = repeated = beyond = start = 0
     while start < keys.size:
-        last_unit = int(keys[min(start + _CHUNK, keys.size) - 1]) >> cell_bits
+        last_unit = int(keys[min(start + limits.current().keys_at_once, keys.size) - 1]) >> cell_bits
         end = start + int(np.searchsorted(keys[start:], (last_unit + 1) << cell_bits))
         part = _bound_units(keys[start:end], cell_bits=cell_bits, bound=bound, entropy=entropy)
         keys[kept : kept + part.cells.size] = part.cells

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from noisegate.engine.columns import column_sql
-from noisegate.engine.plan import DimensionPlan, Plan, Reason
+from noisegate.engine.plan import DimensionPlan, NestPlan, Plan, Reason
 from noisegate.engine.source import Source, literal, one_row
 from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec
 
@@ -41,15 +41,19 @@ def cell_sql(
     tables = {
         n: f"noisegate_{secrets.token_hex(6)}" for n, dim in enumerate(plan.dimensions) if dim.steps is None
     }
+    nests = [f"noisegate_{secrets.token_hex(6)}" for _ in plan.nests]
     with _clock_of(connection, spec.events.timezone):
         try:
             for n, name in tables.items():
                 store(connection, name, lookup_table(plan.dimensions[n]))
                 events += f" LEFT JOIN {name} AS l{n} ON e.v{n} = l{n}.value"
+            for n, (name, nest) in enumerate(zip(nests, plan.nests, strict=True)):
+                store(connection, name, nest_table(nest))
+                events += f" LEFT JOIN {name} AS n{n} ON {_key(plan, nest)} = n{n}.key"
             cell = _cell(plan)
             yield CellSql(events=events, cell=cell, why=_why(plan, cell), day=_day(plan))
         finally:
-            for name in tables.values():
+            for name in (*tables.values(), *nests):
                 connection.execute(f"DROP TABLE IF EXISTS {name}")
 
 
@@ -59,6 +63,12 @@ def lookup_table(dimension: DimensionPlan, /) -> pa.Table:
     values = pa.array(spec.values if isinstance(spec, ListedDimension) else range(dimension.size))
     terms = {f"t{b}": pa.array(term, mask=term < 0) for b, term in enumerate(dimension.terms)}
     return pa.table({"value": values, "code": pa.array(range(dimension.size), pa.int64()), **terms})
+
+
+def nest_table(nest: NestPlan, /) -> pa.Table:
+    """For each combination that exists its number and its term in each block."""
+    terms = {f"t{b}": pa.array(term, mask=term < 0) for b, term in enumerate(nest.terms)}
+    return pa.table({"key": pa.array(nest.keys), **terms})
 
 
 def store(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table, /) -> None:
@@ -83,11 +93,26 @@ def _clock_of(connection: duckdb.DuckDBPyConnection, timezone: str | None, /) ->
 
 
 def _cell(plan: Plan, /) -> str:
+    alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
     sums = [
-        " + ".join(_term(n, dim, block) for n, dim in enumerate(plan.dimensions))
+        " + ".join(
+            [_term(n, dim, block) for n, dim in alone] + [f"n{n}.t{block}" for n in range(len(plan.nests))]
+        )
         for block in range(plan.blocks)
     ]
     return f"coalesce({', '.join(sums)})"
+
+
+def _key(plan: Plan, nest: NestPlan, /) -> str:
+    """The number of an event's combination of values; NULL if one of them is not in its list."""
+    digits = []
+    for n, size in zip(nest.dimensions, nest.sizes, strict=True):
+        inside = f"CASE WHEN e.v{n} BETWEEN 0 AND {size - 1} THEN e.v{n} END"
+        digits.append(f"l{n}.code" if plan.dimensions[n].steps is None else f"({inside})::BIGINT")
+    key = digits[0]
+    for digit, size in zip(digits[1:], nest.sizes[1:], strict=True):
+        key = f"({key} * {size} + {digit})"
+    return key
 
 
 def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:

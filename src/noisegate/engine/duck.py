@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.engine.accumulator import accumulator
 from noisegate.engine.bounding import Bounded, bound_events
 from noisegate.engine.buffer import Buffer
@@ -30,11 +31,6 @@ from noisegate.spec import ReleaseSpec
 from noisegate.tables.domain import Ints
 
 Progress = Callable[[int], None]
-
-#: Events that are held in memory at once: about 700 MB at the peak.
-ROWS_AT_ONCE = 1 << 25
-_KEY_BITS = 63
-_MOST_PASSES = 1000
 
 
 def count_with_duckdb(
@@ -63,16 +59,18 @@ def _count_units(
     """Read the events, in as many passes as memory and the width of a key ask for, and bound each unit."""
     cell_bits = (spec.domain.size - 1).bit_length()
     days = spec.day.days if spec.privacy.unit == "person-day" and spec.day else 1
-    room = 2 ** (_KEY_BITS - cell_bits) // days
+    room = 2 ** (limits.current().key_bits - cell_bits) // days
     assert spec.events.person is not None
     with (
         numbered_people(counter.source, spec.events.person, connection=connection, most=room) as people,
         cell_sql(spec, counter.plan, counter.source, connection=connection, person=people.column) as sql,
     ):
         passes = max(
-            1, -(-counter.source.rows // ROWS_AT_ONCE), -(-people.size // room) if room else _MOST_PASSES + 1
+            1,
+            -(-counter.source.rows // limits.current().events_at_once),
+            -(-people.size // room) if room else limits.current().counting_passes + 1,
         )
-        if passes > _MOST_PASSES:
+        if passes > limits.current().counting_passes:
             raise SpecError(
                 f"The domain has {spec.domain.size:.3g} cells, too many to bound what a {spec.privacy.unit} adds; "
                 "merge some values."

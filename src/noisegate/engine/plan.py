@@ -1,7 +1,8 @@
 """How an event becomes a cell, said once for every engine.
 
 An engine looks up, for every dimension, what the event's value adds to the number of its cell, and
-adds these terms up: one sum for each block of the domain, at most one of which exists. If none
+adds these terms up: one sum for each block of the domain, at most one of which exists. For dimensions that depend on each other it
+looks their combination up, by one number made of their codes. If none
 does, the event is outside, and the first reason that applies is noted as a negative number. So
 one integer for each event says all there is to know, in a single pass.
 """
@@ -14,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
-from noisegate.tables.domain import Ints
+from noisegate.tables.axis import Ints, combine
 
 Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
 
@@ -23,12 +24,14 @@ Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
 class DimensionPlan:
     """One dimension: its column, and for each block what each value adds to the cell; -1 outside.
 
-    A dimension that no table shows adds nothing, but its values must still be in its list.
+    A dimension that no table shows adds nothing, but its values must still be in its list. One that is `nested` adds
+    nothing by itself.
     """
 
     name: str
     spec: ListedDimension | DateDimension | TimeDimension
     terms: tuple[Ints, ...]
+    nested: bool = False
     steps: tuple[tuple[int, int], ...] | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,6 +48,19 @@ class DimensionPlan:
     def size(self) -> int:
         """How many values there are."""
         return self.terms[0].size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NestPlan:
+    """Dimensions that depend on each other: their places in the plan, and their combinations that exist.
+
+    `keys` is the number of each combination, made of value codes as digits in base `sizes`; `terms` are as for a dimension.
+    """
+
+    dimensions: tuple[int, ...]
+    sizes: tuple[int, ...]
+    keys: Ints
+    terms: tuple[Ints, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +86,7 @@ class Plan:
     """The dimensions of a spec, the number of blocks, and the reasons in the order they are tried."""
 
     dimensions: tuple[DimensionPlan, ...]
+    nests: tuple[NestPlan, ...]
     blocks: int
     reasons: tuple[Reason, ...]
 
@@ -81,14 +98,22 @@ class Plan:
 def make_plan(spec: ReleaseSpec, /) -> Plan:
     """The plan for counting the base table of `spec`."""
     domain = spec.domain
+    names = list(spec.dimensions)
+    lookups = [(tuple(domain.names[d] for d in one.dimensions), one) for one in domain.lookups()]
+    alone = {axis[0]: lookup.terms for axis, lookup in lookups if len(axis) == 1}
     dims = []
     for name, dim in spec.dimensions.items():
-        if name in domain.names:
-            terms = tuple(domain.terms(domain.axis(name)))
-        else:
-            terms = tuple(np.zeros(len(dim.values), dtype=np.int64) for _ in domain.blocks)
-        dims.append(DimensionPlan(name=name, spec=dim, terms=terms))
-    return Plan(dimensions=tuple(dims), blocks=len(domain.blocks), reasons=_reasons(spec))
+        nothing = tuple(np.zeros(len(dim.values), dtype=np.int64) for _ in domain.blocks)
+        nested = name in domain.names and name not in alone
+        dims.append(DimensionPlan(name=name, spec=dim, terms=alone.get(name, nothing), nested=nested))
+    nests = []
+    for axis, lookup in lookups:
+        if len(axis) > 1:
+            sizes = tuple(len(spec.dimensions[name].values) for name in axis)
+            keys = combine(list(lookup.keys), sizes)
+            places = tuple(names.index(name) for name in axis)
+            nests.append(NestPlan(dimensions=places, sizes=sizes, keys=keys, terms=lookup.terms))
+    return Plan(dimensions=tuple(dims), nests=tuple(nests), blocks=len(domain.blocks), reasons=_reasons(spec))
 
 
 def _reasons(spec: ReleaseSpec, /) -> tuple[Reason, ...]:

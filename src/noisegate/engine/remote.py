@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
 from noisegate.engine.counts import Counts, Tally
-from noisegate.engine.plan import DimensionPlan, Plan, make_plan
+from noisegate.engine.plan import DimensionPlan, NestPlan, Plan, make_plan
 from noisegate.errors import DataError, NoisegateError
 from noisegate.laws.entropy import Entropy
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
@@ -81,7 +81,12 @@ def _coded(spec: ReleaseSpec, plan: Plan, events: Any, /) -> Any:
     for n, dim in enumerate(plan.dimensions):
         lookup = ibis.memtable(_lookup_table(dim, n))
         table = table.left_join(lookup, table[f"v{n}"] == lookup[f"value{n}"])
-    sums = [sum(table[f"t{n}_{b}"] for n in range(len(plan.dimensions))) for b in range(plan.blocks)]
+    terms = [f"t{n}" for n, dim in enumerate(plan.dimensions) if not dim.nested]
+    for n, nest in enumerate(plan.nests):
+        lookup = ibis.memtable(_nest_table(nest, n))
+        table = table.left_join(lookup, _key(table, nest) == lookup[f"key{n}"])
+        terms.append(f"n{n}")
+    sums = [sum(table[f"{term}_{b}"] for term in terms) for b in range(plan.blocks)]
     cell = ibis.coalesce(*sums) if len(sums) > 1 else sums[0]
     key = ibis.coalesce(cell, ibis.cases(*_reasons(plan, table), else_=plan.code(plan.reasons[-1])))
     if by_person:
@@ -108,6 +113,20 @@ def _lookup_table(dimension: DimensionPlan, n: int, /) -> pa.Table:
         values = pa.array(spec.values if isinstance(spec, ListedDimension) else range(dimension.size))
     terms = {f"t{n}_{b}": pa.array(term, mask=term < 0) for b, term in enumerate(dimension.terms)}
     return pa.table({f"value{n}": values, f"code{n}": pa.array(range(dimension.size), pa.int64()), **terms})
+
+
+def _nest_table(nest: NestPlan, n: int, /) -> pa.Table:
+    terms = {f"n{n}_{b}": pa.array(term, mask=term < 0) for b, term in enumerate(nest.terms)}
+    return pa.table({f"key{n}": pa.array(nest.keys), **terms})
+
+
+def _key(table: Any, nest: NestPlan, /) -> Any:
+    """The number of an event's combination of values; NULL if one of them is not in its list."""
+    first, *rest = nest.dimensions
+    key = table[f"code{first}"]
+    for n, size in zip(rest, nest.sizes[1:], strict=True):
+        key = key * size + table[f"code{n}"]
+    return key
 
 
 def _value(events: Any, dimension: DimensionPlan, name: str, /) -> Any:

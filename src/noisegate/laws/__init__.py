@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from noisegate.errors import SpecError
-from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
+from noisegate.laws import exact
+from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law, log_subtract
 from noisegate.laws.bounded import BoundedUniform, PointMass, RandomRounding
+from noisegate.laws.compiled import compiled
+from noisegate.laws.entropy import Entropy, OsNoise, SeededNoise, as_entropy, as_rng
 from noisegate.laws.gaussian import DiscreteGaussian, Gaussian, RoundedGaussian
 from noisegate.laws.laplace import DiscreteLaplace, DiscreteLaplaceSum, Laplace, LaplaceSum, RoundedLaplace
 from noisegate.laws.tabulated import Tabulated, convolve
@@ -16,17 +19,25 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscreteLaplaceSum",
+    "Entropy",
     "Gaussian",
     "Laplace",
     "LaplaceSum",
     "LatticeLaw",
     "Law",
+    "OsNoise",
     "PointMass",
     "RandomRounding",
     "RoundedGaussian",
     "RoundedLaplace",
+    "SeededNoise",
     "Tabulated",
+    "as_entropy",
+    "as_rng",
+    "compiled",
     "convolve",
+    "exact",
+    "log_subtract",
     "make_law",
 ]
 

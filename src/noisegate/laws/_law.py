@@ -70,6 +70,10 @@ class Law(ABC):
         del count
         return self
 
+    def alike(self, counts: Ints, /) -> Ints:
+        """For each raw count one whose noise has the same law: that of `at` for both."""
+        return np.zeros_like(counts)
+
     def log_between(self, low: ArrayLike, high: ArrayLike, /) -> Floats:
         """log P(low < X <= high), from whichever tail is the smaller one."""
         lo, hi = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float))

@@ -128,6 +128,10 @@ class RandomRounding(SymmetricLatticeLaw):
         logp[0], logp[-1] = math.log1p(-rest / self.base), math.log(rest / self.base)
         return Tabulated(-rest, logp)
 
+    def alike(self, counts: Ints, /) -> Ints:
+        """The remainder of each count."""
+        return counts % self.base
+
     def _logpmf_at(self, k: Floats, /) -> Floats:
         inside = k < self.base
         return np.where(inside, np.log(np.where(inside, self.base - k, 1)) - 2 * math.log(self.base), -np.inf)

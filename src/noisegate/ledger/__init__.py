@@ -10,12 +10,19 @@ from noisegate.ledger._account import (
     UNITS,
     Account,
     Budget,
+    Exact,
     Loss,
     Reservation,
+    as_delta,
+    as_epsilon,
     as_unit,
     default_budget,
+    float_down,
+    float_up,
+    shown_down,
+    shown_up,
 )
-from noisegate.ledger._check import Problem
+from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._document import (
     account_document,
     budget_document,
@@ -24,9 +31,7 @@ from noisegate.ledger._document import (
     reservation_document,
 )
 from noisegate.ledger._entry import Entry
-from noisegate.ledger._exact import Exact, as_delta, as_epsilon, float_down, float_up, shown_down, shown_up
-from noisegate.ledger._ledger import Ledger
-from noisegate.ledger._location import default_target, open_ledger
+from noisegate.ledger._ledger import Ledger, default_target, open_ledger
 
 __all__ = [
     "DEFAULT_DELTA",
@@ -34,11 +39,11 @@ __all__ = [
     "UNITS",
     "Account",
     "Budget",
+    "Discrepancy",
     "Entry",
     "Exact",
     "Ledger",
     "Loss",
-    "Problem",
     "Reservation",
     "account_document",
     "as_delta",

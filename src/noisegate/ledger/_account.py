@@ -1,14 +1,106 @@
-"""The values of the ledger: a loss, a budget, a reservation, an account."""
+"""The values of the ledger: exact numbers, a loss, a budget, a reservation, an account.
+
+A budget and a loss are rational numbers and stay so: stored as `p/q`, summed and compared as
+`Fraction`. Only what is shown is rounded, and then outward: a loss upward, what is left downward.
+A binary float is refused, because `0.1` as a float is a little more than a tenth and ten of
+them would not fit a budget of 1.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from noisegate.errors import SpecError
-from noisegate.ledger._exact import as_delta, as_epsilon
+
+Exact: TypeAlias = Fraction | Decimal | int | str
+"""What can be given as an exact number; text is decimal ("0.1", "1e-6") or a ratio ("1/3")."""
+
+_TEXT = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)", re.ASCII)
+_DIGITS = 1000
+_LARGEST = 10**_DIGITS
+_SHOWN = 6
+
+
+def exact(value: Exact, /, *, name: str) -> Fraction:
+    """`value` as a rational number, or a `SpecError` that names it.
+
+    Guarantees that no digit of it is lost. Numbers of more than a thousand digits are refused:
+    no budget needs them, and adding them up would be slow.
+    """
+    try:
+        number = _fraction(value)
+    except (ValueError, ZeroDivisionError):
+        allowed = "an exact number (text such as '0.1', '1e-6' or '1/3', a Fraction, an int)"
+        raise SpecError.for_value(name, found=value, allowed=allowed) from None
+    if max(abs(number.numerator), number.denominator) > _LARGEST:
+        raise SpecError(f"{name} must be a number of at most {_DIGITS} digits. Round it outward first.")
+    return number
+
+
+def _fraction(value: Exact) -> Fraction:
+    """The rational number meant by `value`; ValueError if none is, or none of sane size."""
+    if isinstance(value, str) and len(value) <= 3 * _DIGITS and _TEXT.fullmatch(value.strip()):
+        return Fraction(value.strip())
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _DIGITS:
+        return Fraction(value)
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return Fraction(value)
+    raise ValueError
+
+
+def as_epsilon(value: Exact, /, *, name: str = "epsilon") -> Fraction:
+    """`value` as an epsilon: at least 0."""
+    number = exact(value, name=name)
+    if number < 0:
+        raise SpecError.for_value(name, found=str(value), allowed="at least 0")
+    return number
+
+
+def as_delta(value: Exact, /, *, name: str = "delta") -> Fraction:
+    """`value` as a delta: at least 0 and below 1."""
+    number = exact(value, name=name)
+    if not 0 <= number < 1:
+        raise SpecError.for_value(name, found=str(value), allowed="at least 0 and below 1")
+    return number
+
+
+def shown_up(value: Fraction, /) -> str:
+    """`value` to six digits, never less than it: for what was spent or is asked for."""
+    return _shown(value, rounding=ROUND_CEILING)
+
+
+def shown_down(value: Fraction, /) -> str:
+    """`value` to six digits, never more than it: for what is left or allowed."""
+    return _shown(value, rounding=ROUND_FLOOR)
+
+
+def float_up(value: Fraction, /) -> float:
+    """A float near `value` whose written form is not below it: 0.1 for a tenth, not 0.1000…5."""
+    near = float(value)
+    return near if Fraction(repr(near)) >= value else math.nextafter(near, math.inf)
+
+
+def float_down(value: Fraction, /) -> float:
+    """A float near `value` whose written form is not above it."""
+    near = float(value)
+    return near if Fraction(repr(near)) <= value else math.nextafter(near, -math.inf)
+
+
+def _shown(value: Fraction, *, rounding: str) -> str:
+    context = Context(prec=_SHOWN, rounding=rounding, Emax=9999, Emin=-9999)
+    short = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    plain = -4 <= short.adjusted() <= _SHOWN
+    if not short or plain:
+        text = format(short, "f")
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return format(short.normalize(context), "e").replace("e+", "e")
+
 
 UNITS: Final = ("event", "person-day", "person")
 SOURCES: Final = ("set", "spec", "default")

@@ -1,4 +1,4 @@
-"""Whether a ledger is sound, and agrees with the releases it speaks of.
+"""Whether a ledger is sound, and agrees with the cards of the releases it speaks of.
 
 Two kinds of result. A *fault* means that the ledger cannot be trusted, or that something was
 released that it does not know: the gate says no. A *note* is what a killed or running release
@@ -7,6 +7,8 @@ leaves behind; the ledger is sound all the same, since every such release is cha
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +18,47 @@ from typing import Final, Literal
 from noisegate.errors import DataError
 from noisegate.ledger._account import Reservation
 from noisegate.ledger._book import Book
-from noisegate.ledger._card import CARD, CardStub, read_card
 from noisegate.ledger._entry import PUBLISHED, RESERVED, Entry, broken_links
+
+CARD: Final = "card.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardStub:
+    """What a card says about the ledger, and the digest of its bytes."""
+
+    directory: Path
+    dataset: str | None
+    reservation: str | None
+    digest: str
+
+
+def read_card(directory: Path, /) -> CardStub | None:
+    """The card in `directory`; None if there is none. A card that is no JSON names no reservation.
+
+    Raises
+    ------
+    OSError
+        The card is there and cannot be read.
+    """
+    try:
+        octets = (directory / CARD).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        card = json.loads(octets)
+    except (ValueError, RecursionError):
+        card = None
+    about = card.get("ledger") if isinstance(card, dict) else None
+    facts = about if isinstance(about, dict) else {}
+    dataset, reservation = facts.get("dataset"), facts.get("reservation")
+    return CardStub(
+        directory=directory,
+        dataset=dataset if isinstance(dataset, str) else None,
+        reservation=reservation if isinstance(reservation, str) else None,
+        digest=hashlib.sha256(octets).hexdigest(),
+    )
+
 
 Kind = Literal[
     "storage",
@@ -37,7 +78,7 @@ _STAGING = re.compile(r"\..+\.(?P<reservation>[0-9a-f]{32})\.staging", re.ASCII 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Discrepancy:
     """One thing that `check` found.
 
     kind: `storage` the file is damaged; `chain` history was altered; `entry` an entry makes no
@@ -62,24 +103,24 @@ class Problem:
 
 def find_problems(
     entries: Sequence[Entry], /, *, origin: str, damage: Iterable[str] = ()
-) -> Iterator[Problem]:
+) -> Iterator[Discrepancy]:
     """All problems: of the storage, of the chain, of the arithmetic, of the released directories."""
     for sentence in damage:
-        yield Problem(kind="storage", message=sentence)
+        yield Discrepancy(kind="storage", message=sentence)
     for _, sentence in broken_links(entries, origin=origin):
-        yield Problem(kind="chain", message=sentence)
+        yield Discrepancy(kind="chain", message=sentence)
     book = Book()
     for entry in entries:
         yield from _replayed(entry, book)
     yield from _Places(book).problems()
 
 
-def _replayed(entry: Entry, book: Book) -> Iterator[Problem]:
+def _replayed(entry: Entry, book: Book) -> Iterator[Discrepancy]:
     """Take `entry` into `book` as it was done when it was written, and see whether it was allowed."""
     try:
         book.add(entry)
     except DataError as error:
-        yield Problem(kind="entry", message=str(error), dataset=entry.dataset)
+        yield Discrepancy(kind="entry", message=str(error), dataset=entry.dataset)
         return
     if entry.kind != RESERVED:
         return
@@ -93,7 +134,9 @@ def _replayed(entry: Entry, book: Book) -> Iterator[Problem]:
         message = f"{about} beyond the budget it had then."
     else:
         return
-    yield Problem(kind="overspent", message=message, dataset=entry.dataset, reservation=entry.reservation_id)
+    yield Discrepancy(
+        kind="overspent", message=message, dataset=entry.dataset, reservation=entry.reservation_id
+    )
 
 
 class _Places:
@@ -105,7 +148,7 @@ class _Places:
         self._in_place: dict[str, CardStub] = {}
         self._unseen: set[Path] = set()
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Discrepancy]:
         """What does not fit."""
         parents = sorted({output.parent for output in self._latest})
         for output in self._latest:
@@ -116,21 +159,21 @@ class _Places:
             if one.state == RESERVED and one.output not in self._unseen:
                 yield self._open(one)
 
-    def _around(self, parent: Path) -> Iterator[Problem]:
+    def _around(self, parent: Path) -> Iterator[Discrepancy]:
         """Problems of the directories in `parent`: releases nobody charged, staging left over."""
         try:
             children = sorted(child for child in parent.iterdir() if child.is_dir())
         except FileNotFoundError:
             return
         except OSError as error:
-            yield Problem(
+            yield Discrepancy(
                 kind="unreadable", message=f"{parent} cannot be looked at ({error.strerror}).", path=parent
             )
             return
         for child in children:
             staging = _STAGING.fullmatch(child.name)
             if staging:
-                yield Problem(
+                yield Discrepancy(
                     kind="staging",
                     message=f"{child} was left by a release that was stopped, or belongs to one that is running. "
                     "If none is running, delete it: it was never published.",
@@ -140,7 +183,7 @@ class _Places:
             elif child not in self._latest and not child.name.startswith("."):
                 yield from self._judged(child)
 
-    def _judged(self, directory: Path) -> Iterator[Problem]:
+    def _judged(self, directory: Path) -> Iterator[Discrepancy]:
         """Problems of one directory that may hold a release."""
         recorded = self._latest.get(directory)
         try:
@@ -149,7 +192,7 @@ class _Places:
         except OSError as error:
             self._unseen.add(directory)
             message = f"{directory / CARD} cannot be read ({error.strerror})."
-            yield Problem(kind="unreadable", message=message, path=directory)
+            yield Discrepancy(kind="unreadable", message=message, path=directory)
             return
         if card is None or card.reservation is None:
             if there and recorded is not None and recorded.state == PUBLISHED:
@@ -159,7 +202,7 @@ class _Places:
         paid = self._known.get(card.reservation)
         if paid is None:
             message = f"{directory} holds a release paid with reservation {card.reservation}, which this ledger does not know."
-            yield Problem(kind="uncharged", message=message, reservation=card.reservation, path=directory)
+            yield Discrepancy(kind="uncharged", message=message, reservation=card.reservation, path=directory)
         elif card.dataset not in {None, paid.dataset}:  # a card may keep the name of its dataset to itself
             yield _card_problem(
                 f"The card of {directory} names another dataset than its reservation.", paid, directory
@@ -171,16 +214,16 @@ class _Places:
         else:
             self._in_place[paid.id] = card
 
-    def _open(self, one: Reservation) -> Problem:
+    def _open(self, one: Reservation) -> Discrepancy:
         """The note on a reservation that was never marked."""
         card = self._in_place.get(one.id)
         if card is None:
             message = f"Release {one.release!r} of dataset {one.dataset!r}: spent, nothing published."
-            return Problem(
+            return Discrepancy(
                 kind="unpublished", message=message, dataset=one.dataset, reservation=one.id, path=one.output
             )
         message = f"Release {one.release!r} of dataset {one.dataset!r} is in place and charged, but not marked published."
-        return Problem(
+        return Discrepancy(
             kind="unmarked",
             message=message,
             dataset=one.dataset,
@@ -190,5 +233,5 @@ class _Places:
         )
 
 
-def _card_problem(message: str, one: Reservation, directory: Path) -> Problem:
-    return Problem(kind="card", message=message, dataset=one.dataset, reservation=one.id, path=directory)
+def _card_problem(message: str, one: Reservation, directory: Path) -> Discrepancy:
+    return Discrepancy(kind="card", message=message, dataset=one.dataset, reservation=one.id, path=directory)

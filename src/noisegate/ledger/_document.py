@@ -9,10 +9,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from noisegate.ledger._account import Account, Budget, Loss, Reservation
-from noisegate.ledger._check import Problem
+from noisegate.ledger._account import Account, Budget, Loss, Reservation, float_down, float_up
+from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._entry import Entry
-from noisegate.ledger._exact import float_down, float_up
 
 Document = dict[str, Any]
 
@@ -64,7 +63,7 @@ def entry_document(entry: Entry, /) -> Document:
     return {name: value for name, value in asdict(entry).items() if value is not None}
 
 
-def problem_document(problem: Problem, /) -> Document:
+def problem_document(problem: Discrepancy, /) -> Document:
     """A problem: kind, fault or note, and what it is about."""
     return {
         "kind": problem.kind,

@@ -27,11 +27,10 @@ from noisegate.margins.pieces import (
 )
 from noisegate.margins.plan import Apportion, Join, Nearest, Step, plan_rounding
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
-from noisegate.margins.shape import MOST_CELLS, Table, TableShape
+from noisegate.margins.shape import Table, TableShape
 from noisegate.margins.split import best_split, error_ratios
 
 __all__ = [
-    "MOST_CELLS",
     "Apportion",
     "Box",
     "ConsistentTables",

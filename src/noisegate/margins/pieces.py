@@ -1,6 +1,6 @@
 """A public domain cut into products that can be reconciled one by one.
 
-A domain with merged or impossible values is a union of blocks, each a product (`core.domain`). Least squares and
+A domain with merged or impossible values is a union of blocks, each a product (`tables.domain`). Least squares and
 rounding work on products. Two blocks that add to a common margin cell belong together; blocks that
 do not can be treated apart, since nothing ties their cells. A *piece* is a set of blocks that belong together. It is
 usable if its blocks fit together into one product: hours beside quarter-hours along the time axis do;
@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,8 @@ from noisegate.margins.integers import round_consistent
 from noisegate.margins.plan import plan_rounding
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
 from noisegate.margins.shape import TableShape
-from noisegate.tables.domain import Block, Domain, Ints
+from noisegate.tables.axis import Axis, Ints
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 
 Floats = NDArray[np.float64]
@@ -56,34 +58,51 @@ class EstimatedTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Part:
+    """A part of one block: where the block stands, which entries of its axes are meant, and where they go in a piece."""
+
+    start: int
+    shape: tuple[int, ...]
+    chosen: tuple[Ints | None, ...]
+    places: tuple[Ints, ...]
+
+    def view(self, flat: NDArray[Number], /) -> tuple[NDArray[Number], Any]:
+        """The block as a dense array, and the index of what is meant of it."""
+        block = flat[self.start : self.start + math.prod(self.shape)].reshape(self.shape)
+        return block, tuple(slice(None) if one is None else _range(one) for one in self.chosen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Piece:
     """A part of a domain that is a product and shares no margin cell with the rest of it.
 
-    `blocks` says where the cells of each block stand in the domain and in the piece; `margin_cells`
-    holds the cell numbers of each margin in the shape it has within the piece.
+    `labels` has the label codes along each axis, `parts` says where the cells stand in the domain and in the piece;
+    `margin_cells` holds the cell numbers of each margin in the shape it has within the piece.
     """
 
     shape: TableShape
-    blocks: tuple[tuple[slice, tuple[Ints, ...]], ...]
+    labels: tuple[Ints, ...]
+    parts: tuple[Part, ...]
     margin_cells: dict[str, Ints]
     margin_axes: dict[str, tuple[str, ...]]
 
     def take(self, flat: Ints, /) -> Ints:
         """The piece's part of an array over the domain, as a dense array."""
-        if len(self.blocks) == 1:
-            return flat[self.blocks[0][0]].reshape(self.shape.sizes)
+        if len(self.parts) == 1:
+            block, index = self.parts[0].view(flat)
+            return np.ascontiguousarray(block[index]).reshape(self.shape.sizes)
         dense = np.empty(self.shape.sizes, flat.dtype)
-        for where, places in self.blocks:
-            dense[np.ix_(*places)] = flat[where].reshape([place.size for place in places])
+        for part in self.parts:
+            block, index = part.view(flat)
+            dense[np.ix_(*part.places)] = block[index].reshape([place.size for place in part.places])
         return dense
 
     def put(self, dense: NDArray[Number], flat: NDArray[Number], /) -> None:
         """Write a dense array of the piece into an array over the domain."""
-        if len(self.blocks) == 1:
-            flat[self.blocks[0][0]] = dense.reshape(-1)
-            return
-        for where, places in self.blocks:
-            flat[where] = dense[np.ix_(*places)].reshape(-1)
+        for part in self.parts:
+            block, index = part.view(flat)
+            taken = dense if len(self.parts) == 1 else dense[np.ix_(*part.places)]
+            block[index] = taken.reshape(block[index].shape)
 
 
 def pieces(domain: Domain, margins: Mapping[str, Margin], /) -> tuple[Piece, ...]:
@@ -91,7 +110,7 @@ def pieces(domain: Domain, margins: Mapping[str, Margin], /) -> tuple[Piece, ...
 
     Examples
     --------
-    >>> from noisegate.reading.domain import Dimension
+    >>> from noisegate.tables.dimension import Dimension
     >>> domain = Domain.product([Dimension(name="day", values=("Mon", "Tue")),
     ...                          Dimension(name="stop", values=("A", "B", "C"))])
     >>> [piece.shape.sizes for piece in pieces(domain, {"days": Margin.over(domain, ["day"])})]
@@ -169,54 +188,145 @@ def _estimates(
         yield piece, reconcile(whole, parts)
 
 
-def _together(domain: Domain, margins: Mapping[str, Margin], /) -> list[list[int]]:
-    """Blocks that share a margin cell, directly or through others."""
-    groups: list[list[int]] = []
-    for index, block in enumerate(domain.blocks):
-        tied = [
-            group
-            for group in groups
-            if any(_share_cells(block, domain.blocks[other], m) for other in group for m in margins.values())
+def _range(places: Ints, /) -> slice | Ints:
+    """Places as a slice, if they are neighbours: an array is then not copied."""
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if last - first + 1 == places.size else places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tied:
+    """Entries of the axes of one block that margins tie together; None for axes that are taken whole."""
+
+    index: int
+    chosen: tuple[Ints | None, ...]
+
+    def axes(self, domain: Domain, /) -> list[Axis]:
+        """The axes with only these entries."""
+        axes = domain.blocks[self.index].axes
+        return [
+            axis if one is None else axis.take(np.isin(np.arange(axis.size), one))
+            for axis, one in zip(axes, self.chosen, strict=True)
         ]
-        groups = [group for group in groups if group not in tied]
-        groups.append(sorted([index, *(other for group in tied for other in group)]))
-    return sorted(groups)
 
 
-def _share_cells(one: Block, other: Block, margin: Margin, /) -> bool:
-    """Whether two blocks add to a common cell of the margin: a label means the same in every block."""
-    return all(np.intersect1d(one.axes[axis], other.axes[axis]).size > 0 for axis in margin.axes)
+def _together(domain: Domain, margins: Mapping[str, Margin], /) -> list[list[_Tied]]:
+    """Parts of blocks that share a margin cell, directly or through others."""
+    nodes, ties = list[_Tied](), list[tuple[int, int]]()
+    starts, split = list[int](), list[list[Ints]]()
+    for index, block in enumerate(domain.blocks):
+        split.append([_components(domain, margins, index, place) for place in range(len(block.axes))])
+        starts.append(len(nodes))
+        chosen = [
+            [np.flatnonzero(parts == n) for n in range(int(parts.max()) + 1)] if parts.max() else [None]
+            for parts in split[-1]
+        ]
+        nodes += [_Tied(index=index, chosen=tuple(one)) for one in product(*chosen)]
+        for other in range(index):
+            tied = _tied(margins, (index, other), (split[index], split[other]))
+            ties += [(starts[index] + i, starts[other] + j) for i, j in np.argwhere(tied).tolist()]
+    return [[nodes[n] for n in group] for group in _groups(len(nodes), ties)]
 
 
-def _piece(domain: Domain, margins: Mapping[str, Margin], group: list[int], /) -> Piece:
-    blocks = [domain.blocks[index] for index in group]
-    labels = [np.unique(np.concatenate(codes)) for codes in zip(*(b.axes for b in blocks), strict=True)]
+def _components(domain: Domain, margins: Mapping[str, Margin], index: int, place: int, /) -> Ints:
+    """For each entry of one axis of a block the part that it is in: margins add up entries of one part only."""
+    size = domain.blocks[index].axes[place].size
+    found = np.zeros(size, np.int64)
+    if len(domain.axes[place]) == 1 or any(place not in margin.sources for margin in margins.values()):
+        return found
+    found, before = np.arange(size), np.full(size, -1)
+    while not np.array_equal(found, before):
+        before = found
+        for margin in margins.values():
+            labels = margin.maps[index][margin.sources.index(place)]
+            groups = Axis.of(tuple(range(len(labels))), labels).find(list(labels))
+            least = np.full(int(groups.max()) + 1, size)
+            np.minimum.at(least, groups, found)
+            found = least[groups]
+    return np.unique(found, return_inverse=True)[1]
+
+
+def _tied(
+    margins: Mapping[str, Margin], blocks: tuple[int, int], split: tuple[list[Ints], list[Ints]], /
+) -> NDArray[np.bool_]:
+    """Which parts of one block share a margin cell with which parts of another."""
+    found = np.zeros([math.prod(int(parts.max()) + 1 for parts in one) for one in split], bool)
+    for margin in margins.values():
+        if margin.meet(*blocks):
+            tied = np.ones((1, 1), bool)
+            for place, (mine, theirs) in enumerate(zip(*split, strict=True)):
+                tied = np.kron(tied, _tied_along(margin, blocks, place, (mine, theirs)))
+            found |= tied
+    return found
+
+
+def _tied_along(
+    margin: Margin, blocks: tuple[int, int], place: int, split: tuple[Ints, Ints], /
+) -> NDArray[np.bool_]:
+    sizes = [int(parts.max()) + 1 for parts in split]
+    if place not in margin.sources:
+        return np.ones(sizes, bool)
+    mine, theirs = (margin.maps[index][margin.sources.index(place)] for index in blocks)
+    both = Axis.of(tuple(range(len(mine))), np.concatenate([mine, theirs], axis=1))
+    seen = [np.zeros((size, both.size), np.int64) for size in sizes]
+    for shown, parts, labels in zip(seen, split, (mine, theirs), strict=True):
+        shown[parts, both.find(list(labels))] = 1
+    return seen[0] @ seen[1].T > 0
+
+
+def _groups(size: int, ties: list[tuple[int, int]], /) -> list[list[int]]:
+    """Numbers that are tied, directly or through others, in order."""
+    home = list(range(size))
+    for one, other in ties:
+        a, b = sorted((home[one], home[other]))
+        if a != b:
+            home = [a if place == b else place for place in home]
+    found: dict[int, list[int]] = {}
+    for number, place in enumerate(home):
+        found.setdefault(place, []).append(number)
+    return list(found.values())
+
+
+def _piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Tied], /) -> Piece:
+    order = [d for axis in domain.axes for d in axis]
+    axes = [
+        {d: axis.entries[axis.place(d)] for axis in part.axes(domain) for d in axis.dimensions}
+        for part in group
+    ]
+    labels = tuple(np.unique(np.concatenate([one[d] for one in axes])) for d in order)
     sizes = tuple(codes.size for codes in labels)
-    if math.prod(sizes) != sum(block.size for block in blocks):
+    if math.prod(sizes) != sum(math.prod(axis.size for axis in part.axes(domain)) for part in group):
         raise SpecError(
             "'margins: reconcile' cannot handle a margin that adds up parts of the domain with different "
             "values (stops that only one mode has, say). Keep in every margin the dimension that the merges and "
             "'only' depend on, or use 'margins: derive'."
         )
-    shape = TableShape(axes=domain.names, sizes=sizes)
-    axes = {name: shape.table(margin.domain.names) for name, margin in margins.items()}
+    shape = TableShape(axes=tuple(domain.names[d] for d in order), sizes=sizes)
+    tables = {name: shape.table(margin.domain.names) for name, margin in margins.items()}
     return Piece(
         shape=shape,
-        blocks=tuple(
-            (
-                slice(int(domain.offsets[index]), int(domain.offsets[index + 1])),
-                tuple(np.searchsorted(all_, own) for all_, own in zip(labels, block.axes, strict=True)),
+        labels=labels,
+        parts=tuple(
+            Part(
+                start=int(domain.offsets[part.index]),
+                shape=domain.blocks[part.index].shape,
+                chosen=part.chosen,
+                places=tuple(
+                    np.searchsorted(every, np.unique(own[d])) for d, every in zip(order, labels, strict=True)
+                ),
             )
-            for index, block in zip(group, blocks, strict=True)
+            for part, own in zip(group, axes, strict=True)
         ),
         margin_cells={
-            name: _margin_cells(margin, axes[name], shape, labels) for name, margin in margins.items()
+            name: _margin_cells(margin, tables[name], shape, labels) for name, margin in margins.items()
         },
-        margin_axes=axes,
+        margin_axes=tables,
     )
 
 
-def _margin_cells(margin: Margin, axes: tuple[str, ...], shape: TableShape, labels: list[Ints], /) -> Ints:
+def _margin_cells(
+    margin: Margin, axes: tuple[str, ...], shape: TableShape, labels: tuple[Ints, ...], /
+) -> Ints:
     """The numbers of the margin's cells within a piece, in the order of the base's dimensions."""
     grids = np.meshgrid(*(labels[shape.axes.index(axis)] for axis in axes), indexing="ij")
     by_name: dict[str, NDArray[np.int64]] = dict(zip(axes, grids, strict=True))

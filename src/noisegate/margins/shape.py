@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 
 Table = tuple[str, ...]
-
-#: The largest base that is held in memory cell by cell: about 6 GB while it is being rounded.
-MOST_CELLS = 150_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +81,9 @@ class TableShape:
         """An array of `table`, with axes of length 1 for those it lacks: broadcasts against the base."""
         return values.reshape([self.size(a) if a in table else 1 for a in self.axes])
 
-    def check_dense(self, *, most: int = MOST_CELLS) -> None:
+    def check_dense(self) -> None:
         """Refuse a base that is too large to be held cell by cell."""
+        most = limits.current().reconciled_cells
         if self.cells > most:
             raise SpecError(
                 f"'margins: reconcile' holds every cell of the domain in memory; this one has {self.cells:,} "

@@ -20,7 +20,7 @@ from noisegate.margins.error import ErrorLaw, ErrorTerm
 from noisegate.margins.pieces import Piece, pieces
 from noisegate.tables.domain import Domain, Ints
 from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Cells, Selection
+from noisegate.tables.selection import Groups, Selection
 
 Method = Literal["derive", "reconcile", "independent"]
 
@@ -51,16 +51,16 @@ class SumErrors:
         parts = pieces(domain, margins) if method == "reconcile" else ()
         return cls(domain=domain, base=base, margins=margins, laws=laws, method=method, parts=parts)
 
-    def tables(self, selection: Selection, /) -> dict[str, Cells]:
+    def tables(self, selection: Selection, /) -> dict[str, Groups]:
         """The selected cells of every table that can answer."""
         domains = {self.base: self.domain, **{name: m.domain for name, m in self.margins.items()}}
         return {
-            name: Cells(domain, selection)
+            name: selection.groups(domain)
             for name, domain in domains.items()
             if selection.restricted <= set(domain.names)
         }
 
-    def best_table(self, cells_of: Mapping[str, Cells], /) -> str:
+    def best_table(self, cells_of: Mapping[str, Groups], /) -> str:
         """The table whose sums have the least noise; where tables agree, the one with the fewest cells."""
 
         def noise(name: str) -> float:
@@ -72,7 +72,7 @@ class SumErrors:
 
         return self.base if self.method == "derive" else min(cells_of, key=noise)
 
-    def laws_of(self, cells: Cells, table: str, groups: Ints, /) -> list[ErrorLaw]:
+    def laws_of(self, cells: Groups, table: str, groups: Ints, /) -> list[ErrorLaw]:
         """The law of the error of each of these groups' sums, read from `table`."""
         if self.method != "reconcile":
             law, terms = self.laws[table if self.method == "independent" else self.base], cells.counts()
@@ -91,29 +91,22 @@ class SumErrors:
             found.append(known[key])
         return found
 
-    def _boxes(self, cells: Cells, piece: Piece, /) -> Ints:
+    def _boxes(self, cells: Groups, piece: Piece, /) -> Ints:
         """For each group, how many labels of each axis of the piece lie in it; zeros if none do."""
-        names, selection = self.domain.names, cells.selection
-        taken = np.zeros((cells.groups, len(names)), np.int64)
-        inside = []
-        for axis in range(len(names)):
-            labels = np.unique(
-                np.concatenate([self.domain.blocks[i].axes[axis] for i in self._blocks(piece)])
-            )
-            inside.append(labels[selection.mask(names[axis])[labels]])
-        if not all(codes.size for codes in inside):
+        names, selection = piece.shape.axes, cells.selection
+        taken = np.zeros((cells.size, len(names)), np.int64)
+        inside = {
+            name: labels[selection.mask(name)[labels]]
+            for name, labels in zip(names, piece.labels, strict=True)
+        }
+        if not all(codes.size for codes in inside.values()):
             return taken
-        sizes = [1 if name in selection.by else codes.size for name, codes in zip(names, inside, strict=True)]
-        grids = [inside[self.domain.axis(name)] for name in selection.by]
+        grids = [inside[name] for name in selection.by]
         places = (
             np.ravel_multi_index(np.ix_(*grids), cells.group_shape).reshape(-1) if grids else np.zeros(1, int)
         )
-        taken[places] = sizes
+        taken[places] = [1 if name in selection.by else codes.size for name, codes in inside.items()]
         return taken
-
-    def _blocks(self, piece: Piece, /) -> list[int]:
-        starts = {int(where.start) for where, _ in piece.blocks}
-        return [i for i, offset in enumerate(self.domain.offsets[:-1].tolist()) if offset in starts]
 
     def _of_boxes(self, boxes: Ints, /) -> ErrorLaw:
         terms: list[ErrorTerm] = []

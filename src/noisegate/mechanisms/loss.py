@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Side = Literal["upper", "lower"]
 
 
-class Loss(Protocol):
+class PrivacyLoss(Protocol):
     """The loss of one pair of raw counts."""
 
     def delta(self, epsilon: ArrayLike, /) -> Floats:
@@ -35,6 +35,13 @@ class Loss(Protocol):
 
     def atoms(self, step: float, /, *, side: Side) -> LossAtoms:
         """The loss as finitely many values; a continuous one in bins `step` wide, rounded to `side`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoLoss:
+    """No privacy-loss distribution bounds what a mechanism gives away, and why."""
+
+    reason: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -147,7 +154,7 @@ def split_between(low: Floats, high: Floats, mass_p: Floats, mass_q: Floats, /) 
     return up, mass_p - up
 
 
-def shift_loss(law: Law, shift: int, /) -> Loss:
+def shift_loss(law: Law, shift: int, /) -> PrivacyLoss:
     """The loss between two counts `shift` apart, both far from zero and from any cut."""
     if isinstance(law, Laplace):
         return LaplaceLoss(shift / law.scale)
@@ -216,7 +223,7 @@ def zero_losses(response: Response, /) -> tuple[LossAtoms, LossAtoms]:
     return leaving, LossAtoms(loss=np.array([-log_same]), mass=np.ones(1))
 
 
-def delta_of_two(first: Loss, second: Loss, epsilon: ArrayLike, /) -> Floats:
+def delta_of_two(first: PrivacyLoss, second: PrivacyLoss, epsilon: ArrayLike, /) -> Floats:
     """The exact delta when both losses are suffered at once, independently."""
     eps = np.asarray(epsilon, float)
     if isinstance(first, GaussianLoss) and isinstance(second, GaussianLoss):

@@ -8,13 +8,17 @@
 What is not published is *suppressed*: absent from the table, or shown as 0, which says the same.
 A kept 0 goes through the cut like any value, so with a threshold above 0 it is suppressed.
 The cut looks at the value after rounding, unless `cut="before"`.
+
+How likely a published value, or a suppression, is for each possible raw sum.
+
+The same numbers as `Mechanism.response(count)`, for many sums at once.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,12 +27,20 @@ from noisegate.errors import SpecError
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
 from noisegate.laws.laplace import DiscreteLaplace, Laplace
 
+if TYPE_CHECKING:
+    from noisegate.mechanisms.loss import NoLoss
+    from noisegate.mechanisms.privacy import CountLosses
+
 Rule = Literal["gt", "ge"]
 Rounding = Literal["none", "nearest"]
 Cut = Literal["before", "after"]
 Zeros = Literal["keep", "perturb"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: The end of a range of raw counts that has none.
+UNBOUNDED = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +101,8 @@ class Mechanism:
         return value > self.threshold if self.rule == "gt" else value >= self.threshold
 
     @property
-    def least(self) -> int | None:
-        """The least integer that the cut lets through; None without a cut."""
+    def whole_threshold(self) -> int | None:
+        """The least integer that is shown; None without a threshold."""
         if self.threshold is None:
             return None
         return math.floor(self.threshold) + 1 if self.rule == "gt" else math.ceil(self.threshold)
@@ -100,6 +112,75 @@ class Mechanism:
         if isinstance(count, bool) or count != int(count) or count < 0:
             raise SpecError.for_value("a raw count", found=count, allowed="a whole number of at least 0")
         return Response(mechanism=self, count=int(count))
+
+    def log_likelihood(self, shown: ArrayLike, counts: ArrayLike, /) -> Floats:
+        """log P(what is shown | raw count), elementwise; NaN is shown where a value is suppressed.
+
+        Where values are not integers it is a log-density. Negative counts are impossible. The same numbers as
+        `response(count)`, for many at once.
+        """
+        seen, sums = np.broadcast_arrays(np.asarray(shown, np.float64), np.asarray(counts, np.int64))
+        possible = sums >= 0
+        safe = np.where(possible, sums, 0)
+        if type(self.law).at is Law.at:
+            return np.where(possible, _log_likelihood(self, seen, safe), -np.inf)
+        alike = self.law.alike(safe)
+        logs = np.empty(sums.shape)
+        for kind in np.unique(alike).tolist():
+            here = alike == kind
+            logs[here] = _log_likelihood(replace(self, law=self.law.at(kind)), seen[here], safe[here])
+        return np.where(possible, logs, -np.inf)
+
+    def raw_range(self, shown: ArrayLike, /) -> tuple[Ints, Ints]:
+        """The least and the largest raw count that can lie behind each value; NaN is a suppressed one.
+
+        Only what is impossible is left out, however unlikely the rest: with noise that has no largest value, every
+        count (but 0, if zeros are kept and a value is shown). `UNBOUNDED` says that there is no largest one. A value
+        that no count can give has an empty range, from 1 to 0.
+        """
+        values = np.asarray(shown, np.float64)
+        if self.bounded:
+            return _exact_range(self, values)
+        near = np.maximum(np.rint(np.where(np.isnan(values), 1.0, values)), 1.0).astype(np.int64)
+        some = self.log_likelihood(values, near) > -np.inf
+        zero = some
+        if self.zeros == "keep":
+            zero = values == 0 if self.passes(0) else np.isnan(values)
+        return np.where(zero, 0, 1), np.where(some, UNBOUNDED, 0)
+
+    def loss(self, change: int = 1, /) -> CountLosses | NoLoss:
+        """The privacy losses that can be worst when one cell changes by `change`; none bounds noise with a largest value."""
+        from noisegate.mechanisms.loss import NoLoss
+        from noisegate.mechanisms.privacy import count_losses
+
+        if self.bounded:
+            return NoLoss(reason=f"{self.law.name} noise has a largest value: a count that far off is proof")
+        return count_losses(self, change=change)
+
+    def reach(self, nats: float, /) -> int:
+        """A distance that the noise exceeds with probability below e^{-nats}."""
+        law = self.published_law
+        if isinstance(law, LatticeLaw):
+            return law.reach(nats)
+        far = 1.0
+        while float(law.logsf(far)) > -nats:
+            far *= 1.25
+        return math.ceil(far)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the noise cannot leave a fixed range at all."""
+        return float(self.law.logsf(self.reach(40.0))) == -math.inf
+
+    def window(self, shown: Floats, /, *, nats: float) -> tuple[Floats, Floats]:
+        """For each value the raw counts that can lie behind it, but for chances below e^{-nats}; NaN is a suppressed one."""
+        width = self.reach(nats)
+        hidden = np.isnan(shown)
+        top = math.inf if self.threshold is None else math.ceil(self.threshold) + width
+        values = np.where(hidden, 0.0, shown)
+        low = np.where(hidden, 0.0, np.maximum(np.floor(values) - width, 0.0))
+        high = np.where(hidden, top, np.maximum(np.ceil(values) + width, 0.0))
+        return low, high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +206,7 @@ class Response:
         if m.threshold is None:
             return -math.inf
         if m.integers and not m.cuts_before_rounding:
-            return cast("int", m.least) - 1 - self.count
+            return cast("int", m.whole_threshold) - 1 - self.count
         return m.threshold - self.count
 
     @property
@@ -173,7 +254,7 @@ class Response:
             raise SpecError("this mechanism publishes real numbers; ask for its density instead.")
         law = cast("LatticeLaw", self._law)
         low, high = (0, 0) if self.fixed else (self.count - law.reach(nats), self.count + law.reach(nats))
-        least = self.mechanism.least
+        least = self.mechanism.whole_threshold
         if least is not None:
             low = max(low, least - int(self.mechanism.cuts_before_rounding))
         return np.arange(low, high + 1)
@@ -203,7 +284,7 @@ def stability_histogram(*, epsilon: float, delta: float) -> Mechanism:
     Guarantee: (epsilon, delta) for one event added or removed in one cell. Keeping zeros is
     sound here because the threshold is derived from the wanted delta.
     """
-    from noisegate.mechanisms.calibration import scale_for, threshold_for
+    from noisegate.mechanisms.privacy import scale_for, threshold_for
 
     law = DiscreteLaplace(float(scale_for("discrete-laplace", epsilon=epsilon)))
     return Mechanism(law=law, threshold=threshold_for(law, delta=delta), rule="ge", zeros="keep")
@@ -222,11 +303,55 @@ def describe(mechanism: Mechanism, /) -> dict[str, object]:
     }
 
 
-__all__ = [
-    "Mechanism",
-    "Response",
-    "corrected",
-    "describe",
-    "second_algorithm",
-    "stability_histogram",
-]
+def _log_likelihood(mechanism: Mechanism, seen: Floats, counts: Ints, /) -> Floats:
+    """For a law that is the same for all `counts`, none of them negative."""
+    hidden = np.isnan(seen)
+    logs = np.empty(counts.shape)
+    if hidden.any():
+        logs[hidden] = _suppressed(mechanism, counts[hidden])
+    if not hidden.all():
+        logs[~hidden] = _published(mechanism, seen[~hidden], counts[~hidden])
+    if mechanism.zeros == "keep":
+        passes = mechanism.passes(0)
+        kept = np.where(hidden, not passes, passes & (seen == 0))
+        logs = np.where(counts == 0, np.where(kept, 0.0, -np.inf), logs)
+    return logs
+
+
+def _suppressed(mechanism: Mechanism, counts: Ints, /) -> Floats:
+    if mechanism.threshold is None:
+        return np.full(counts.shape, -np.inf)
+    if mechanism.cuts_before_rounding or not mechanism.integers:
+        law = mechanism.law if mechanism.cuts_before_rounding else mechanism.published_law
+        return law.logcdf(mechanism.threshold - counts)
+    return mechanism.published_law.logcdf(cast("int", mechanism.whole_threshold) - 1 - counts)
+
+
+def _published(mechanism: Mechanism, shown: Floats, counts: Ints, /) -> Floats:
+    if mechanism.cuts_before_rounding:
+        low = np.maximum(shown - 0.5, cast("float", mechanism.threshold)) - counts
+        logs = mechanism.law.log_between(low, np.maximum(shown + 0.5 - counts, low))
+        return np.where(shown == np.rint(shown), logs, -np.inf)
+    law = mechanism.published_law
+    if isinstance(law, LatticeLaw):
+        logs = law.logpmf(shown - counts)
+    else:
+        logs = cast("ContinuousLaw", law).logpdf(shown - counts)
+    if mechanism.threshold is None:
+        return logs
+    passes = shown > mechanism.threshold if mechanism.rule == "gt" else shown >= mechanism.threshold
+    return np.where(passes, logs, -np.inf)
+
+
+def _exact_range(mechanism: Mechanism, values: Floats, /) -> tuple[Ints, Ints]:
+    """For noise with a largest value: look at all counts within its reach."""
+    distinct, place = np.unique(values, return_inverse=True)
+    low, high = mechanism.window(distinct, nats=40.0)
+    endless = np.isinf(high)
+    first = low.astype(np.int64)
+    tried = first[:, None] + np.arange(int(np.max(np.where(endless, low, high) - low, initial=0)) + 1)
+    possible = mechanism.log_likelihood(distinct[:, None], tried) > -np.inf
+    none = ~possible.any(axis=1)
+    least = np.where(none, 1, first + possible.argmax(axis=1))
+    most = np.where(none, 0, first + tried.shape[1] - 1 - possible[:, ::-1].argmax(axis=1))
+    return least[place].reshape(values.shape), most[place].reshape(values.shape)

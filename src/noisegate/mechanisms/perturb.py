@@ -88,27 +88,27 @@ class PublishedNoise:
         """`size` exact draws, given that each is above `threshold`."""
         return _SAMPLERS[self.name].above(self.scale, threshold, size, entropy=entropy)
 
-    def passing(self, least: int, /) -> Decimal:
-        """P(noise >= least), to 70 digits, for least >= 1."""
-        return _SAMPLERS[self.name].tail(self.scale, least - 1)
+    def passing(self, threshold: int, /) -> Decimal:
+        """P(noise >= threshold), to 70 digits, for a threshold of at least 1."""
+        return _SAMPLERS[self.name].tail(self.scale, threshold - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perturbation:
-    """Noise, and what becomes of zeros and small values: values of at least `least` are published."""
+    """Noise, and what becomes of zeros and small values: values of at least `threshold` are published."""
 
     noise: PublishedNoise
-    least: int | None = None
+    threshold: int | None = None
     zeros: Zeros = "perturb"
 
     @property
     def mechanism(self) -> Mechanism:
         """The same as a mechanism, for calculations."""
-        return Mechanism(law=self.noise.law, threshold=self.least, rule="ge", zeros=self.zeros)
+        return Mechanism(law=self.noise.law, threshold=self.threshold, rule="ge", zeros=self.zeros)
 
     def shows(self, values: Ints, /) -> NDArray[np.bool_]:
         """Which noisy values are published. Zeros that are kept are left out, so noisy ones are too."""
-        shown = np.ones(len(values), bool) if self.least is None else values >= self.least
+        shown = np.ones(len(values), bool) if self.threshold is None else values >= self.threshold
         return shown & (values != 0) if self.zeros == "keep" else shown
 
 
@@ -129,17 +129,17 @@ def perturb(
     the exact samplers (docs/proofs/exact-noise.md).
     """
     as_entropy(entropy)
-    if perturbation.zeros == "perturb" and (perturbation.least is None or perturbation.least < 1):
+    if perturbation.zeros == "perturb" and (perturbation.threshold is None or perturbation.threshold < 1):
         return perturb_dense(cells, raw_counts, size=size, perturbation=perturbation, entropy=entropy)
     values = raw_counts + perturbation.noise.draw(len(cells), entropy=entropy)
     shown = perturbation.shows(values)
     found = PublishedCells(cells=cells[shown], values=values[shown])
-    if perturbation.zeros == "keep" or perturbation.least is None:
+    if perturbation.zeros == "keep" or perturbation.threshold is None:
         return found
     ranks = exact.successes(
-        size - len(cells), perturbation.noise.passing(perturbation.least), entropy=entropy
+        size - len(cells), perturbation.noise.passing(perturbation.threshold), entropy=entropy
     )
-    spurious = perturbation.noise.above(perturbation.least - 1, len(ranks), entropy=entropy)
+    spurious = perturbation.noise.above(perturbation.threshold - 1, len(ranks), entropy=entropy)
     return _merged(found, PublishedCells(cells=_nth_zeros(ranks, cells), values=spurious))
 
 

@@ -8,6 +8,8 @@ where suppression hides nothing (suppression is post-processing), so their supre
 without a cut. A zero that is kept is the special pair (0, change). Where a value is cut before
 it is rounded, the cut is not post-processing of the rounded value, and pairs near the cut are
 looked at one by one.
+
+The way back, the scale or threshold that gives a wanted guarantee, is found from the safe side.
 """
 
 from __future__ import annotations
@@ -15,23 +17,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from fractions import Fraction
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
+from noisegate.laws import LAWS, make_law
+from noisegate.laws._law import LatticeLaw
 from noisegate.laws.bounded import RandomRounding
 from noisegate.mechanisms.loss import (
-    Loss,
     LossAtoms,
+    PrivacyLoss,
     delta_of_two,
     loss_of_pmfs,
     response_loss,
     shift_loss,
     zero_losses,
 )
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.mechanism import Mechanism, describe
 
 Neighbours = Literal["add-remove", "replace"]
 Floats = NDArray[np.float64]
@@ -47,18 +52,18 @@ class CountLosses:
     `noisy_*`: both counts get noise. `zero_*`: one of them is a zero that is kept (else None).
     """
 
-    noisy_losing: tuple[Loss, ...]
-    noisy_gaining: tuple[Loss, ...]
+    noisy_losing: tuple[PrivacyLoss, ...]
+    noisy_gaining: tuple[PrivacyLoss, ...]
     zero_losing: LossAtoms | None = None
     zero_gaining: LossAtoms | None = None
 
     @property
-    def losing(self) -> tuple[Loss, ...]:
+    def losing(self) -> tuple[PrivacyLoss, ...]:
         """All losses when events leave a cell."""
         return self.noisy_losing if self.zero_losing is None else (*self.noisy_losing, self.zero_losing)
 
     @property
-    def gaining(self) -> tuple[Loss, ...]:
+    def gaining(self) -> tuple[PrivacyLoss, ...]:
         """All losses when events come to a cell."""
         return self.noisy_gaining if self.zero_gaining is None else (*self.noisy_gaining, self.zero_gaining)
 
@@ -74,7 +79,9 @@ def count_losses(mechanism: Mechanism, /, *, change: int = 1) -> CountLosses:
     return CountLosses(noisy_losing=losing, noisy_gaining=gaining, zero_losing=leaving, zero_gaining=coming)
 
 
-def _noisy_losses(mechanism: Mechanism, change: int, /) -> tuple[tuple[Loss, ...], tuple[Loss, ...]]:
+def _noisy_losses(
+    mechanism: Mechanism, change: int, /
+) -> tuple[tuple[PrivacyLoss, ...], tuple[PrivacyLoss, ...]]:
     law = mechanism.published_law
     if isinstance(law, RandomRounding):
         pairs = [_rounding_pmfs(law, rest, change) for rest in range(law.base)]
@@ -214,16 +221,84 @@ def verdict(mechanism: Mechanism, /) -> tuple[Literal["pure", "approximate", "no
     )
 
 
-__all__ = [
-    "MEANINGFUL_DELTA",
-    "CountLosses",
-    "LossAtoms",
-    "Neighbours",
-    "count_losses",
-    "delta",
-    "detection",
-    "epsilon",
-    "least_epsilon",
-    "pure_epsilon",
-    "verdict",
-]
+#: Group sizes for which detection is stated.
+GROUPS = (1, 2, 5, 10, 12, 17)
+
+
+def statement(mechanism: Mechanism, /, *, points: int = 25) -> dict[str, Any]:
+    """Guarantee, exact delta at epsilon = 1/scale, privacy curve, and detection by group size.
+
+    Assumes one event in one cell of one table, added or removed.
+    """
+    reference = 1 / float(getattr(mechanism.law, "scale", 1.0))
+    epsilons = np.linspace(0, 3 * reference, points)
+    deltas = delta(mechanism, epsilons)
+    pure = pure_epsilon(mechanism)
+    kind, sentence = verdict(mechanism)
+    return {
+        "mechanism": describe(mechanism),
+        "neighbours": "add-remove",
+        "pure": pure is not None,
+        "epsilon": pure,
+        "delta": float(delta(mechanism, reference)),
+        "delta_at_epsilon": reference,
+        "curve": [{"epsilon": float(e), "delta": float(d)} for e, d in zip(epsilons, deltas, strict=True)],
+        "detection": [{"group": g, "probability": detection(mechanism, g)} for g in GROUPS],
+        "guarantee": kind,
+        "verdict": sentence,
+    }
+
+
+exact_delta = delta  # MERGED ALIAS
+
+_PURE = ("laplace", "rounded-laplace", "discrete-laplace")
+
+
+def scale_for(law: str, /, *, epsilon: float | Fraction, delta: float = 0.0, change: int = 1) -> Fraction:
+    """The least scale at which `law` gives (epsilon, delta) when a cell changes by `change`.
+
+    Exact for the Laplace laws. For the Gaussian laws it is found by bisection, checked again,
+    and at most 1e-9 (relative) above the least one, never below.
+    """
+    if law not in LAWS:
+        raise SpecError.for_choice("law", found=law, allowed=LAWS)
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise SpecError.for_value("epsilon", found=epsilon, allowed="a finite number above 0")
+    if law in _PURE:
+        return Fraction(change) / Fraction(epsilon)
+    if law not in ("gaussian", "discrete-gaussian"):
+        raise SpecError(
+            f"{law} noise has no scale that gives epsilon {float(epsilon):g}; use discrete-laplace."
+        )
+    if not 0 < delta < 1:
+        raise SpecError.for_value("delta", found=delta, allowed="above 0 and below 1 for Gaussian noise")
+
+    low, high = 0.0, 1.0
+    while not _holds(law, high, epsilon, delta, change):
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _holds(law, middle, epsilon, delta, change) else (middle, high)
+    return Fraction(high)
+
+
+def _holds(law: str, scale: float, epsilon: float | Fraction, wanted: float, change: int, /) -> bool:
+    mechanism = Mechanism(law=make_law(law, scale=scale), zeros="perturb")
+    return float(delta(mechanism, float(epsilon), change=change)) <= wanted
+
+
+def threshold_for(law: LatticeLaw, /, *, delta: float, change: int = 1) -> int:
+    """The least threshold T such that a cell of `change` events reaches T with at most `delta`.
+
+    For the stability-based histogram: zeros kept, published when at least T. One unit that
+    touches several empty cells shows itself with at most the sum of their deltas.
+    """
+    if not 0 < delta < 1:
+        raise SpecError.for_value("delta", found=delta, allowed="above 0 and below 1")
+    low, high = 0, change + law.reach(-math.log(delta)) + 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (
+            (low, middle) if float(law.logsf(middle - 1 - change)) <= math.log(delta) else (middle, high)
+        )
+    return high

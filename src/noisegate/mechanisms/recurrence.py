@@ -8,7 +8,6 @@ after w weeks of differences between a total and its published parts?
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,10 +89,10 @@ class Residual:
 
     def noise(self) -> Tabulated:
         """The law of the residual's noise in one week, on whole numbers."""
-        return convolve([_whole(self.total), *([_whole(self.part)] * self.parts)])
+        return convolve([whole_law(self.total), *([whole_law(self.part)] * self.parts)])
 
 
-def _whole(law: Law, /) -> LatticeLaw:
+def whole_law(law: Law, /) -> LatticeLaw:
     """The law as it shows in whole published numbers."""
     if isinstance(law, LatticeLaw):
         return law
@@ -102,7 +101,7 @@ def _whole(law: Law, /) -> LatticeLaw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Widths:
+class IntervalWidths:
     """How well a recurring suppressed count is known after 1, 2, ... weeks.
 
     Attributes
@@ -132,7 +131,7 @@ class Widths:
         return int(wide[-1]) + 2 if wide.size else 1
 
 
-def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95) -> Widths:
+def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95) -> IntervalWidths:
     """The expected width of the posterior of a recurring count, exactly, for every number of weeks up to `weeks`.
 
     The attacker adds up the residuals of all weeks, knows that the cell was suppressed each time, and holds
@@ -153,7 +152,7 @@ def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95
     if residual.cell.response(count).log_suppressed == -math.inf:
         raise SpecError(f"a count of {count} is always published, so it is not suppressed every week.")
     one = residual.noise()
-    counts = _counts(residual, one, count)
+    counts = counts_looked_at(residual, one, count)
     hidden = np.array([residual.cell.response(int(c)).log_suppressed for c in counts])
     found: list[tuple[float, float, float]] = []
     total = one
@@ -162,10 +161,10 @@ def widths(residual: Residual, /, *, count: int, weeks: int, level: float = 0.95
             total = _pruned(convolve([total, one]))
         found.append(_expected(total, week, count, counts, week * hidden, level))
     expected, pinned, covered = np.array(found).T
-    return Widths(count=count, level=level, expected=expected, pinned=pinned, covered=covered)
+    return IntervalWidths(count=count, level=level, expected=expected, pinned=pinned, covered=covered)
 
 
-def _counts(residual: Residual, noise: Tabulated, count: int, /) -> Ints:
+def counts_looked_at(residual: Residual, noise: Tabulated, count: int, /) -> Ints:
     """The counts that are looked at: all that one week leaves possible."""
     far = _MARGIN_SDS * math.sqrt(noise.variance + residual.cell.law.variance)
     return np.arange(0, math.ceil(max(count, residual.cell.threshold or 0.0) + far) + 1)
@@ -188,7 +187,7 @@ def _expected(
     # A count that is never suppressed leaves outcomes that contradict the suppression: they do not happen.
     able = np.isfinite(log_mass).any(axis=1)
     weight, log_mass = weight[able], log_mass[able]
-    low, high = _intervals(log_mass, level)
+    low, high = intervals(log_mass, level)
     low, high = counts[low], counts[high]
     whole = weight.sum()
     return (
@@ -198,7 +197,7 @@ def _expected(
     )
 
 
-def _intervals(log_mass: Floats, level: float, /) -> tuple[Ints, Ints]:
+def intervals(log_mass: Floats, level: float, /) -> tuple[Ints, Ints]:
     """The places of the ends of equal-tailed intervals, one for each row of log-probabilities."""
     mass = np.exp(log_mass - log_mass.max(axis=1, keepdims=True))
     cumulative = np.cumsum(mass, axis=1)
@@ -207,35 +206,3 @@ def _intervals(log_mass: Floats, level: float, /) -> tuple[Ints, Ints]:
     low = (cumulative < tail).sum(axis=1)
     high = np.minimum((cumulative < 1 - tail).sum(axis=1), mass.shape[1] - 1)
     return low, high
-
-
-def simulated_widths(
-    residual: Residual,
-    /,
-    *,
-    count: int,
-    weeks: Sequence[int],
-    rng: np.random.Generator,
-    draws: int = 2_000,
-    level: float = 0.95,
-) -> tuple[Floats, Floats]:
-    """The same expected widths from simulated weeks, and their standard errors: a check of `widths`.
-
-    Residuals are drawn cell by cell and added up, and the posterior is worked out from each sum.
-    """
-    one = residual.noise()
-    counts = _counts(residual, one, count)
-    hidden = np.array([residual.cell.response(int(c)).log_suppressed for c in counts])
-    mean, error = np.zeros(len(weeks)), np.zeros(len(weeks))
-    for place, week in enumerate(weeks):
-        sums = np.zeros(draws, dtype=np.int64)
-        for law, times in ((_whole(residual.total), 1), (_whole(residual.part), residual.parts)):
-            for _ in range(times * week):
-                sums += law.sample(draws, rng=rng).astype(np.int64)
-        law = convolve([one.sum_of(week)])
-        low, high = _intervals(
-            law.logpmf(sums[:, None] + week * count - week * counts) + week * hidden, level
-        )
-        width = (high - low).astype(np.float64)
-        mean[place], error[place] = width.mean(), width.std(ddof=1) / math.sqrt(draws)
-    return mean, error

@@ -23,15 +23,13 @@ many different cells is. None of this is a privacy guarantee; it reads public nu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import DataError
+from noisegate.mechanisms.mechanism import Cut, Rule
 
-Rule = Literal["ge", "gt"]
-Stage = Literal["before", "after"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -62,7 +60,7 @@ class Reading:
 
     value: float
     rule: Rule
-    cut: Stage
+    cut: Cut
     probability: float
 
 
@@ -92,7 +90,7 @@ class Threshold:
 
     value: float | None
     rule: Rule | None
-    cut: Stage | None
+    cut: Cut | None
     sure: float
     evidence: str
     below: int = 0
@@ -279,11 +277,11 @@ def _judge(window: _Window, steps: Integers, *, base: int, rounded: bool) -> Thr
 
 def _readings(cases: _Hypotheses, weight: Floats, *, base: int, rounded: bool) -> list[Reading]:
     """The hypotheses gathered into rules a person would state, most probable first."""
-    total: dict[tuple[float, Rule, Stage], float] = {}
+    total: dict[tuple[float, Rule, Cut], float] = {}
     for edge, fill, share in zip(
         cases.edge[1:].tolist(), cases.fill[1:].tolist(), weight[1:].tolist(), strict=True
     ):
-        key: tuple[float, Rule, Stage]
+        key: tuple[float, Rule, Cut]
         if not rounded:
             key = (float(edge), "ge", "before")
         elif fill < 0.25:

@@ -22,7 +22,11 @@ def responses_picture(mechanism: Mechanism, counts: Sequence[int], /) -> Picture
 
     Assumes that the mechanism publishes integers.
     """
-    low = mechanism.least if mechanism.least is not None else max(min(counts) - _ABOVE // 2, 0)
+    low = (
+        mechanism.whole_threshold
+        if mechanism.whole_threshold is not None
+        else max(min(counts) - _ABOVE // 2, 0)
+    )
     top = max(low, *counts) + _ABOVE // 2
     last = len(counts) - 1
     parts = [_row(mechanism, count, low, top, axis=place == last) for place, count in enumerate(counts)]
@@ -31,7 +35,7 @@ def responses_picture(mechanism: Mechanism, counts: Sequence[int], /) -> Picture
 
 def _row(mechanism: Mechanism, count: int, low: int, top: int, /, *, axis: bool) -> Picture:
     hidden, values, chances = answers(mechanism, count, low, top)
-    cut = mechanism.least is not None
+    cut = mechanism.whole_threshold is not None
     left = low - 4 if cut else low - 1
     x = alt.X(
         "value:Q",

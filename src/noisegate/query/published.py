@@ -13,14 +13,13 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.query.statement import StatedTable
-from noisegate.tables.domain import Dimension, Ints
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Ints
 
 Bools = NDArray[np.bool_]
-
-#: The largest table that is held in memory cell by cell.
-MOST_CELLS = 60_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,9 +33,9 @@ class Shown:
 
 def read_values(folder: Path, table: StatedTable, /) -> tuple[Ints, Bools]:
     """For each cell of the table its published value (0 where there is none), and whether it has one."""
-    if table.domain.size > MOST_CELLS:
+    if table.domain.size > limits.current().query_cells:
         raise DataError(
-            f"table {table.name!r} has {table.domain.size:,} cells; a query holds at most {MOST_CELLS:,} in memory."
+            f"table {table.name!r} has {table.domain.size:,} cells; a query holds at most {limits.current().query_cells:,} in memory."
         )
     rows = _rows(folder, table)
     codes = [_codes(rows.column(d.name), d, table.name) for d in table.domain.dimensions]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +21,8 @@ from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.query.answers import Answers
 from noisegate.query.published import Shown, read_values
 from noisegate.query.statement import Statement, read_statement
-from noisegate.tables.selection import Cells
-from noisegate.tables.where import Where, conditions_of, select
+from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.where import Where
 
 
 def open_release(
@@ -63,15 +63,14 @@ class Release:
         """The labels of each dimension."""
         return {d.name: d.labels for d in self.statement.domain.dimensions}
 
-    def query(
-        self, *, where: Where | Iterable[str] = None, by: str | Sequence[str] = (), level: float = 0.95
-    ) -> Any:
+    def query(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Any:
         """How many events meet the conditions, as an Arrow table with one row for each group.
 
         Parameters
         ----------
         where
-            Conditions by dimension: `{"mode": "ferry", "time": "06:00..09:00"}`, or the same as text.
+            Conditions by dimension: `{"mode": "ferry", "time": "06:00..09:00"}`, or the same as text. Values are
+            labels, ranges, integers, dates, times, or lists of these.
         by
             A dimension, or several, whose labels are told apart.
         level
@@ -90,14 +89,11 @@ class Release:
         """
         return self.answer(where=where, by=by, level=level).to_arrow()
 
-    def answer(
-        self, *, where: Where | Iterable[str] = None, by: str | Sequence[str] = (), level: float = 0.95
-    ) -> Answers:
+    def answer(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Answers:
         """The same as `query`, in full."""
-        names = (by,) if isinstance(by, str) else tuple(by)
         sure = checked_level(level)
         statement = self.statement
-        selection = select(statement.domain, where=conditions_of(where), by=names, merged=statement.merged)
+        selection = Selection.parse(where, statement.domain, by=by)
         cells = self.errors.tables(selection)
         if not cells[statement.base.name].parts:
             raise SpecError("no published cell meets all conditions; the card rules this combination out.")
@@ -126,7 +122,7 @@ class Release:
             method=statement.method,
         )
 
-    def _exactly(self, cells_of: dict[str, Cells], level: float, /) -> Answers:
+    def _exactly(self, cells_of: dict[str, Groups], level: float, /) -> Answers:
         """Nothing is missing: the published sum, with the exact law of its error."""
         table = self.errors.best_table(cells_of)
         cells = cells_of[table]
@@ -148,13 +144,13 @@ class Release:
             table=table,
         )
 
-    def _believed(self, cells: Cells, level: float, /) -> Answers:
+    def _believed(self, cells: Groups, level: float, /) -> Answers:
         """Rows are missing: the posterior of each sum of base cells, the same that an assessment reads."""
         base = self.values[self.statement.base.name]
         terms = cells.counts()
         groups = np.flatnonzero(terms)
         numbers, group = cells.numbers()
-        rank = np.full(cells.groups, -1, np.int64)
+        rank = np.full(cells.size, -1, np.int64)
         rank[groups] = np.arange(len(groups))
         found = self.posterior.sums(numbers, rank[group], size=len(groups), level=level)
         return Answers(

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-import numpy as np
-
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import make_law
 from noisegate.laws._law import LatticeLaw
 from noisegate.margins.sum_errors import Method
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
-from noisegate.tables.domain import Block, Dimension, Domain
+from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
+from noisegate.tables.stated import stated_domain
 
 CARD = "card.json"
 _NO_CARD = (
@@ -101,7 +100,11 @@ def _statement(folder: Path, card: dict[str, Any], /) -> Statement:
         raise SpecError.for_choice("margins", found=method, allowed=get_args(Method))
     parts = card["tables"]
     base_name = next(name for name, part in parts.items() if part["base"])
-    domain = _domain(card["domain"], parts[base_name]["dimensions"])
+    merged = {
+        name: {label: tuple(values) for label, values in groups.items()}
+        for name, groups in card["domain"].get("merged", {}).items()
+    }
+    domain = stated_domain(card["domain"], parts[base_name]["dimensions"])
 
     def table(name: str) -> StatedTable:
         part = parts[name]
@@ -122,30 +125,10 @@ def _statement(folder: Path, card: dict[str, Any], /) -> Statement:
         domain=domain,
         base=table(base_name),
         margins=tuple(table(name) for name in parts if name != base_name),
-        merged={
-            name: {label: tuple(values) for label, values in groups.items()}
-            for name, groups in card["domain"].get("merged", {}).items()
-        },
+        merged=merged,
         card=card,
     )
 
 
 def _law(noise: Mapping[str, Any] | None, /) -> LatticeLaw | None:
     return None if noise is None else cast("LatticeLaw", make_law(noise["law"], scale=noise["scale"]))
-
-
-def _domain(stated: Mapping[str, Any], names: list[str], /) -> Domain:
-    """The public domain in terms of labels: a merged label is a value like any other here."""
-    dimensions = [Dimension(name=name, values=tuple(stated["dimensions"][name])) for name in names]
-    if "blocks" not in stated:
-        return Domain.product(dimensions)
-    blocks = tuple(_block(dimensions, block) for block in stated["blocks"])
-    return Domain(dimensions=tuple(dimensions), blocks=blocks)
-
-
-def _block(dimensions: list[Dimension], labels: Mapping[str, list[str]], /) -> Block:
-    maps = []
-    for dimension in dimensions:
-        inside = np.isin(np.array(dimension.labels, dtype=object), labels[dimension.name])
-        maps.append(np.where(inside, np.arange(len(inside)), -1).astype(np.int64))
-    return Block(maps=tuple(maps))

@@ -7,7 +7,6 @@ margins, and which base cells every margin cell sums; `summarise` puts the decis
 
 from __future__ import annotations
 
-from noisegate.reading.cells import Axis, Cells, Coverage, Link
 from noisegate.reading.overrides import (
     DimensionOverride,
     Overrides,
@@ -15,21 +14,15 @@ from noisegate.reading.overrides import (
     load_overrides,
     parse_overrides,
 )
-from noisegate.reading.published import Dimension, ExtraColumn, Kind, PublishedTable, SetAside
+from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
 from noisegate.reading.reader import read_table, read_tables
 from noisegate.reading.structure import Structure, find_structure
 from noisegate.reading.summary import DimensionSummary, LinkSummary, TableSummary, summarise
 
 __all__ = [
-    "Axis",
-    "Cells",
-    "Coverage",
-    "Dimension",
     "DimensionOverride",
     "DimensionSummary",
     "ExtraColumn",
-    "Kind",
-    "Link",
     "LinkSummary",
     "Overrides",
     "PublishedTable",

@@ -9,7 +9,8 @@ import numpy as np
 
 from noisegate.reading.dimensions import declared, time_grid, unite
 from noisegate.reading.matching import Matching
-from noisegate.reading.published import NO_ORDINAL, Codes, Dimension, Kind, PublishedTable
+from noisegate.reading.published import Codes, PublishedTable
+from noisegate.tables.dimension import NO_ORDINAL, Dimension, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,7 +114,7 @@ def _stretched(whole: Dimension, wide: list[Dimension]) -> Dimension:
     reach = reach[reach != NO_ORDINAL]
     return replace(
         whole,
-        labels=tuple(map(str, reach.tolist())),
+        values=tuple(map(str, reach.tolist())),
         keys=tuple(map(str, reach.tolist())),
         ordinals=reach,
         unknown=np.zeros(reach.size, dtype=bool),

@@ -5,7 +5,7 @@ them have been seen. (A reader that guesses types from the first rows takes the 
 top of a table for numbers and fails on the first train station.)
 
 Arrow's streaming readers do the parsing. A line that does not fit one block ends the reading, and so
-does a file whose columns would not fit in `MOST_HELD` bytes. Frames come in through Arrow's stream, so
+does a file whose columns would not fit in the limit `held_bytes`. Frames come in through Arrow's stream, so
 pandas, Polars, DuckDB, Ibis and Arrow itself are served alike and none of them is imported.
 """
 
@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.reading.dialect import PREFIX, Dialect
 from noisegate.reading.published import Codes, Ints, Source
@@ -29,11 +30,6 @@ from noisegate.tables.arrow import arrow_texts
 
 #: Arrow parses this many bytes at a time; no line can be longer.
 BLOCK = 4 * PREFIX
-#: What the encoded columns of one file may take in memory.
-MOST_HELD = 1 << 30
-MOST_COLUMNS = 200
-#: Lines that do not fit the header before a file is given up.
-MOST_REJECTED = 1_000_000
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 #: As an Arrow value: to turn a plain one into it, Arrow would import all of pandas first.
@@ -133,9 +129,9 @@ def _read_csv(path: Path, dialect: Dialect) -> RawTable:
         ):
             table = _held(reader, path)
     except (OSError, EOFError, UnicodeError, pa.ArrowException) as error:
-        if len(rejected) >= MOST_REJECTED:
+        if len(rejected) >= limits.current().rejected_lines:
             raise DataError(
-                f"{path} has more than {MOST_REJECTED:,} lines that do not fit its header; that is not one table."
+                f"{path} has more than {limits.current().rejected_lines:,} lines that do not fit its header; that is not one table."
             ) from error
         raise _unreadable(path, error) from error
     return RawTable(
@@ -151,7 +147,7 @@ def _collector(rejected: list[Rejected]) -> Callable[[Any], str]:
     """A handler that notes each line with another number of fields than the header, up to a limit."""
 
     def note(row: Any) -> str:
-        if len(rejected) >= MOST_REJECTED:
+        if len(rejected) >= limits.current().rejected_lines:
             return "error"
         rejected.append(Rejected(record=row.number, text=row.text[:200], breaks=row.text.count("\n")))
         return "skip"
@@ -180,7 +176,7 @@ def read_parquet(path: Path, /) -> RawTable:
             names = file.schema_arrow.names
             _check_width(len(names), path)
             _check_flat(file.schema_arrow, path)
-            if file.metadata.num_rows * len(names) * 4 > MOST_HELD:
+            if file.metadata.num_rows * len(names) * 4 > limits.current().held_bytes:
                 raise _too_large(path)
             batches = (_as_text(batch, path) for batch in file.iter_batches())
             table = _held(batches, path, schema=_text_schema(names))
@@ -260,15 +256,15 @@ def _check_flat(schema: pa.Schema, path: Source) -> None:
 
 
 def _check_width(width: int, path: Source) -> None:
-    if width > MOST_COLUMNS:
+    if width > limits.current().file_columns:
         raise DataError(
-            f"{path} has {width} columns, at most {MOST_COLUMNS} are read; put one count per row."
+            f"{path} has {width} columns, at most {limits.current().file_columns} are read; put one count per row."
         )
 
 
 def _too_large(path: Source) -> DataError:
     return DataError(
-        f"{path} does not fit in {MOST_HELD >> 30} GiB once encoded; assess it in parts, a week or a mode at a time."
+        f"{path} does not fit in {limits.current().held_bytes >> 30} GiB once encoded; assess it in parts, a week or a mode at a time."
     )
 
 
@@ -283,7 +279,7 @@ def _bounded(batches: Iterable[pa.RecordBatch], path: Source) -> Iterator[pa.Rec
     held = 0
     for batch in batches:
         held += batch.nbytes
-        if held > MOST_HELD:
+        if held > limits.current().held_bytes:
             raise _too_large(path)
         yield batch
 

@@ -23,9 +23,16 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
+from noisegate.errors import DataError
 from noisegate.reading.alignment import AlignedTable, Alignment
-from noisegate.reading.cells import MOST_MARGIN_CELLS, Axis, check_size, locate
-from noisegate.reading.published import Bools, Codes, Dimension, Ints, Kind
+from noisegate.reading.published import Bools, Codes, Ints
+from noisegate.tables.axis import Axis
+from noisegate.tables.block import Block
+from noisegate.tables.dimension import Dimension, Kind
+from noisegate.tables.domain import Domain
+from noisegate.tables.margin import Margin
+from noisegate.tables.table import locate
 
 #: Share of values that must occur with one value of the other dimension only.
 NEARLY_ALL = 0.9
@@ -82,53 +89,56 @@ ENOUGH_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MarginAxes:
-    """The axes of a margin; each comes from one axis of the base, by `maps`."""
-
-    axes: tuple[Axis, ...]
-    from_axis: tuple[int, ...]
-    maps: tuple[Ints, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Domains:
-    """The axes of the base and of each margin; `unlisted[a]` are entries that the base does not cover."""
+    """The domain of the base, and each margin of it."""
 
-    base: tuple[Axis, ...]
-    margins: tuple[MarginAxes, ...]
-    unlisted: tuple[Axis, ...]
+    base: Domain
+    margins: tuple[Margin, ...]
 
 
 def find_domains(alignment: Alignment, nests: list[tuple[int, ...]], /) -> Domains:
     """The cells that each table covers."""
-    known = tuple(_known_axis(alignment, group) for group in nests)
-    check_size(known, alignment.base.table.name)
-    drafts = [_margin_axes(known, margin) for margin in alignment.margins]
-    for margin, draft in zip(alignment.margins, drafts, strict=True):
-        check_size(draft.axes, margin.table.name, most=MOST_MARGIN_CELLS)
-    covered = _base_coverage(alignment, known, drafts)
-    base = tuple(axis.take(mask) for axis, mask in zip(known, covered, strict=True))
+    most = limits.current().domain_cells
+    known = _domain(alignment.base, [_known_axis(alignment, group) for group in nests], most=most)
+    drafts = [_draft(known, margin) for margin in alignment.margins]
+    axes = known.blocks[0].axes
+    covered = _base_coverage(alignment, axes, drafts)
+    taken = [axis.take(mask) for axis, mask in zip(axes, covered, strict=True)]
+    base = _domain(alignment.base, taken, most=most)
+    missing = [axis.take(~mask) for axis, mask in zip(axes, covered, strict=True)]
     margins = []
     for margin, draft in zip(alignment.margins, drafts, strict=True):
-        masks = _margin_coverage(alignment, known, margin, draft, covered)
-        axes = tuple(axis.take(mask) for axis, mask in zip(draft.axes, masks, strict=True))
-        margins.append(_mapped(base, margin, axes, draft.from_axis))
-    unlisted = tuple(axis.take(~mask) for axis, mask in zip(known, covered, strict=True))
-    return Domains(base=base, margins=tuple(margins), unlisted=unlisted)
+        masks = _margin_coverage(alignment, margin, draft, covered)
+        kept = [axis.take(mask) for axis, mask in zip(draft.domain.blocks[0].axes, masks, strict=True)]
+        unlisted = _unlisted(base, missing, margin)
+        margins.append(_margin(base, margin, kept, unlisted=unlisted))
+    return Domains(base=base, margins=tuple(margins))
+
+
+def _domain(table: AlignedTable, axes: list[Axis], /, *, most: int) -> Domain:
+    """The product of axes; refuse one with `most` cells or more."""
+    size = math.prod(axis.size for axis in axes)
+    if size >= most:
+        raise DataError(
+            f"The values in {table.table.name} combine to {size:.2g} cells, fewer than {most:.2g} are allowed; perhaps a "
+            "column that is no dimension was taken for one. Name it under 'ignore' in the spec, or assess a part of the "
+            "table."
+        )
+    return Domain(dimensions=table.dimensions, blocks=(Block(axes=tuple(axes)),))
 
 
 def _known_axis(alignment: Alignment, group: tuple[int, ...]) -> Axis:
     """Every combination of the group's dimensions that some table shows; all values of a single one."""
     sizes = tuple(alignment.base.dimensions[j].size for j in group)
     if len(group) == 1:
-        return Axis(dimensions=group, sizes=sizes, entries=np.arange(sizes[0], dtype=np.int32)[None, :])
+        return Axis.of(group, np.arange(sizes[0])[None, :])
     seen = [alignment.base.codes[list(group)], alignment.base.hidden[list(group)]]
     for margin in alignment.margins:
         codes = margin.in_base_codes()
         if all(j in codes for j in group):
             seen.append(np.stack([codes[j] for j in group]))
     together = np.concatenate(seen, axis=1)
-    return Axis.of(group, sizes, np.concatenate([together, _never_seen(together, sizes)], axis=1))
+    return Axis.of(group, np.concatenate([together, _never_seen(together, sizes)], axis=1))
 
 
 def _never_seen(codes: Codes, sizes: tuple[int, ...]) -> Codes:
@@ -151,29 +161,40 @@ def _mapped_entries(axis: Axis, margin: AlignedTable) -> tuple[tuple[int, ...], 
     return kept, np.array(rows, dtype=np.int32).reshape(len(kept), axis.size)
 
 
-def _margin_axes(known: tuple[Axis, ...], margin: AlignedTable) -> MarginAxes:
-    """The axes of a margin with every entry that the base's axes or its own rows give it."""
-    axes, from_axis = [], []
-    for place, axis in enumerate(known):
+def _draft(known: Domain, margin: AlignedTable) -> Margin:
+    """The margin with every entry that the base's axes or its own rows give it."""
+    axes = []
+    for axis in known.blocks[0].axes:
         kept, entries = _mapped_entries(axis, margin)
         if kept:
-            sizes = tuple(margin.dimensions[i].size for i in kept)
             own = np.concatenate([margin.codes[list(kept)], margin.hidden[list(kept)]], axis=1)
             valid = entries[:, (entries >= 0).all(axis=0)]
-            axes.append(Axis.of(kept, sizes, np.concatenate([valid, own], axis=1)))
-            from_axis.append(place)
-    return _mapped(known, margin, tuple(axes), tuple(from_axis))
+            axes.append(Axis.of(kept, np.concatenate([valid, own], axis=1)))
+    return _margin(known, margin, axes)
 
 
-def _mapped(
-    base: tuple[Axis, ...], margin: AlignedTable, axes: tuple[Axis, ...], from_axis: tuple[int, ...]
-) -> MarginAxes:
-    maps = []
-    for axis, place in zip(axes, from_axis, strict=True):
-        _, entries = _mapped_entries(base[place], margin)
-        found = axis.find(np.maximum(entries, 0))
-        maps.append(np.where((entries >= 0).all(axis=0), found, -1))
-    return MarginAxes(axes=axes, from_axis=from_axis, maps=tuple(maps))
+def _margin(
+    base: Domain, margin: AlignedTable, axes: list[Axis], /, *, unlisted: tuple[str, ...] = ()
+) -> Margin:
+    return Margin.between(
+        base,
+        _domain(margin, axes, most=limits.current().margin_cells),
+        dimensions=margin.origin,
+        recodes={place: onto.astype(np.int64) for place, onto in enumerate(margin.maps)},
+        unlisted=unlisted,
+    )
+
+
+def _unlisted(base: Domain, missing: list[Axis], margin: AlignedTable) -> tuple[str, ...]:
+    """Values of the dimensions summed over that other tables have and the base does not cover."""
+    found = []
+    for axis, covered in zip(missing, base.blocks[0].axes, strict=True):
+        for row, place in enumerate(axis.dimensions):
+            if place not in margin.origin:
+                dimension = base.dimensions[place]
+                gone = np.setdiff1d(axis.entries[row], covered.entries[row])
+                found += [f"{dimension.name}={dimension.labels[code]}" for code in gone.tolist()]
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -192,24 +213,23 @@ class _Meeting:
     met: list[Bools]
 
 
-def _meet(alignment: Alignment, known: tuple[Axis, ...], margin: AlignedTable, draft: MarginAxes) -> _Meeting:
-    rows = [axis.find(margin.codes[list(axis.dimensions)]) for axis in draft.axes]
-    size = int(np.prod([axis.size for axis in draft.axes], dtype=np.int64))
-    group = np.zeros(alignment.base.table.rows, dtype=np.int64)
+def _meet(alignment: Alignment, margin: AlignedTable, draft: Margin) -> _Meeting:
+    axes, known, size = draft.domain.blocks[0].axes, draft.base.blocks[0].axes, draft.domain.size
+    rows = [axis.find(margin.codes[list(axis.dimensions)]) for axis in axes]
     met = []
-    for axis, place, entries in zip(draft.axes, draft.from_axis, draft.maps, strict=True):
+    for axis, (place, entries) in zip(axes, draft.entry_maps(), strict=True):
         entry = entries[known[place].find(alignment.base.codes[list(known[place].dimensions)])]
         met.append(np.bincount(entry[entry >= 0], minlength=axis.size) > 0)
-        group = np.where((group >= 0) & (entry >= 0), group * axis.size + entry, -1)
+    group = draft.of(locate(draft.base, alignment.base.codes))
     inside = group >= 0
     return _Meeting(
         rows=rows,
-        flat=locate(draft.axes, margin.codes),
+        flat=locate(draft.domain, margin.codes),
         sums=np.bincount(group[inside], alignment.base.table.counts[inside], minlength=size).astype(
             np.float64
         ),
         shown=np.bincount(group[inside], minlength=size),
-        seen=[_shown_entries(axis, margin) for axis in draft.axes],
+        seen=[_shown_entries(axis, margin) for axis in axes],
         met=met,
     )
 
@@ -221,21 +241,21 @@ def _shown_entries(axis: Axis, table: AlignedTable) -> Bools:
     return np.bincount(axis.find(codes), minlength=axis.size) > 0
 
 
-def _base_coverage(alignment: Alignment, known: tuple[Axis, ...], drafts: list[MarginAxes]) -> list[Bools]:
+def _base_coverage(alignment: Alignment, known: tuple[Axis, ...], drafts: list[Margin]) -> list[Bools]:
     """For each axis of the base, the entries that it covers: shown, or small enough to be suppressed."""
     seen = [_shown_entries(axis, alignment.base) for axis in known]
     covered = [np.ones(axis.size, dtype=bool) for axis in known]
     for margin, draft in zip(alignment.margins, drafts, strict=True):
-        meeting = _meet(alignment, known, margin, draft)
+        meeting = _meet(alignment, margin, draft)
         counts = margin.table.counts.astype(np.float64)
         inside = [met[index] for met, index in zip(meeting.met, meeting.rows, strict=True)]
         both = np.logical_and.reduce(inside) if inside else np.ones(counts.size, dtype=bool)
         if both.sum() >= ENOUGH_ROWS:
             large = counts > _vanishing_point(counts, both, meeting.shown[meeting.flat] > 0)
         else:
-            large = counts > _most_suppressed(alignment, known, draft, meeting)
+            large = counts > _most_suppressed(alignment, draft, meeting)
         absent = _absent(meeting.rows, large, meeting.met)
-        for gone, place, entries in zip(absent, draft.from_axis, draft.maps, strict=True):
+        for gone, (place, entries) in zip(absent, draft.entry_maps(), strict=True):
             covered[place] &= seen[place] | (entries < 0) | ~gone[entries]
     return covered
 
@@ -251,17 +271,16 @@ def _vanishing_point(counts: Floats, both: Bools, shown: Bools) -> float:
     return float(counts[both].min())
 
 
-def _most_suppressed(
-    alignment: Alignment, known: tuple[Axis, ...], draft: MarginAxes, meeting: _Meeting
-) -> Floats:
+def _most_suppressed(alignment: Alignment, draft: Margin, meeting: _Meeting) -> Floats:
     """For each row of the margin, what its base cells can hold at most if all of them are suppressed.
 
     Where base and margin hardly meet, nothing can be learnt from groups that vanished; but no suppressed
     cell holds more than the smallest published one.
     """
-    summed = [axis.size for place, axis in enumerate(known) if place not in draft.from_axis]
+    summed = [size for place, size in enumerate(draft.base.blocks[0].shape) if place not in draft.sources]
     most = np.full(meeting.flat.size, float(alignment.base.table.counts.min()) * math.prod(summed))
-    for axis, entries, index in zip(draft.axes, draft.maps, meeting.rows, strict=True):
+    axes = draft.domain.blocks[0].axes
+    for axis, (_, entries), index in zip(axes, draft.entry_maps(), meeting.rows, strict=True):
         most *= np.bincount(entries[entries >= 0], minlength=axis.size)[index]
     return most
 
@@ -286,14 +305,14 @@ def _absent(index: list[Ints], large: Bools, met: list[Bools]) -> list[Bools]:
 
 
 def _margin_coverage(
-    alignment: Alignment, known: tuple[Axis, ...], margin: AlignedTable, draft: MarginAxes, base: list[Bools]
+    alignment: Alignment, margin: AlignedTable, draft: Margin, base: list[Bools]
 ) -> list[Bools]:
     """For each axis of a margin, the entries that it covers: shown, or covered by the base and small."""
-    if not draft.axes:
+    if not margin.dimensions:
         return []
-    meeting = _meet(alignment, known, margin, draft)
+    meeting = _meet(alignment, margin, draft)
     cells = np.flatnonzero(meeting.shown)
-    entries = np.unravel_index(cells, [axis.size for axis in draft.axes])
+    entries = np.unravel_index(cells, draft.domain.blocks[0].shape)
     inside = [seen[index] for seen, index in zip(meeting.seen, entries, strict=True)]
     sums = meeting.sums[cells]
     gone = np.logical_and.reduce(inside) & ~np.isin(cells, meeting.flat)
@@ -301,7 +320,7 @@ def _margin_coverage(
     limit = float(sums[gone].max(initial=-np.inf))
     absent = _absent(list(entries), sums > limit, meeting.seen)
     covered = []
-    for seen, gone, place, onto in zip(meeting.seen, absent, draft.from_axis, draft.maps, strict=True):
+    for seen, gone, (place, onto) in zip(meeting.seen, absent, draft.entry_maps(), strict=True):
         reached = np.zeros(seen.size, dtype=bool)
         reached[onto[(onto >= 0) & base[place]]] = True
         covered.append(seen | (reached & ~gone))

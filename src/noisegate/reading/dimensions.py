@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import numpy as np
 from noisegate.errors import SpecError
 from noisegate.reading.columns import Column
 from noisegate.reading.overrides import DimensionOverride, TableOverride
-from noisegate.reading.published import NO_ORDINAL, Codes, Dimension, ExtraColumn, Ints, Kind, row_ids
+from noisegate.reading.published import Codes, ExtraColumn, Ints, row_ids
 from noisegate.reading.values import (
     UNKNOWN_NUMBERS,
     UNKNOWN_WORDS,
@@ -21,6 +22,7 @@ from noisegate.reading.values import (
     is_decimal,
     split_moments,
 )
+from noisegate.tables.dimension import NO_ORDINAL, Dimension, Kind
 
 #: A column that is blank in more than this share of rows holds remarks.
 _MOSTLY = 0.9
@@ -123,7 +125,7 @@ def _moments(column: Column) -> list[Column]:
 def _encode_one(
     column: Column, override: TableOverride, decided: DimensionOverride
 ) -> tuple[Dimension, Codes, str]:
-    unknown = _unknown(column.labels, override.missing)
+    unknown = find_unknown(column.labels, override.missing)
     form = find_form(column.name, column.labels, unknown=unknown, kind=decided.kind, pattern=decided.pattern)
     order = sorted(range(len(column.labels)), key=lambda k: _rank(form, k, gone=unknown[k]))
     place: dict[str, int] = {}
@@ -136,7 +138,7 @@ def _encode_one(
         name=decided.name or column.name,
         kind=form.kind,
         written=form.written,
-        labels=tuple(column.labels[k] for k in chosen),
+        values=tuple(column.labels[k] for k in chosen),
         keys=tuple(place),
         ordinals=np.array([_ordinal(form.ordinals[k]) for k in chosen], dtype=np.int64),
         unknown=np.array([unknown[k] for k in chosen], dtype=bool),
@@ -155,7 +157,7 @@ def _rank(form: Form, k: int, *, gone: bool) -> tuple[bool, bool, int, str]:
     return gone, ordinal is None, ordinal or 0, form.keys[k]
 
 
-def _unknown(labels: Sequence[str], missing: Sequence[str] | None) -> list[bool]:
+def find_unknown(labels: Sequence[str], missing: Sequence[str] | None = None, /) -> list[bool]:
     """Which values mean "not known": words, and -1 and the like where nothing else is negative."""
     if missing is not None:
         told = {fold(label) for label in missing}
@@ -195,7 +197,7 @@ def unite(dimensions: Sequence[Dimension], /) -> tuple[Dimension, list[Codes]]:
     ]
     united = replace(
         first,
-        labels=tuple(entry[4] for entry in ranked),
+        values=_distinct([(entry[4], entry[3]) for entry in ranked]),
         keys=tuple(entry[3] for entry in ranked),
         ordinals=np.array([entry[2] for entry in ranked], dtype=np.int64),
         unknown=np.array([entry[0] for entry in ranked], dtype=bool),
@@ -203,6 +205,12 @@ def unite(dimensions: Sequence[Dimension], /) -> tuple[Dimension, list[Codes]]:
         step=first.step or next((d.step for d in dimensions if d.step), None),
     )
     return united, recode
+
+
+def _distinct(labels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Labels with their keys: a label that two files write for two values is told apart by its key."""
+    times = Counter(label for label, _ in labels)
+    return tuple(label if times[label] == 1 else f"{label} ({key})" for label, key in labels)
 
 
 def _alias(first: Dimension, other: Dimension) -> dict[str, str]:
@@ -223,7 +231,7 @@ def declared(values: Sequence[str], like: Dimension, /) -> Dimension:
     labels = {fold(value): value for value in reversed(values)}
     return replace(
         like,
-        labels=tuple(labels[key] for key in keys),
+        values=tuple(labels[key] for key in keys),
         keys=keys,
         ordinals=np.array([known.get(key, _ordinal_of_key(key, like.kind)) for key in keys], dtype=np.int64),
         unknown=np.zeros(len(keys), dtype=bool),
@@ -251,7 +259,7 @@ def time_grid(dimension: Dimension, /) -> Dimension:
     written = dict(zip(dimension.keys, dimension.labels, strict=True))
     return replace(
         dimension,
-        labels=tuple(written.get(key, key) for key in keys),
+        values=_distinct([(written.get(key, key), key) for key in keys]),
         keys=keys,
         ordinals=starts.astype(np.int64),
         unknown=np.zeros(starts.size, dtype=bool),

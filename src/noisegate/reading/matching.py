@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from noisegate.reading.published import NO_ORDINAL, Dimension, Kind, PublishedTable
+from noisegate.reading.published import PublishedTable
+from noisegate.tables.dimension import NO_ORDINAL, Dimension, Kind
 
 #: Words that mean the same thing at the head of a column.
 _SYNONYMS = (

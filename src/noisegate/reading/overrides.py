@@ -32,12 +32,12 @@ from typing import Any, cast
 
 import yaml
 
+from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.mechanisms.thresholds import Rule, Stage, Threshold
-from noisegate.reading.published import Kind, PublishedTable, Source
-
-#: Such a file is written by hand.
-MOST_BYTES = 1 << 20
+from noisegate.mechanisms.mechanism import Cut, Rule
+from noisegate.mechanisms.thresholds import Threshold
+from noisegate.reading.published import PublishedTable, Source
+from noisegate.tables.dimension import Kind
 
 _TABLE_KEYS = (
     "count",
@@ -145,12 +145,12 @@ def load_overrides(path: Path | str, /) -> Overrides:
     where = Path(path)
     try:
         with where.open("rb") as file:
-            text = file.read(MOST_BYTES + 1)
+            text = file.read(limits.current().overrides_bytes + 1)
     except OSError as error:
         raise SpecError(
             f"Cannot read the spec {where}: {(error.strerror or 'it cannot be opened').lower()}."
         ) from error
-    if len(text) > MOST_BYTES:
+    if len(text) > limits.current().overrides_bytes:
         raise SpecError(
             f"The spec {where} is larger than 1 MiB; it should hold a few decisions about tables."
         )
@@ -234,7 +234,7 @@ def _threshold(document: object, where: str) -> Threshold:
     rule = _choice(given.get("rule", "ge"), f"threshold rule {where}", ["ge", "gt"])
     cut = _choice(given.get("cut", "after"), f"threshold cut {where}", ["before", "after"])
     return Threshold(
-        value=float(value), rule=cast("Rule", rule), cut=cast("Stage", cut), sure=1.0, evidence=stated
+        value=float(value), rule=cast("Rule", rule), cut=cast("Cut", cut), sure=1.0, evidence=stated
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError
+from noisegate.tables.dimension import Dimension
 
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
@@ -18,72 +18,6 @@ Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64] | NDArray[np.float64]
 #: Where a table comes from: a file, or a frame by its name.
 Source = Path | str
-
-#: The ordinal of a value that has no place in the order: text, or unknown.
-NO_ORDINAL = np.iinfo(np.int64).min
-
-
-class Kind(StrEnum):
-    """What the values of a dimension are."""
-
-    DATE = "date"
-    TIME = "time"
-    NUMBER = "number"
-    TEXT = "text"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Dimension:
-    """An attribute of a table, dictionary encoded; code k stands for the k-th value.
-
-    Attributes
-    ----------
-    name
-        The column's name, or the one that the overrides give it.
-    kind, written
-        What the values are, and in words how the file writes them.
-    labels
-        The values as written, in their natural order; unknown values last.
-    keys
-        The same values in one spelling for all files: ISO dates, HH:MM, folded text.
-    ordinals
-        Days since 1970 for dates, minutes since midnight for times, the number for numbers;
-        `NO_ORDINAL` for text and for unknown values.
-    unknown
-        Which values mean "not known" (-1, UNKNOWN, blank). They stay values like any other.
-    step
-        Width of the time bins in minutes; None for other kinds, or when one bin is all there is.
-    """
-
-    name: str
-    kind: Kind
-    written: str
-    labels: tuple[str, ...]
-    keys: tuple[str, ...]
-    ordinals: Ints
-    unknown: Bools
-    step: int | None = None
-
-    def __post_init__(self) -> None:
-        sizes = {len(self.labels), len(self.keys), self.ordinals.size, self.unknown.size}
-        if len(sizes) != 1 or len(set(self.keys)) != len(self.keys):
-            raise InternalError(f"the values of dimension {self.name!r} do not line up")
-
-    @property
-    def size(self) -> int:
-        """How many values there are."""
-        return len(self.labels)
-
-    def take(self, codes: NDArray[np.integer], /) -> Self:
-        """The dimension with only these values, in this order."""
-        index = codes.tolist()
-        return replace(
-            self,
-            labels=tuple(self.labels[k] for k in index),
-            keys=tuple(self.keys[k] for k in index),
-            ordinals=self.ordinals[codes],
-            unknown=self.unknown[codes],
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms.thresholds import Threshold, find_threshold
 from noisegate.reading.alignment import AlignedTable, Alignment, align
-from noisegate.reading.cells import Axis, Cells, Link, locate
-from noisegate.reading.coverage import Domains, MarginAxes, find_domains, find_nests
+from noisegate.reading.coverage import Domains, find_domains, find_nests
 from noisegate.reading.matching import Matching, match
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
-from noisegate.reading.published import Dimension, Kind, PublishedTable
+from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows
+from noisegate.reading.published import Ints, PublishedTable
+from noisegate.tables.dimension import Dimension, Kind
+from noisegate.tables.domain import Domain
+from noisegate.tables.margin import Margin
+from noisegate.tables.table import Link, Table, locate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,27 +33,36 @@ class Structure:
         The finest table, on its domain.
     links
         For each margin, the base cells that each of its cells sums.
-    nests
-        Names of dimensions that share an axis because they depend on each other.
+    sources
+        For each table, the base first, what was read.
     """
 
-    base: Cells
+    base: Table
     links: tuple[Link, ...]
-    nests: tuple[tuple[str, ...], ...]
+    sources: tuple[PublishedTable, ...]
 
     @property
-    def tables(self) -> tuple[Cells, ...]:
+    def nests(self) -> tuple[tuple[str, ...], ...]:
+        """Names of dimensions that share an axis because they depend on each other."""
+        domain = self.base.domain
+        return tuple(tuple(domain.names[place] for place in nest) for nest in domain.nests)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
         """The base, then the margins."""
         return (self.base, *(link.margin for link in self.links))
 
 
-def find_structure(tables: Sequence[PublishedTable], /, *, overrides: Overrides | None = None) -> Structure:
+def find_structure(
+    tables: Sequence[PublishedTable], /, *, overrides: Overrides | None = None, domain: Domain | None = None
+) -> Structure:
     """How `tables` hang together, in whichever order they are given.
 
     Totals inside a column become margins; files that are pieces of one table are put together. The base
     is the table that has every dimension of all others, at least as fine. The domain of a dimension is
     what all tables show of it, time grids filled; a table covers the part of it that it shows or that it
-    can have suppressed.
+    can have suppressed. Where a card states the `domain` of the base, that is taken instead, unless a table publishes
+    what it does not list; a note on the base says which.
 
     Raises
     ------
@@ -62,10 +76,16 @@ def find_structure(tables: Sequence[PublishedTable], /, *, overrides: Overrides 
     parts = [part for table in tables for part in split_totals(table, told.of(table.sources[0], table.name))]
     whole = _distinct_names(stack_pieces(parts))
     base, margins = _choose_base(whole, told)
+    if domain is not None:
+        try:
+            return _on_domain(base, [table for table, _ in margins], domain, told)
+        except MisplacedError as problem:
+            note = f"the domain on the card was not used: {problem}"
+            base = replace(base, notes=(*base.notes, note))
     alignment = align(base, margins, domain=told.domain)
     members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
     nests = find_nests(alignment.base.dimensions, members)
-    return _assemble(alignment, find_domains(alignment, nests), told, nests)
+    return _assemble(alignment, find_domains(alignment, nests), told)
 
 
 def _distinct_names(tables: list[PublishedTable]) -> list[PublishedTable]:
@@ -148,32 +168,63 @@ def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matchin
         )
 
 
-def _assemble(
-    alignment: Alignment, domains: Domains, told: Overrides, nests: list[tuple[int, ...]]
+def _on_domain(
+    base: PublishedTable, margins: list[PublishedTable], domain: Domain, told: Overrides
 ) -> Structure:
-    base = _cells(alignment.base, domains.base, told)
-    links = [
-        _link(base, margin, axes, alignment, domains, told)
-        for margin, axes in zip(alignment.margins, domains.margins, strict=True)
+    """The tables on a domain that is stated for the base."""
+    if len(domain.blocks) > 1:
+        raise MisplacedError("it merges values in places, so that its cells are no product")
+    if domain.size > limits.current().margin_cells:
+        raise MisplacedError(f"it has {domain.size:.3g} cells, too many to look at one by one")
+    whole = describe(domain)
+    found = _placed(base, whole, None, told)
+    placed = [
+        _placed(table, margin.domain, margin, told)
+        for table, margin in zip(margins, margins_in(whole, margins), strict=True)
     ]
-    names = [tuple(base.dimensions[j].name for j in group) for group in nests if len(group) > 1]
-    return Structure(base=base, links=tuple(links), nests=tuple(names))
+    noted = replace(base, notes=(*base.notes, "its cells are those that the card states"))
+    links = tuple(Link(base=found, margin=margin) for margin in placed)
+    return Structure(base=found, links=links, sources=(noted, *margins))
 
 
-def _cells(aligned: AlignedTable, axes: tuple[Axis, ...], told: Overrides) -> Cells:
+def _placed(table: PublishedTable, domain: Domain, margin: Margin | None, told: Overrides) -> Table:
+    """A table on a domain that is stated."""
+    cells = place_rows(table.dimensions, table.codes, domain)
+    check_places(table, cells)
+    hidden = place_rows(table.dimensions, table.hidden, domain)
+    return _sorted(table, domain, margin, cells, hidden[hidden >= 0], told)
+
+
+def _assemble(alignment: Alignment, domains: Domains, told: Overrides) -> Structure:
+    base = _table(alignment.base, domains.base, None, told)
+    links = []
+    for aligned, margin in zip(alignment.margins, domains.margins, strict=True):
+        _check_meeting(base, aligned, margin)
+        links.append(Link(base=base, margin=_table(aligned, margin.domain, margin, told)))
+    sources = (alignment.base.table, *(aligned.table for aligned in alignment.margins))
+    return Structure(base=base, links=tuple(links), sources=sources)
+
+
+def _table(aligned: AlignedTable, domain: Domain, margin: Margin | None, told: Overrides) -> Table:
     """A table on its domain."""
-    flat = locate(axes, aligned.codes)
-    order = np.argsort(flat, kind="stable")
-    counts = aligned.table.counts[order]
-    return Cells(
-        name=aligned.table.name,
-        source=aligned.table,
-        dimensions=aligned.dimensions,
-        axes=axes,
-        flat=flat[order],
-        counts=counts,
-        hidden=np.sort(locate(axes, aligned.hidden)),
-        threshold=_threshold(aligned.table, told),
+    cells, hidden = locate(domain, aligned.codes), locate(domain, aligned.hidden)
+    return _sorted(aligned.table, domain, margin, cells, hidden, told)
+
+
+def _sorted(
+    table: PublishedTable, domain: Domain, margin: Margin | None, cells: Ints, hidden: Ints, told: Overrides
+) -> Table:
+    """A table whose rows lie in these cells."""
+    order = np.argsort(cells, kind="stable")
+    return Table(
+        name=table.name,
+        domain=domain,
+        margin=margin,
+        cells=cells[order],
+        values=table.counts[order],
+        hidden=np.sort(hidden),
+        threshold=_threshold(table, told),
+        count_name=table.count_name,
     )
 
 
@@ -182,50 +233,15 @@ def _threshold(table: PublishedTable, told: Overrides) -> Threshold:
     return next((one for one in stated if one is not None), None) or find_threshold(table.counts)
 
 
-def _link(
-    base: Cells,
-    margin: AlignedTable,
-    axes: MarginAxes,
-    alignment: Alignment,
-    domains: Domains,
-    told: Overrides,
-) -> Link:
-    _check_meeting(base, margin, axes)
-    kept = set(margin.origin)
-    summed = [j for j in range(len(base.dimensions)) if j not in kept]
-    return Link(
-        base=base,
-        margin=_cells(margin, axes.axes, told),
-        from_axis=axes.from_axis,
-        maps=axes.maps,
-        summed=tuple(base.dimensions[j].name for j in summed),
-        coarser=tuple(d.name for d, wide in zip(margin.dimensions, margin.coarser, strict=True) if wide),
-        unlisted=_unlisted(domains, summed, alignment),
-    )
-
-
-def _check_meeting(base: Cells, margin: AlignedTable, axes: MarginAxes) -> None:
+def _check_meeting(base: Table, aligned: AlignedTable, margin: Margin) -> None:
     """Refuse a margin that shares no cell with the base; another date is another table."""
-    here = base.entries(base.flat)
-    for axis, place, entries in zip(axes.axes, axes.from_axis, axes.maps, strict=True):
-        dated = any(margin.dimensions[i].kind is Kind.DATE for i in axis.dimensions)
+    here = base.entries(base.cells)
+    for axis, (place, entries) in zip(margin.domain.blocks[0].axes, margin.entry_maps(), strict=True):
+        dated = any(aligned.dimensions[i].kind is Kind.DATE for i in axis.dimensions)
         reached = entries[here[place]] if dated else entries
-        if not np.isin(axis.find(margin.codes[list(axis.dimensions)]), reached).any():
-            names = " and ".join(margin.dimensions[i].name for i in axis.dimensions)
+        if not np.isin(axis.find(aligned.codes[list(axis.dimensions)]), reached).any():
+            names = " and ".join(aligned.dimensions[i].name for i in axis.dimensions)
             raise DataError(
-                f"{base.name} and {margin.table.name} have no {names} in common, so nothing can be compared; "
+                f"{base.name} and {aligned.table.name} have no {names} in common, so nothing can be compared; "
                 "assess them separately."
             )
-
-
-def _unlisted(domains: Domains, summed: list[int], alignment: Alignment) -> tuple[str, ...]:
-    """Values of the dimensions summed over that other tables have and the base does not cover."""
-    found = []
-    for axis in domains.unlisted:
-        for row, j in enumerate(axis.dimensions):
-            if j in summed:
-                dimension = alignment.base.dimensions[j]
-                covered = next(a for a in domains.base if j in a.dimensions)
-                gone = np.setdiff1d(axis.entries[row], covered.entries[covered.dimensions.index(j)])
-                found += [f"{dimension.name}={dimension.labels[code]}" for code in gone.tolist()]
-    return tuple(found)

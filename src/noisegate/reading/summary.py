@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from noisegate.mechanisms.thresholds import Threshold
-from noisegate.reading.cells import Cells, Link
-from noisegate.reading.published import ExtraColumn, Kind, SetAside
+from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
 from noisegate.reading.structure import Structure
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Link, Table
 
 #: How many values a list in the summary shows.
 _SHOWN = 10
@@ -33,11 +34,10 @@ class DimensionSummary:
     unknown: tuple[str, ...]
 
     @classmethod
-    def of(cls, cells: Cells, position: int, /) -> DimensionSummary:
+    def of(cls, table: Table, position: int, /) -> DimensionSummary:
         """The summary of one dimension of a table."""
-        axis = next(axis for axis in cells.axes if position in axis.dimensions)
-        codes = np.unique(axis.entries[axis.dimensions.index(position)])
-        dimension = cells.dimensions[position].take(codes)
+        codes = np.unique(np.concatenate([block.labels(position) for block in table.domain.blocks]))
+        dimension = table.dimensions[position].take(codes)
         gone = dimension.unknown.tolist()
         written = dimension.keys if dimension.kind in {Kind.DATE, Kind.TIME} else dimension.labels
         known = [value for value, away in zip(written, gone, strict=True) if not away]
@@ -46,7 +46,7 @@ class DimensionSummary:
             kind=str(dimension.kind),
             written=dimension.written,
             values=dimension.size,
-            shown=int(np.unique(cells.codes(cells.flat)[position]).size),
+            shown=int(np.unique(table.codes(table.cells)[position]).size),
             first=known[0] if known else "",
             last=known[-1] if known else "",
             unknown=tuple(label for label, away in zip(dimension.labels, gone, strict=True) if away),
@@ -70,7 +70,7 @@ class DimensionSummary:
 class LinkSummary:
     """How a margin compares with the base.
 
-    `comparable` and `complete` count published cells of the margin: those that are sums of base cells,
+    `comparable` and `complete` count published cells of the margin: those that are sums of base table,
     and those whose base cells are all published. `coverage` says which slice that is.
     """
 
@@ -129,21 +129,20 @@ class TableSummary:
     link: LinkSummary | None = None
 
     @classmethod
-    def of(cls, cells: Cells, link: Link | None = None, /) -> TableSummary:
-        """The summary of a table, and of its link to the base."""
-        source = cells.source
+    def of(cls, table: Table, source: PublishedTable, link: Link | None = None, /) -> TableSummary:
+        """The summary of a table, of what was read, and of its link to the base."""
         return cls(
-            name=cells.name,
+            name=table.name,
             files=tuple(str(file) for file in source.files),
-            rows=cells.published,
-            dimensions=tuple(dimension.name for dimension in cells.dimensions),
-            domain_size=cells.size,
-            suppressed=cells.suppressed,
-            hidden=int(cells.hidden.size),
-            threshold=cells.threshold,
-            count_column=source.count_name,
+            rows=table.published,
+            dimensions=tuple(dimension.name for dimension in table.dimensions),
+            domain_size=table.size,
+            suppressed=table.suppressed,
+            hidden=int(table.hidden.size),
+            threshold=table.threshold,
+            count_column=table.count_name,
             dialect=source.dialect,
-            details=tuple(DimensionSummary.of(cells, place) for place in range(len(cells.dimensions))),
+            details=tuple(DimensionSummary.of(table, place) for place in range(len(table.dimensions))),
             set_aside=source.set_aside,
             extra=source.extra,
             notes=source.notes,
@@ -179,5 +178,6 @@ class TableSummary:
 
 def summarise(structure: Structure, /) -> tuple[TableSummary, ...]:
     """What was decided about each table: the base first, then the margins."""
-    margins = (TableSummary.of(link.margin, link) for link in structure.links)
-    return (TableSummary.of(structure.base), *margins)
+    links = (None, *structure.links)
+    pairs = zip(structure.tables, structure.sources, links, strict=True)
+    return tuple(TableSummary.of(table, source, link) for table, source, link in pairs)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from noisegate import limits
 from noisegate.errors import DataError
-from noisegate.reading.cells import Cells
+from noisegate.tables.table import Table
 
 #: What a card is called when it lies beside the tables.
 NAME = "card.json"
-_MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Card:
     person_events: int | None
     delta: float | None
 
-    def of(self, cells: Cells, /) -> CardTable | None:
+    def of(self, cells: Table, /) -> CardTable | None:
         """What the card says about a table: the one of its name, else the only one with its dimensions."""
         named = [table for table in self.tables if table.name == cells.name]
         dimensions = frozenset(dimension.name for dimension in cells.dimensions)
@@ -97,7 +97,7 @@ def read_card(given: Path | None, tables: Sequence[Path], /) -> Card | None:
             return None
         path = beside
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > limits.current().card_bytes:
             raise DataError(f"The card {path} is larger than 64 MiB; that is no card.")
         document = json.loads(path.read_bytes())
     except OSError as problem:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.cells import Cells
 from noisegate.recovery.equality import Equality
 from noisegate.recovery.moments import Codes, Ints, Moments
-from noisegate.recovery.selection import Selection, split
+from noisegate.recovery.selection import FixedValues
+from noisegate.tables.table import Table
+from noisegate.tables.where import condition_text, split_conditions
 
 Floats = NDArray[np.float64]
 Source = Literal["stated", "found"]
@@ -37,7 +38,7 @@ class Coupling:
         Whether a person stated it or the search found it, and then the evidence.
     """
 
-    cells: Cells
+    cells: Table
     first: str
     second: str
     lag: int
@@ -60,9 +61,7 @@ class Coupling:
     def title(self) -> str:
         """The coupling in words."""
         later = f" {self.lag} min later" if self.lag else ""
-        sides = [
-            " ".join(part.partition("=")[2] for part in split(side)) for side in (self.first, self.second)
-        ]
+        sides = [" ".join(value for _, value in split_conditions(side)) for side in (self.first, self.second)]
         return f"{sides[0]} = {sides[1]}{later}"
 
     def examples(self, limit: int = 3, /) -> list[str]:
@@ -77,9 +76,9 @@ class Coupling:
 
 
 def couple(
-    cells: Cells,
-    first: Selection,
-    second: Selection,
+    cells: Table,
+    first: FixedValues,
+    second: FixedValues,
     /,
     *,
     lag: int,
@@ -107,7 +106,7 @@ def couple(
     if fixed and lag:
         raise SpecError("--pair fixes a date or a time, so --lag cannot shift it; leave one of them out.")
     moments.check(lag)
-    codes = cells.codes(cells.flat)
+    codes = cells.codes(cells.cells)
     left, right = _partners(cells, moments, codes[:, _matches(codes, first)], second, lag)
     there, here = _partners(cells, moments, codes[:, _matches(codes, second)], first, -lag)
     if not left.size and not here.size:
@@ -128,13 +127,13 @@ def couple(
     )
 
 
-def _matches(codes: Codes, selection: Selection, /) -> NDArray[np.bool_]:
+def _matches(codes: Codes, selection: FixedValues, /) -> NDArray[np.bool_]:
     hits = [codes[place] == code for place, code in selection.codes.items()]
     return np.asarray(np.logical_and.reduce(hits))
 
 
 def _partners(
-    cells: Cells, moments: Moments, codes: Codes, other: Selection, lag: int, /
+    cells: Table, moments: Moments, codes: Codes, other: FixedValues, lag: int, /
 ) -> tuple[Ints, Ints]:
     """The cells with these codes, and their partners; only those whose partner exists."""
     moved = moments.later(codes, lag).copy()
@@ -145,33 +144,33 @@ def _partners(
     return own[partner >= 0], partner[partner >= 0]
 
 
-def _dimensions(cells: Cells, selection: Selection, /) -> str:
+def _dimensions(cells: Table, selection: FixedValues, /) -> str:
     return ", ".join(cells.dimensions[place].name for place in selection.codes)
 
 
-def published(cells: Cells, flat: Ints, /) -> Floats:
+def published(cells: Table, flat: Ints, /) -> Floats:
     """The published counts of these cells; not-a-number where suppressed."""
-    at = np.minimum(np.searchsorted(cells.flat, flat), max(cells.flat.size - 1, 0))
-    return np.where(cells.flat[at] == flat, cells.counts[at], np.nan).astype(np.float64)
+    at = np.minimum(np.searchsorted(cells.cells, flat), max(cells.cells.size - 1, 0))
+    return np.where(cells.cells[at] == flat, cells.values[at], np.nan).astype(np.float64)
 
 
-def names(cells: Cells, flat: Ints, /) -> list[str]:
+def names(cells: Table, flat: Ints, /) -> list[str]:
     """The cells by name: their values as written, in the order of the columns."""
     columns = list(cells.labels(flat).values())
     return [" ".join(map(str, row)) for row in zip(*columns, strict=True)] if columns else ["all"] * len(flat)
 
 
-def least_published(cells: Cells, /) -> float:
+def least_published(cells: Table, /) -> float:
     """The least count that the table shows; minus infinity where small ones are not suppressed."""
     if cells.threshold.value is None and cells.suppressed == 0:
         return -np.inf
-    return float(cells.counts.min()) if cells.counts.size else -np.inf
+    return float(cells.values.min()) if cells.values.size else -np.inf
 
 
-def selected(cells: Cells, places: Sequence[int], codes: Sequence[int], /) -> Selection:
+def selected(cells: Table, places: Sequence[int], codes: Sequence[int], /) -> FixedValues:
     """The selection that fixes these dimensions to these codes."""
     words = ",".join(
-        f"{cells.dimensions[place].name}={cells.dimensions[place].labels[code]}"
+        condition_text(cells.dimensions[place].name, cells.dimensions[place].labels[code])
         for place, code in zip(places, codes, strict=True)
     )
-    return Selection(text=words, codes=dict(zip(places, codes, strict=True)))
+    return FixedValues(text=words, codes=dict(zip(places, codes, strict=True)))

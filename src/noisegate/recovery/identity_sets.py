@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import Coupling, Floats, least_published, published
 from noisegate.recovery.equality import compare
@@ -16,6 +15,7 @@ from noisegate.recovery.identities import Identities, margin_identities, pair_id
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.pieces import Pieces
 from noisegate.recovery.selection import Statement, find_value, value_code
+from noisegate.tables.table import Table
 
 Kind = Literal["pair", "identity", "margin"]
 
@@ -159,7 +159,7 @@ def stated_sets(statement: Statement, structure: Structure, /) -> list[IdentityS
     return sets
 
 
-def _unknown_value(statement: Statement, base: Cells, /) -> SpecError:
+def _unknown_value(statement: Statement, base: Table, /) -> SpecError:
     values = (*statement.parts, statement.whole)
     known = {v: [d.name for d in base.dimensions if value_code(v, d) is not None] for v in values}
     missing = next((v for v, places in known.items() if not places), None)
@@ -181,9 +181,9 @@ def _is_a_margin(statement: Statement, structure: Structure, /) -> bool:
     return False
 
 
-def _stated_set(statement: Statement, cells: Cells, place: int, /) -> IdentitySet | None:
+def _stated_set(statement: Statement, cells: Table, place: int, /) -> IdentitySet | None:
     dimension = cells.dimensions[place]
-    codes = cells.codes(cells.flat)
+    codes = cells.codes(cells.cells)
     whole = codes[:, codes[place] == find_value(statement.whole, dimension)]
     members = np.full((whole.shape[1], len(statement.parts)), np.nan)
     for column, value in enumerate(statement.parts):

@@ -18,10 +18,10 @@ from noisegate.laws import LAWS, make_law
 from noisegate.laws._law import Law
 from noisegate.laws.bounded import PointMass
 from noisegate.mechanisms.mechanism import Cut, Mechanism, Rounding, Rule, Zeros
-from noisegate.reading.cells import Cells
 from noisegate.reading.structure import Structure
 from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
+from noisegate.tables.table import Table
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class Seen:
         table that cuts nothing.
     """
 
-    cells: Cells
+    cells: Table
     mechanism: Mechanism
     values: Floats
     usable: NDArray[np.bool_]
@@ -92,9 +92,9 @@ class Makers:
     zeros: Zeros | None
     consistent: frozenset[str] = frozenset()
 
-    def of(self, cells: Cells, structure: Structure, /) -> Seen | None:
+    def of(self, cells: Table, structure: Structure, /) -> Seen | None:
         """One table as evidence; None if nothing is known about its noise, or counts are not whole."""
-        if cells.counts.size and (cells.counts != np.rint(cells.counts)).any():
+        if cells.values.size and (cells.values != np.rint(cells.values)).any():
             return None
         found = self._noise(cells, structure)
         if found is None:
@@ -115,7 +115,7 @@ class Makers:
             cells=cells, mechanism=mechanism, values=values, usable=usable, assumes=(*assumes, *assumed)
         )
 
-    def _noise(self, cells: Cells, structure: Structure, /) -> tuple[Law, Rounding, tuple[str, ...]] | None:
+    def _noise(self, cells: Table, structure: Structure, /) -> tuple[Law, Rounding, tuple[str, ...]] | None:
         """Law, rounding, and what is assumed."""
         own = self._own(cells)
         if own is not None:
@@ -134,7 +134,7 @@ class Makers:
                 return (*known, (f"{cells.name}: noise as in {other.name}",))
         return None
 
-    def _own(self, cells: Cells, /) -> tuple[Law, Rounding] | None:
+    def _own(self, cells: Table, /) -> tuple[Law, Rounding] | None:
         said = self.card.of(cells) if self.card is not None else None
         if said is not None and said.law in LAWS and said.scale is not None:
             law = make_law(said.law, scale=said.scale)
@@ -146,7 +146,7 @@ class Makers:
 
 
 def _cut(
-    cells: Cells, values: Floats, said: float | None, /
+    cells: Table, values: Floats, said: float | None, /
 ) -> tuple[float | None, Rule, Cut, NDArray[np.bool_], tuple[str, ...]]:
     """Threshold, rule and stage of the cut; which cells it explains; what is assumed."""
     found = cells.threshold
@@ -160,7 +160,7 @@ def _cut(
     absent = np.isnan(values)
     if not absent.any():
         return None, "ge", "after", usable, ()
-    least = float(cells.counts.min()) if cells.counts.size else 0.0
+    least = float(cells.values.min()) if cells.values.size else 0.0
     if least <= 0:
         return None, "ge", "after", usable & ~absent, (f"{cells.name}: absent cells tell nothing",)
     return least, "ge", "after", usable, (f"{cells.name}: absent cells were below {least:g}",)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.reading.cells import Link
 from noisegate.recovery.couplings import least_published, names
 from noisegate.recovery.identities import Identities, margin_identities, residual_identities
 from noisegate.recovery.moments import Ints
 from noisegate.recovery.pieces import Pieces
+from noisegate.tables.table import Link
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -57,7 +57,7 @@ class MarginRows:
     def of(cls, link: Link, pieces: Pieces | None = None, /, *, stated: bool = False) -> MarginRows:
         """The comparable rows of a link."""
         rows = np.flatnonzero(link.published & link.comparable)
-        values = link.margin.counts[np.searchsorted(link.margin.flat, rows)]
+        values = link.margin.values[np.searchsorted(link.margin.cells, rows)]
         return cls(
             link=link,
             rows=rows,
@@ -152,14 +152,14 @@ class MarginRows:
 
     def _smallest(self) -> Floats:
         """The smallest published member of each row."""
-        group = self.link.group_of(self.link.base.flat)
+        group = self.link.group_of(self.link.base.cells)
         smallest = np.full(self.link.margin.size, np.inf)
-        np.minimum.at(smallest, group[group >= 0], self.link.base.counts[group >= 0])
+        np.minimum.at(smallest, group[group >= 0], self.link.base.values[group >= 0])
         return smallest[self.rows]
 
     def _members(self, chosen: Ints, /) -> tuple[Floats, Bools]:
         """The members of the chosen rows, one row each: published ones first, then suppressed ones."""
-        group = self.link.group_of(self.link.base.flat)
+        group = self.link.group_of(self.link.base.cells)
         place = np.full(self.link.margin.size + 1, -1)
         place[self.rows[chosen]] = np.arange(chosen.size)
         row = place[group]
@@ -169,7 +169,7 @@ class MarginRows:
         column = np.arange(mine.size) - np.repeat(np.cumsum(shown) - shown, shown)
         size = self.link.members[self.rows[chosen]]
         members = np.full((chosen.size, int(size.max())), np.nan)
-        members[row[mine], column] = self.link.base.counts[mine]
+        members[row[mine], column] = self.link.base.values[mine]
         absent = np.arange(members.shape[1]) >= size[:, None]
         return members, absent
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Kind
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Table
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -33,13 +33,13 @@ class Moments:
         Minutes from one moment to the next; None without any time dimension.
     """
 
-    cells: Cells
+    cells: Table
     date: int | None
     time: int | None
     step: int | None
 
     @classmethod
-    def of(cls, cells: Cells, /) -> Moments:
+    def of(cls, cells: Table, /) -> Moments:
         """The time dimensions of `cells`: its first date and its first time of day."""
         kinds = [dimension.kind for dimension in cells.dimensions]
         date = kinds.index(Kind.DATE) if Kind.DATE in kinds else None

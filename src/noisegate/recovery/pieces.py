@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.reading.cells import Cells
 from noisegate.recovery.moments import Moments
+from noisegate.tables.table import Table
 
 #: How many standard deviations each side of the valley must rise.
 _SIGMAS = 5.0
@@ -57,7 +57,7 @@ class Pieces:
         )
 
 
-def find_pieces(cells: Cells, /, *, told: int | None = None) -> Pieces | None:
+def find_pieces(cells: Table, /, *, told: int | None = None) -> Pieces | None:
     """Whether the cells of a table are sums of pieces that were cut one by one; None if not.
 
     Parameters
@@ -66,7 +66,7 @@ def find_pieces(cells: Cells, /, *, told: int | None = None) -> Pieces | None:
         The width of a piece in minutes, if a person says so.
     """
     step = Moments.of(cells).step
-    cut = float(cells.counts.min()) if cells.counts.size else 0.0
+    cut = float(cells.values.min()) if cells.values.size else 0.0
     if told is not None:
         if step is None or told < 1 or step % told or step == told:
             bins = "no time bins" if step is None else f"bins of {step} min"
@@ -83,9 +83,9 @@ def find_pieces(cells: Cells, /, *, told: int | None = None) -> Pieces | None:
     return Pieces(number=number, minutes=width, cut=cut, evidence=evidence)
 
 
-def _valley(cells: Cells, /) -> str | None:
+def _valley(cells: Table, /) -> str | None:
     """The valley just below twice the cut, in words; None if there is none."""
-    counts = cells.counts
+    counts = cells.values
     if cells.threshold.value is None or not np.issubdtype(counts.dtype, np.integer):
         return None
     cut = int(counts.min())

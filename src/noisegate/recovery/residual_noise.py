@@ -11,9 +11,9 @@ from scipy import special
 
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
 from noisegate.laws.tabulated import convolve
-from noisegate.reading.cells import Cells
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.edge import edge_density
+from noisegate.tables.table import Table
 
 #: Sums of so many noises are worked out exactly; longer ones are normal to within their rounding.
 _FEW_NOISES = 400
@@ -23,7 +23,7 @@ _WINDOW_SDS = 3.0
 _FEW_VALUES = 30
 
 
-def overstated(values: NDArray[np.float64], cells: Cells, noise: Law, /) -> float:
+def overstated(values: NDArray[np.float64], cells: Table, noise: Law, /) -> float:
     """By how much published values exceed their raw counts, because low noise was cut away."""
     cut = least_published(cells)
     if not math.isfinite(cut) or values.size < _FEW_VALUES or noise.variance == 0:

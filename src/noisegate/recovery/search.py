@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.reading.cells import Cells
+from noisegate import limits
 from noisegate.recovery.couplings import Coupling, Floats, couple, least_published, selected
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.pair_search import find_pairs
-from noisegate.recovery.selection import folded
+from noisegate.tables.table import Table
+from noisegate.tables.where import folded
 
 #: Words for the two ends of a ride.
 _ENDS = (
@@ -34,8 +35,6 @@ _ENDS = (
 _LONGEST_MIN = 120
 #: A series needs this many published counts to say anything, and only so many series are compared.
 _FEWEST, _MOST_SERIES = 8, 5_000
-#: A cube of more moments than this would not fit into memory.
-_MOST_VALUES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,7 +52,7 @@ class Search:
     note: str = ""
 
 
-def search(cells: Cells, /, *, false_alarm: float = 0.01) -> Search:
+def search(cells: Table, /, *, false_alarm: float = 0.01) -> Search:
     """Pairs of series of `cells` that record the same raw counts at a constant lag.
 
     Guarantee: on tables without such pairs, anything is found with chance at most `false_alarm`.
@@ -107,20 +106,22 @@ class _Series:
     note: str
 
 
-def _series(cells: Cells, moments: Moments, /) -> _Series | None:
-    codes = cells.codes(cells.flat)
-    usable = np.ones(cells.flat.size, dtype=bool)
+def _series(cells: Table, moments: Moments, /) -> _Series | None:
+    codes = cells.codes(cells.cells)
+    usable = np.ones(cells.cells.size, dtype=bool)
     for place in (moments.date, moments.time):
         if place is not None:
             usable &= ~cells.dimensions[place].unknown[codes[place]]
-    codes, counts = codes[:, usable], cells.counts[usable]
+    codes, counts = codes[:, usable], cells.values[usable]
     if not moments.rest or not counts.size:
         return None
     rest, which = np.unique(codes[list(moments.rest)], axis=1, return_inverse=True)
     day, hour = _days_and_bins(cells, moments, codes)
     size = np.bincount(which, minlength=rest.shape[1])
     keep = np.flatnonzero(size >= _FEWEST)
-    most = min(_MOST_SERIES, _MOST_VALUES // ((int(day.max()) + 1) * (int(hour.max()) + 1)))
+    most = min(
+        _MOST_SERIES, limits.current().compared_values // ((int(day.max()) + 1) * (int(hour.max()) + 1))
+    )
     note = ""
     if keep.size > most:
         note = f"only the {most:,} series with the most published counts were compared"
@@ -135,7 +136,7 @@ def _series(cells: Cells, moments: Moments, /) -> _Series | None:
     return _Series(cube=cube, codes=rest[:, keep], note=note)
 
 
-def _days_and_bins(cells: Cells, moments: Moments, codes: Codes, /) -> tuple[Ints, Ints]:
+def _days_and_bins(cells: Table, moments: Moments, codes: Codes, /) -> tuple[Ints, Ints]:
     """The day and the bin of each cell; without times, days are the bins of one day."""
     nothing = np.zeros(codes.shape[1], dtype=np.int64)
     day = nothing if moments.date is None else cells.dimensions[moments.date].ordinals[codes[moments.date]]
@@ -146,7 +147,7 @@ def _days_and_bins(cells: Cells, moments: Moments, codes: Codes, /) -> tuple[Int
     return day, clock // (moments.step or 1)
 
 
-def _ends(cells: Cells, moments: Moments, codes: Codes, /) -> tuple[Ints | None, Ints | None]:
+def _ends(cells: Table, moments: Moments, codes: Codes, /) -> tuple[Ints | None, Ints | None]:
     """The series at which rides start and end, where a dimension says so."""
     for row, place in enumerate(moments.rest):
         words = [folded(label) for label in cells.dimensions[place].labels]

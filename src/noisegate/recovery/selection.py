@@ -1,45 +1,48 @@
-"""What a person says about cells in words: selections, lags, identities.
+"""What a person says about cells in words: cells with fixed values, lags, identities.
 
     tap=on,location=Manly Wharf      the cells with these values
     30min                            a lag: a number and min, h or d
     Male + Female = Total            values of one dimension that add up
 
-Dimensions and values are found whatever their case and blanks; dates and times also in their ISO form.
-A comma is part of a value unless another `dimension=` follows it.
+Dimensions and values are found in any spelling, as in all conditions (`noisegate.tables.where`).
 """
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Self
 
 from noisegate.errors import SpecError
-from noisegate.reading.cells import Cells
-from noisegate.reading.published import Dimension
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.table import Table
+from noisegate.tables.where import (
+    alternatives,
+    find_dimension,
+    find_label,
+    folded,
+    label_code,
+    split_conditions,
+)
 
 _MINUTES = {"min": 1, "mins": 1, "minute": 1, "minutes": 1, "m": 1}
 _MINUTES |= {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60}
 _MINUTES |= {"d": 1440, "day": 1440, "days": 1440}
 _LAG = re.compile(r"\s*(\d{1,6})\s*([a-z]*)\s*", re.IGNORECASE)
-_NEXT = re.compile(r",(?=[^,=]*=)")
-#: How many values a message lists.
-_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class FixedValues:
     """Cells with some values fixed: `codes[i]` is the code of dimension i of the table."""
 
     text: str
     codes: Mapping[int, int]
 
     @classmethod
-    def parse(cls, text: str, cells: Cells, /) -> Self:
-        """The selection that `text` describes among the cells of a table.
+    def parse(cls, text: str, cells: Table, /) -> Self:
+        """The cells that `text` describes among those of a table.
 
         Raises
         ------
@@ -47,17 +50,22 @@ class Selection:
             If a dimension or a value is not there.
         """
         codes: dict[int, int] = {}
-        for part in split(text):
-            name, sign, value = part.partition("=")
-            if not sign or not name.strip() or not value.strip():
-                raise SpecError.for_value(
-                    "--pair", found=text, allowed='written "dimension=value,dimension=value"'
-                )
-            place = find_dimension(name, cells.dimensions)
+        for name, value in _written(text):
+            place = find_dimension(name, [dimension.name for dimension in cells.dimensions])
             if place in codes:
                 raise SpecError(f"--pair {text!r} names {cells.dimensions[place].name} twice; name it once.")
             codes[place] = find_value(value, cells.dimensions[place])
         return cls(text=text, codes=codes)
+
+
+def _written(text: str, /) -> list[tuple[str, str]]:
+    try:
+        found = split_conditions(text)
+    except SpecError:
+        found = []
+    if not found:
+        raise SpecError.for_value("--pair", found=text, allowed='written "dimension=value,dimension=value"')
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +92,6 @@ class Statement:
         return cls(text=text, parts=tuple(parts), whole=whole[0])
 
 
-def split(text: str, /) -> list[str]:
-    """The parts "dimension=value" of a selection."""
-    return _NEXT.split(text)
-
-
 def parse_lag(lag: str | int | timedelta | None, /) -> int:
     """A lag in minutes: none is 0; "30min", "1 h", "1d", a number of minutes, or a timedelta."""
     allowed = "a number with min, h or d, such as 30min"
@@ -107,44 +110,17 @@ def parse_lag(lag: str | int | timedelta | None, /) -> int:
     return int(found[1]) * _MINUTES[found[2].lower() or "min"]
 
 
-def find_dimension(name: str, dimensions: Sequence[Dimension], /) -> int:
-    """The place of the dimension of this name."""
-    names = [folded(dimension.name) for dimension in dimensions]
-    if folded(name) in names:
-        return names.index(folded(name))
-    raise SpecError.for_choice("a dimension", found=name.strip(), allowed=[d.name for d in dimensions])
-
-
 def find_value(value: str, dimension: Dimension, /) -> int:
     """The code of this value of a dimension."""
     code = value_code(value, dimension)
     if code is not None:
         return code
-    near = difflib.get_close_matches(value.strip(), dimension.labels, n=1)
-    holding = [label for label in dimension.labels if folded(value) in folded(label)]
-    hint = f" It has {listed(holding or dimension.labels)}."
-    if near or len(holding) == 1:
-        hint = f" Did you mean {(near or holding)[0]!r}?"
-    raise SpecError(f"{dimension.name} has no value {value.strip()!r}.{hint}")
+    bare = alternatives(value)
+    return find_label(
+        bare[0] if len(bare) == 1 else value, dimension.labels, subject=dimension.name, keys=dimension.keys
+    )
 
 
 def value_code(value: str, dimension: Dimension, /) -> int | None:
-    """The code of this value of a dimension, as written or in its common spelling; None if it has none."""
-    wanted = folded(value)
-    for spellings in (dimension.labels, dimension.keys):
-        for code, spelling in enumerate(spellings):
-            if folded(spelling) == wanted:
-                return code
-    return None
-
-
-def folded(text: str, /) -> str:
-    """The text in one spelling."""
-    return " ".join(text.casefold().split())
-
-
-def listed(values: Iterable[str], /) -> str:
-    """A few of the values, and how many more there are."""
-    known = list(values)
-    rest = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
-    return ", ".join(known[:_LISTED]) + rest
+    """The code of this value of a dimension, in any spelling; None if it has none."""
+    return label_code(value, dimension.labels, keys=dimension.keys)

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from noisegate.mechanisms.mechanism import Zeros
-from noisegate.reading.cells import Link
-from noisegate.reading.published import Kind
 from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.outcome import NoiseFit
 from noisegate.recovery.zero_rule import zero_rule as weigh
+from noisegate.tables.dimension import Kind
+from noisegate.tables.table import Link
 
 #: The chance of a wrong verdict that is accepted.
 _SIZE = 0.01
@@ -83,11 +83,12 @@ def _small_cells(link: Link, /) -> tuple[int, int]:
     """
     silent = ~link.published & link.comparable
     cells, published = int(link.members[silent].sum()), int(link.shown[silent].sum())
-    entries = link.base.entries(link.base.flat)
-    for place, onto in zip(link.from_axis, link.maps, strict=True):
+    entries = link.base.entries(link.base.cells)
+    maps = link.map.entry_maps()
+    for place, onto in maps:
         unseen = (onto < 0) & _times(link, place)
         if unseen.any():
-            rest = [(p, m) for p, m in zip(link.from_axis, link.maps, strict=True) if p != place]
+            rest = [(p, m) for p, m in maps if p != place]
             inside = np.logical_and.reduce([unseen[entries[place]], *(m[entries[p]] >= 0 for p, m in rest)])
             published += int(inside.sum())
             sizes = dict(enumerate(link.base.shape)) | {p: int((m >= 0).sum()) for p, m in rest}

@@ -13,10 +13,10 @@ from typing import Any
 
 from noisegate.mechanisms.privacy import delta as exact_delta
 from noisegate.mechanisms.privacy import detection
-from noisegate.releases.loss import EXAMPLE_EVENTS, Loss
+from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
-from noisegate.tables.domain import Domain
+from noisegate.tables.stated import state_domain
 
 _METHODS = {
     "derive": "margins are sums of the published base table",
@@ -54,7 +54,7 @@ def make_card(
         "post_processing": _post_processing(plan),
         "unsafe": unsafe_choices(plan),
         "not_protected": _not_protected(plan),
-        "domain": _domain(spec.domain),
+        "domain": state_domain(spec.domain),
         **({"workload": workload_statement(plan)} if spec.workload else {}),
         "ledger": {"dataset": dataset, "reservation": reservation},
     }
@@ -116,7 +116,7 @@ def _unit_words(plan: Plan, /) -> str:
 def _losses(plan: Plan, /) -> dict[str, Any]:
     losses = plan.losses
 
-    def shown(loss: Loss | None) -> dict[str, float] | None:
+    def shown(loss: StatedLoss | None) -> dict[str, float] | None:
         return None if loss is None else loss.as_json()
 
     return {
@@ -205,38 +205,3 @@ def _not_protected(plan: Plan, /) -> list[str]:
         "what is true of groups however any one person behaves: differential privacy does not hide that"
     )
     return said
-
-
-def _domain(domain: Domain, /) -> dict[str, Any]:
-    """The public cells: all labels, what merged labels stand for, and the blocks of a domain that is no product."""
-    found: dict[str, Any] = {
-        "cells": domain.size,
-        "product": domain.is_product,
-        "dimensions": {dimension.name: list(dimension.labels) for dimension in domain.dimensions},
-    }
-    merged = {
-        dimension.name: members
-        for axis, dimension in enumerate(domain.dimensions)
-        if (members := _members(domain, axis))
-    }
-    if merged:
-        found["merged"] = merged
-    if merged or not domain.is_product:
-        found["blocks"] = [
-            {
-                dimension.name: [dimension.labels[code] for code in codes.tolist()]
-                for dimension, codes in zip(domain.dimensions, block.axes, strict=True)
-            }
-            for block in domain.blocks
-        ]
-    return found
-
-
-def _members(domain: Domain, axis: int, /) -> dict[str, list[str]]:
-    """The values that each merged label of one dimension stands for."""
-    dimension, members = domain.dimensions[axis], dict[str, list[str]]()
-    for block in domain.blocks:
-        for value, code in zip(dimension.values, block.maps[axis].tolist(), strict=True):
-            if code >= len(dimension.values) and value not in members.setdefault(dimension.labels[code], []):
-                members[dimension.labels[code]].append(value)
-    return members

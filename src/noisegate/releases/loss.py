@@ -20,6 +20,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from noisegate import limits
+from noisegate.ledger import Loss
 from noisegate.mechanisms.composition import Contribution, composed_delta
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.perturb import PublishedNoise
@@ -36,8 +38,6 @@ from noisegate.spec import ReleaseSpec
 #: Events of the commuter whose loss is stated where a release bounds events only.
 EXAMPLE_EVENTS = 40
 
-#: A cell that changes by more than this is taken to show itself for certain.
-_MOST_LOOKED_AT = 1_000_000
 
 #: Gaussian noise up to this sigma is composed exactly; the time for it grows with the fourth power.
 _WIDEST_COMPOSED = 40
@@ -46,11 +46,8 @@ Measured = Mapping[str, tuple[PublishedNoise, int | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
-    """Epsilon and delta, exact or rounded up."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
+class StatedLoss(Loss):
+    """A loss as a release states it: exact, or rounded up."""
 
     def as_json(self) -> dict[str, float]:
         """As numbers that are not below the exact ones."""
@@ -65,11 +62,11 @@ class LossStatement:
     `EXAMPLE_EVENTS` events, each in a cell of its own, stated where only events are protected.
     """
 
-    unit: Loss
-    event: Loss
-    person_day: Loss | None
-    person: Loss | None
-    example: Loss | None
+    unit: StatedLoss
+    event: StatedLoss
+    person_day: StatedLoss | None
+    person: StatedLoss | None
+    example: StatedLoss | None
     days: int | None
 
 
@@ -78,7 +75,7 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
     unit = spec.privacy.unit
     days = spec.day.days if spec.day is not None and unit != "event" else None
 
-    def loss(change: Change) -> Loss:
+    def loss(change: Change) -> StatedLoss:
         return _loss(spec, measured, change)
 
     whole, day, person, example = loss(unit_change(spec)), None, None, None
@@ -99,12 +96,12 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
     )
 
 
-def _loss(spec: ReleaseSpec, measured: Measured, change: Change, /) -> Loss:
+def _loss(spec: ReleaseSpec, measured: Measured, change: Change, /) -> StatedLoss:
     privacy = spec.privacy
     shown = _shown(measured, change) if privacy.zeros == "keep" else 0.0
     if privacy.law != "discrete-gaussian":
         epsilon = sum((Fraction(change.total) / noise.scale for noise, _ in measured.values()), Fraction(0))
-        return Loss(epsilon=epsilon, delta=_upwards(shown))
+        return StatedLoss(epsilon=epsilon, delta=_upwards(shown))
     promised = privacy.epsilon if privacy.epsilon is not None else Fraction(1)
     epsilon = promised * max(Fraction(1), Fraction(change.total, privacy.contribution.total))
     noises = {name: noise for name, (noise, _) in measured.items()}
@@ -112,7 +109,7 @@ def _loss(spec: ReleaseSpec, measured: Measured, change: Change, /) -> Loss:
     delta = _upwards(shown + (1 - shown) * noisy)
     if privacy.delta is not None and shown == 0 and noisy <= privacy.delta:
         delta = min(delta, privacy.delta)
-    return Loss(epsilon=epsilon, delta=delta)
+    return StatedLoss(epsilon=epsilon, delta=delta)
 
 
 def gaussian_delta(noises: Mapping[str, PublishedNoise], change: Change, epsilon: float, /) -> float:
@@ -154,7 +151,7 @@ def _shown(measured: Measured, change: Change, /) -> float:
     unseen = 0.0
     for name, (noise, least) in measured.items():
         most = min(change.most[name], change.total)
-        if most > _MOST_LOOKED_AT:
+        if most > limits.current().looked_at_change:
             return 1.0
         k = np.arange(1, most + 1)
         # Without a cut, a kept zero and a noisy one look the same and all else shows.

@@ -6,30 +6,24 @@ once, exactly, and then charged, printed and written on the card.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-
+from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.margins import pieces
 from noisegate.margins.design import Design, MeasuredTable
 from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm
 from noisegate.margins.pieces import Piece
-from noisegate.margins.shape import MOST_CELLS
+from noisegate.margins.prediction import LEVEL
 from noisegate.margins.split import best_split
 from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
 from noisegate.releases.change import unit_change
 from noisegate.releases.gaussian import gaussian_noises
-from noisegate.releases.loss import Loss, LossStatement, state_losses
+from noisegate.releases.loss import LossStatement, StatedLoss, state_losses
 from noisegate.spec import ReleaseSpec
-from noisegate.tables.domain import Block
-
-#: The level of the intervals that a card states.
-LEVEL = 0.95
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
     "laplace": "rounded-laplace",
@@ -63,7 +57,7 @@ class Plan:
 
     spec: ReleaseSpec
     tables: tuple[TablePlan, ...]
-    charged: Loss
+    charged: StatedLoss
     losses: LossStatement
 
     @property
@@ -80,7 +74,7 @@ class Plan:
         """The noise and cut of a measured table, as the samplers take it."""
         if table.noise is None:
             raise SpecError(f"table {table.name!r} is not measured.")
-        return Perturbation(noise=table.noise, least=table.least, zeros=self.spec.privacy.zeros)
+        return Perturbation(noise=table.noise, threshold=table.least, zeros=self.spec.privacy.zeros)
 
 
 def make_plan(spec: ReleaseSpec, /) -> Plan:
@@ -137,10 +131,10 @@ class _Planner:
         if table.noise is None or privacy.margins == "reconcile" or privacy.zeros == "keep":
             return
         rows = table.cells * (1.0 if table.least is None else float(table.noise.passing(table.least)))
-        if rows > MOST_CELLS:
+        if rows > limits.current().reconciled_cells:
             raise SpecError(
                 f"Table {table.name!r} would have {rows:.2g} rows of empty cells that only noise shows; at most "
-                f"{MOST_CELLS:,} are allowed. Suppress more: privacy.suppress with a larger below or a smaller spurious."
+                f"{limits.current().reconciled_cells:,} are allowed. Suppress more: privacy.suppress with a larger below or a smaller spurious."
             )
 
     @cached_property
@@ -228,12 +222,7 @@ class _Planner:
         """The most base cells that add up to one cell of the table; never too few."""
         if name == self.spec.base:
             return 1
-        kept, blocks = self.spec.margins[name].axes, self.spec.domain.blocks
-        summed = [math.prod(size for axis, size in enumerate(b.shape) if axis not in kept) for b in blocks]
-        return max(
-            sum(n for other, n in zip(blocks, summed, strict=True) if _meet(block, other, kept))
-            for block in blocks
-        )
+        return self.spec.margins[name].most_terms
 
     def _error_law(self, name: str, /) -> ErrorLaw:
         """The law of the error of the table's cells; the widest, where parts of the domain differ."""
@@ -259,11 +248,6 @@ class _Planner:
         )
         laws = tuple(noise.law for noise in measured.values())
         return ErrorLaw.of(design, laws, design.cell_of(axes[name]))
-
-
-def _meet(one: Block, other: Block, axes: tuple[int, ...], /) -> bool:
-    """Whether two blocks share a label along each of these axes, and so a cell of the margin over them."""
-    return all(np.intersect1d(one.axes[axis], other.axes[axis]).size > 0 for axis in axes)
 
 
 def _least_passing(noise: PublishedNoise, share: float, /) -> int:

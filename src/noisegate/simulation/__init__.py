@@ -1,6 +1,6 @@
 """A world to test in: people who ride timetabled vehicles and leave taps."""
 
-from noisegate.simulation.readers import CLOSED_READER, LINGER_S, READERS, Conduct, Reader
+from noisegate.simulation.readers import CLOSED_READER, LINGER_S, READERS, CardReader, Conduct
 from noisegate.simulation.season import Scenario
 from noisegate.simulation.world import FIRST_DAY, World, invent_network, simulate
 
@@ -9,8 +9,8 @@ __all__ = [
     "FIRST_DAY",
     "LINGER_S",
     "READERS",
+    "CardReader",
     "Conduct",
-    "Reader",
     "Scenario",
     "World",
     "invent_network",

@@ -1,4 +1,4 @@
-"""The map of an invented harbour city: stops and lines, without times of day.
+"""The map of an invented harbour city: stops and lines, without times of day. All names are invented, each is used once.
 
 Trains cross the centre on radial lines that share a few core stations. Buses collect a
 suburb, pass its station and end on a shared trunk in the centre. Light rail leaves the centre
@@ -10,28 +10,64 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.simulation.names import CAPACITY, corners, suburbs
-from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
 from noisegate.timetable.network import NetworkRoute, NetworkStops
+from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN
 from noisegate.timetable.visits import Ints
 
+_PARTS = ("", " North", " South", " East", " West", " Heights", " Junction", " Park")
+_ROADS = ("Rd", "St", "Ave", "Lane")
 QUAY_WHARF = "Lantern Quay Wharf 3"
 BEACH_WHARF = "Seahaven Wharf"
 """The two ends of the closed ferry, half an hour apart."""
-
 FEWEST_STOPS = 24
-MOST_STOPS = CAPACITY
 CROSSING_S = 30 * 60
-
 _CENTRE_LAT, _CENTRE_LON, _KM_PER_DEGREE = -41.0, 160.0, 111.2
 _KM_PER_MIN = {TRAIN: 0.75, BUS: 0.35, FERRY: 0.4, LIGHTRAIL: 0.35}
 _DWELL_S = {TRAIN: 30, BUS: 0, FERRY: 120, LIGHTRAIL: 0}
 _LETTER = {TRAIN: "T", BUS: "B", FERRY: "F", LIGHTRAIL: "L"}
+
+
+def _words(line: str, /) -> tuple[str, ...]:
+    return tuple(line.split())
+
+
+_HEADS = _words(
+    "Alder Amber Ash Bram Briar Cinder Clover Copper Coral Cran Dapple Drift Dun Elder Ember Fallow Fern Flint "
+    "Gorse Gull Harrow Hazel Heron Holm Iron Ivy Juniper Kestrel Lark Linden Loam Marl Mallow Nettle Osier Otter "
+    "Pebble Pine Quill Reed Rowan Rush Sable Sedge Sorrel Tansy Thistle Wren"
+)
+_TAILS = _words(
+    "bank beck brook burn by combe cote croft dale dean fell field ford garth gate hay hollow holt hurst ing lea "
+    "leigh march mead mere mill moor ness ridge rise scar stead stow thorpe toft vale well wick wold worth"
+)
+_STREETS = _words(
+    "Anvil Barrel Beacon Bellows Bobbin Candle Cartwright Chandler Cooper Crane Dyer Fuller Furnace Glazier Granary "
+    "Hammer Kiln Lamplighter Loom Mariner Mason Millrace Orchard Oven Potter Quarry Ropewalk Saddler Sawyer Sexton "
+    "Smithy Spindle Tanner Thatcher Tiller Turner Wagon Weaver Wharfinger Wheelwright"
+)
+MOST_STOPS = len(_HEADS) * len(_TAILS) * len(_PARTS)
+"""As many as suburbs can be named."""
+
+
+def suburbs(*, rng: np.random.Generator) -> Iterator[str]:
+    """Suburb names in random order, plain ones first; none comes twice."""
+    plain = [head + tail for head, tail in product(_HEADS, _TAILS)]
+    order = rng.permutation(len(plain))
+    for part in _PARTS:
+        for index in order:
+            yield plain[index] + part
+
+
+def corners(suburb: str, /, *, rng: np.random.Generator) -> Iterator[str]:
+    """Names of bus stops in a suburb, in random order; none comes twice."""
+    streets = [f"{street} {road}" for street, road in product(_STREETS, _ROADS)]
+    for index in rng.permutation(len(streets)):
+        yield f"{streets[index]} at {suburb}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,28 +1,119 @@
-"""One service day: people decide, ride timetabled vehicles, and leave taps."""
+"""One service day: people decide, board the next vehicle of the timetable, and leave taps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import date
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noisegate.simulation.departures import DepartureBoard
-from noisegate.simulation.legs import Legs
-from noisegate.simulation.population import People
+from noisegate.simulation.population import Riders
 from noisegate.simulation.readers import CLOSED, LINGER_S, LINGER_SHARE, Conduct, Delays, exit_s, lead_s
-from noisegate.simulation.taps import NOWHERE, TapTable
-from noisegate.simulation.town import Town
+from noisegate.simulation.town import Legs, Town
 from noisegate.timetable.calendar import EPOCH
-from noisegate.timetable.tolerance import OFF, ON
+from noisegate.timetable.network import Network
+from noisegate.timetable.punctuality import OFF, ON
 from noisegate.timetable.visits import Flags, Floats, Ints
 
+TAPS = ("on", "off")
+NOWHERE = -1
+"""The recorded stop of a forgotten tap-off."""
+
+_TIME_BITS = 20
+LONGEST_DAY_S = 2**_TIME_BITS - 1
+"""Latest time of day that a timetable may hold, far beyond any real one."""
+MAX_WAIT_S = 60 * 60
+"""Who would wait longer does not ride."""
 _HOUR = 3600.0
 RETURN_CHANCE = 0.94
 """How often riders come back the same way, where the line allows it."""
 _WALK_S = 120
 _SHORTEST_STAY_S = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TapTable:
+    """Taps: what the ticketing system records, and the truth behind it.
+
+    Attributes
+    ----------
+    card, tap, at_s, stop
+        The record. `at_s` counts seconds from 1970 in local time; `stop` is NOWHERE for a forgotten tap-off.
+    trip, service_day, true_stop
+        The truth: the vehicle, its service day (days from 1970), and where the rider really was.
+    """
+
+    card: NDArray[np.int64]
+    tap: NDArray[np.int8]
+    at_s: NDArray[np.int64]
+    stop: NDArray[np.int32]
+    trip: NDArray[np.int32]
+    service_day: NDArray[np.int32]
+    true_stop: NDArray[np.int32]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self], /) -> Self:
+        """All taps of `parts`, in their order; `parts` is not empty."""
+        return cls(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)})
+
+    def __len__(self) -> int:
+        return len(self.card)
+
+    def __getitem__(self, index: Ints | Flags | slice) -> Self:
+        columns: dict[str, Any] = {f.name: getattr(self, f.name)[index] for f in fields(self)}
+        return type(self)(**columns)
+
+    def by_time(self) -> Self:
+        """The taps in order of time; ties keep their order, on every machine."""
+        if not len(self):
+            return self
+        bits = len(self).bit_length()
+        key = np.sort(((self.at_s - self.at_s.min()) << bits) | np.arange(len(self)))
+        return self[key & ((1 << bits) - 1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepartureBoard:
+    """All departures of the running trips, sorted by call and time.
+
+    Attributes
+    ----------
+    key
+        Call number and departure second in one integer, ascending.
+    trip
+        The trip of each departure.
+    """
+
+    key: Ints
+    trip: Ints
+
+    @classmethod
+    def of(cls, network: Network, services: Collection[int], /) -> Self:
+        """The departures on a day when `services` run."""
+        trips, patterns = network.trips, network.patterns
+        running = np.isin(trips.service, np.fromiter(services, dtype=np.int64))
+        lengths = np.diff(trips.start)
+        shown = np.repeat(running, lengths)
+        trip = np.repeat(np.arange(len(trips)), lengths)[shown]
+        position = np.flatnonzero(shown) - trips.start[trip]
+        call = patterns.start[trips.pattern[trip]] + position
+        key = (call << _TIME_BITS) | trips.departure_s[shown]
+        order = np.argsort(key, kind="stable")
+        return cls(key=key[order], trip=trip[order])
+
+    def next_vehicle(self, call: Ints, ready_s: Ints, /) -> tuple[Ints, Ints]:
+        """Trip and departure second of the first vehicle at each call from `ready_s` on; trip -1 for none."""
+        if not len(self.key):
+            return np.full(len(call), -1), np.zeros(len(call), dtype=np.int64)
+        wanted = (call << _TIME_BITS) | ready_s
+        place = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        found = self.key[place]
+        wait_s = found - wanted
+        served = (wait_s >= 0) & (wait_s <= MAX_WAIT_S) & (found >> _TIME_BITS == call)
+        return np.where(served, self.trip[place], -1), found & LONGEST_DAY_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +162,7 @@ class _Rides:
     off_s: Ints
 
 
-def ride_day(today: ServiceDay, people: People, /, *, rng: np.random.Generator) -> TapTable:
+def ride_day(today: ServiceDay, people: Riders, /, *, rng: np.random.Generator) -> TapTable:
     """All taps that `people` leave on one service day, in no particular order."""
     plans = _plan(today, people, rng=rng)
     rides = _ride_out_and_back(today, plans, rng=rng)
@@ -79,7 +170,7 @@ def ride_day(today: ServiceDay, people: People, /, *, rng: np.random.Generator) 
     return TapTable.joined(parts)
 
 
-def _plan(today: ServiceDay, people: People, *, rng: np.random.Generator) -> _Journeys:
+def _plan(today: ServiceDay, people: Riders, *, rng: np.random.Generator) -> _Journeys:
     """Who goes where and when: the regular journey or a free-time one, never both."""
     works = (rng.random(len(people)) < people.work_chance) & today.working()
     festive = np.where(people.night, today.lively(), not today.working())

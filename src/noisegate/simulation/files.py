@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from noisegate.errors import OutputError
-from noisegate.simulation.taps import TAPS, TapTable
+from noisegate.simulation.day import TAPS, TapTable
 from noisegate.timetable.network import NETWORK_MODES, UNKNOWN_PLACE, Network, NetworkStops
 from noisegate.timetable.visits import Floats, Ints
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.simulation.legs import Legs
-from noisegate.simulation.town import Town
-from noisegate.timetable.modes import BUS
+from noisegate.simulation.town import Legs, Town
+from noisegate.timetable.places import BUS
 from noisegate.timetable.visits import Flags, Floats, Ints
 
 _HOUR = 3600.0
@@ -100,7 +99,7 @@ _FIRMNESS = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class People:
+class Riders:
     """A part of the population, one entry for every person."""
 
     card: Ints
@@ -119,10 +118,10 @@ class People:
         return len(self.card)
 
 
-def draw_people(town: Town, /, *, first_card: int, count: int, rng: np.random.Generator) -> People:
+def draw_people(town: Town, /, *, first_card: int, count: int, rng: np.random.Generator) -> Riders:
     """`count` people with cards from `first_card` on.
 
-    People who board at the same place stand together, which makes looking up their vehicles fast; their
+    Riders who board at the same place stand together, which makes looking up their vehicles fast; their
     cards are shuffled, so that a card number says nothing.
     """
     kind = rng.choice(len(HABITS), size=count, p=[habit.share for habit in HABITS])
@@ -133,7 +132,7 @@ def draw_people(town: Town, /, *, first_card: int, count: int, rng: np.random.Ge
     low, high = np.array([habit.spread_min for habit in HABITS])[kind].T * 60.0
     leave_s = _HOUR * rng.normal(_field("leave_h")[kind], _field("leave_sd_h")[kind])
     stay_s = _HOUR * rng.normal(_field("stay_h")[kind], _field("stay_sd_h")[kind])
-    return People(
+    return Riders(
         card=first_card + rng.permutation(count),
         work=work,
         change=_draw_changes(town, work, rng=rng),

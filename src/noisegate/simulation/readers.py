@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
 from noisegate.timetable.network import NETWORK_MODES, Network
+from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN
 from noisegate.timetable.visits import Flags, Floats, Ints
 
 LINGER_S = 15 * 60
@@ -26,7 +26,7 @@ LINGER_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class CardReader:
     """Card readers of one kind of service; means are those before the bound cuts the tail."""
 
     lead_mean_s: float
@@ -37,12 +37,12 @@ class Reader:
 
 
 READERS = {
-    TRAIN: Reader(lead_mean_s=120, lead_max_s=420, exit_max_s=150, delay_mean_s=40, delay_max_s=240),
-    BUS: Reader(lead_mean_s=10, lead_max_s=30, exit_max_s=20, delay_mean_s=60, delay_max_s=300),
-    FERRY: Reader(lead_mean_s=120, lead_max_s=480, exit_max_s=120, delay_mean_s=40, delay_max_s=180),
-    LIGHTRAIL: Reader(lead_mean_s=60, lead_max_s=180, exit_max_s=60, delay_mean_s=30, delay_max_s=120),
+    TRAIN: CardReader(lead_mean_s=120, lead_max_s=420, exit_max_s=150, delay_mean_s=40, delay_max_s=240),
+    BUS: CardReader(lead_mean_s=10, lead_max_s=30, exit_max_s=20, delay_mean_s=60, delay_max_s=300),
+    FERRY: CardReader(lead_mean_s=120, lead_max_s=480, exit_max_s=120, delay_mean_s=40, delay_max_s=180),
+    LIGHTRAIL: CardReader(lead_mean_s=60, lead_max_s=180, exit_max_s=60, delay_mean_s=30, delay_max_s=120),
 }
-CLOSED_READER = Reader(lead_mean_s=180, lead_max_s=480, exit_max_s=180, delay_mean_s=20, delay_max_s=60)
+CLOSED_READER = CardReader(lead_mean_s=180, lead_max_s=480, exit_max_s=180, delay_mean_s=20, delay_max_s=60)
 CLOSED = len(NETWORK_MODES)
 """The number of the closed ferry's reader, after those of the modes."""
 

@@ -13,18 +13,13 @@ from datetime import date, timedelta
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.simulation.day import ServiceDay, ride_day
-from noisegate.simulation.departures import DepartureBoard
-from noisegate.simulation.population import People, draw_people
+from noisegate.simulation.day import DepartureBoard, ServiceDay, TapTable, ride_day
+from noisegate.simulation.population import Riders, draw_people
 from noisegate.simulation.readers import Conduct, Delays, trip_readers
-from noisegate.simulation.taps import TapTable
 from noisegate.simulation.town import Town
 from noisegate.timetable.calendar import EPOCH
-
-MOST_DAYS = 366
-MOST_PERSONS = 10_000_000
-"""A person takes about 100 bytes of memory throughout."""
 
 CHUNK = 1 << 16
 """People simulated together; part of what the seed means."""
@@ -43,7 +38,10 @@ class Scenario:
     conduct: Conduct
 
     def __post_init__(self) -> None:
-        for name, found, most in (("days", self.days, MOST_DAYS), ("persons", self.persons, MOST_PERSONS)):
+        for name, found, most in (
+            ("days", self.days, limits.current().simulated_days),
+            ("persons", self.persons, limits.current().simulated_persons),
+        ):
             if not 1 <= found <= most:
                 raise SpecError.for_value(name, found=found, allowed=f"from 1 to {most}")
         if self.seed < 0:
@@ -86,7 +84,7 @@ def tap_days(town: Town, scenario: Scenario, *, first: date) -> Iterator[TapTabl
 def _ride_all(
     town: Town,
     scenario: Scenario,
-    crowd: list[People],
+    crowd: list[Riders],
     *,
     day: date,
     number: int,

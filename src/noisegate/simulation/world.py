@@ -11,9 +11,9 @@ from noisegate.errors import SpecError
 from noisegate.simulation.city import FEWEST_STOPS, MOST_STOPS, draw_map
 from noisegate.simulation.files import TapWriter, whole_directory, write_stops
 from noisegate.simulation.readers import Conduct
+from noisegate.simulation.schedule import write_timetable
 from noisegate.simulation.season import CITY, POPULARITY, Scenario, tap_days
 from noisegate.simulation.specs import write_specs
-from noisegate.simulation.timetable import write_timetable
 from noisegate.simulation.town import settle
 from noisegate.timetable.feed import read_feed
 from noisegate.timetable.network import NETWORK_MODES, Network
@@ -105,7 +105,7 @@ def simulate(
         Whether there is a two-stop ferry with automatic tap-off. Without it, two-stop ferries of a
         given feed are left out too.
     forget_rate, straggler_rate, punctual
-        See `noisegate.simulation.readers.Conduct`.
+        See `noisegate.simulation.Conduct`.
     start
         The first date. By default 2016-07-25, and with `gtfs` the first Monday that lets all days fall
         inside the feed's calendar.

@@ -7,7 +7,7 @@ from noisegate.spec.load import load_spec, parse_spec
 from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
 from noisegate.spec.privacy import Contribution, Privacy, Suppress
 from noisegate.spec.values import ValueList
-from noisegate.spec.workload import Question
+from noisegate.spec.workload import QuestionBlock
 
 __all__ = [
     "Budget",
@@ -17,7 +17,7 @@ __all__ = [
     "ListedDimension",
     "Merge",
     "Privacy",
-    "Question",
+    "QuestionBlock",
     "ReleaseSpec",
     "Suppress",
     "TimeDimension",

@@ -10,11 +10,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, PlainValidator, Tag, ValidationInfo, model_validator
 
+from noisegate import limits
 from noisegate.spec.block import SpecBlock
 from noisegate.spec.fields import DAY_S, Day, Span, Text, clock_text, refusal, shown, span_text
 from noisegate.spec.values import ValueList, read_values, written_list
-
-_MOST_DAYS = 36_525
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +112,7 @@ class DateDimension(SpecBlock):
     def _in_order(self) -> DateDimension:
         if self.last < self.first:
             raise refusal(f"must not be before 'from' ({self.first}), got '{self.last}'", at=["to"])
-        if self.days > _MOST_DAYS:
+        if self.days > limits.current().spec_days:
             raise refusal(f"is {self.days} days after 'from'; at most a century is allowed", at=["to"])
         return self
 

@@ -16,9 +16,10 @@ from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, 
 from noisegate.spec.fields import Positive, Share, Text, Word, placed, refusal, shown, word
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import MergeRule, build_domain, merge_rule
-from noisegate.spec.workload import Question
+from noisegate.spec.workload import QuestionBlock
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
+from noisegate.tables.question import Question
 
 
 def _zone(value: str) -> str:
@@ -88,7 +89,7 @@ class ReleaseSpec(SpecBlock):
     privacy: Privacy
     merge: tuple[Merge, ...] = ()
     budget: Budget | None = None
-    workload: dict[Word, Question] = Field(default_factory=dict)
+    workload: dict[Word, QuestionBlock] = Field(default_factory=dict)
     _folder: Path = PrivateAttr(default=Path())
 
     def model_post_init(self, context: Any, /) -> None:
@@ -103,6 +104,11 @@ class ReleaseSpec(SpecBlock):
         check_workload(self)
         _ = self.domain, self.margins
         return self
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions of the workload."""
+        return tuple(block.named(name) for name, block in self.workload.items())
 
     @property
     def folder(self) -> Path:

@@ -14,8 +14,8 @@ from noisegate.errors import SpecError
 from noisegate.spec.conditions import which
 from noisegate.spec.dimensions import Condition, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import DAY_S, SPAN, clock_text, did_you_mean, refusal, seconds, shown, span_text
-from noisegate.tables.domain import Dimension, Domain, Mask
-from noisegate.tables.merging import merge, restrict
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain, Ints, Mask
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 At = tuple[str | int, ...]
@@ -69,7 +69,7 @@ def build_domain(
         dimension = dimensions[name]
         if isinstance(dimension, ListedDimension):
             for other in dimension.only:
-                domain = _restricted(domain, dimensions, name, other)
+                domain = _nested(domain, dimensions, name, other)
     return domain
 
 
@@ -80,18 +80,18 @@ def _merged(domain: Domain, rule: MergeRule, /) -> Domain:
                 f"uses {name}, which the base table does not have; add it to that table", at=rule.at
             )
     try:
-        return merge(domain, name=rule.name, groups=rule.groups, where=rule.where)
+        return domain.merge(rule.name, groups=rule.groups, where=rule.where)
     except SpecError as error:
         raise refusal(f"cannot be done: {error}", at=rule.at) from None
 
 
-def _restricted(domain: Domain, dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -> Domain:
+def _nested(domain: Domain, dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -> Domain:
     at = ("dimensions", name, "only", other)
     allowed = _allowed(dimensions, name, other)
     if other not in domain.names:
         raise refusal("is not a dimension of the base table; add it to that table", at=at)
     try:
-        return restrict(domain, name=name, by=other, allowed=allowed)
+        return domain.nest(name, other, allowed)
     except SpecError as error:
         raise refusal(f"cannot be done: {error}", at=at) from None
 
@@ -136,8 +136,8 @@ def _check_whole(groups: Sequence[str], own: Mask, /, *, name: str, at: At) -> N
         )
 
 
-def _allowed(dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -> dict[int, Mask]:
-    """For each value of `other`, which values of `name` may go with it; empty in the file means all."""
+def _allowed(dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -> Ints:
+    """The pairs of values of both that may go together, as two rows; empty in the file means all."""
     at = ("dimensions", name, "only", other)
     dimension, partner = dimensions[name], known(dimensions, other, at=at[:-1])
     assert isinstance(dimension, ListedDimension)
@@ -148,4 +148,6 @@ def _allowed(dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -
             raise refusal(
                 f"reads {shown(mark)} for {shown(value)} in {file}, which is not a value of {other}", at=at
             )
-    return {code: (marks == value) | (marks == "") for code, value in enumerate(partner.values)}
+    pairs = [np.flatnonzero((marks == value) | (marks == "")) for value in partner.values]
+    codes = np.repeat(np.arange(len(pairs)), [values.size for values in pairs])
+    return np.stack([np.concatenate(pairs), codes])

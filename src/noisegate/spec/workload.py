@@ -13,8 +13,11 @@ from typing import Annotated
 
 from pydantic import Field, PlainValidator
 
+from noisegate.errors import SpecError
 from noisegate.spec.block import SpecBlock
 from noisegate.spec.fields import AtLeastOne, Positive, refusal, shown
+from noisegate.tables.question import Question
+from noisegate.tables.where import spelled_parts
 
 
 def _where(value: object) -> dict[str, tuple[str, ...]]:
@@ -22,13 +25,13 @@ def _where(value: object) -> dict[str, tuple[str, ...]]:
         raise refusal(f"must be a block such as {{mode: ferry, time: 07:00..09:00}}, got {shown(value)}")
     found = {}
     for name, inner in value.items():
-        listed = inner if isinstance(inner, list | tuple) else [inner]
-        if not listed or not all(isinstance(one, str | int) and str(one).strip() for one in listed):
+        try:
+            found[str(name)] = spelled_parts(inner, at=str(name))
+        except SpecError:
             raise refusal(
                 f"must be a value, a list of values or a range such as 07:00..09:00, got {shown(inner)}",
                 at=[str(name)],
-            )
-        found[str(name)] = tuple(str(one) for one in listed)
+            ) from None
     return found
 
 
@@ -41,10 +44,19 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(map(str, listed))
 
 
-class Question(SpecBlock):
+class QuestionBlock(SpecBlock):
     """One total, by some dimensions, under some conditions; `wanted` is the mean absolute error to aim for."""
 
     where: Annotated[dict[str, tuple[str, ...]], PlainValidator(_where)] = Field(default_factory=dict)
     by: Annotated[tuple[str, ...], PlainValidator(_names)] = ()
     top: AtLeastOne | None = None
     wanted: Positive | None = None
+
+    def __repr_name__(self) -> str:
+        # The digest of a spec, which ledgers keep, is that of its text.
+        return "Question"
+
+    def named(self, name: str, /) -> Question:
+        """The question under its name."""
+        wanted = None if self.wanted is None else float(self.wanted)
+        return Question(name=name, where=self.where, by=self.by, top=self.top, wanted=wanted)

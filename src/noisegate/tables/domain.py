@@ -1,13 +1,13 @@
 """The public domain: every cell that a table may hold, with a number for each.
 
-A *dimension* lists its values. Without merging, the domain is the product of its dimensions. A spec
-may merge values in places (postcodes instead of stops for buses, hours instead of quarters at night)
-or declare pairs impossible (a ferry wharf and a train). The domain is then a disjoint union of
-*blocks*, each a product of its own: the cells of a block are numbered by mixed-radix arithmetic,
-the blocks one after the other. Nothing is ever listed cell by cell, so three billion cells cost no
+A *dimension* lists its values. Without merging and nesting, the domain is the product of its dimensions. Dimensions that depend
+on each other (a stop belongs to one mode) share an *axis* that lists the combinations that exist: the domain is then a product
+of axes. A spec may also merge values in places (postcodes instead of stops for buses, hours instead of quarters at
+night). The domain is then a disjoint union of *blocks*, each a product of its own axes: the cells of a block are numbered by
+mixed-radix arithmetic, the blocks one after the other. Nothing is ever listed cell by cell, so three billion cells cost no
 more than three.
 
-Guarantee: a domain is a function of its dimensions and merges alone; no event can change it. Every
+Guarantee: a domain is a function of its dimensions, merges and nesting alone; no event can change it. Every
 combination of values lies in at most one cell, and a label means the same values wherever it appears.
 
 Two kinds of code are told apart. A *value code* numbers what an event can hold (a stop, a
@@ -17,82 +17,38 @@ merged values); value codes are also label codes, groups come after them.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisegate import limits
 from noisegate.errors import InternalError, SpecError
+from noisegate.tables.axis import Axis, Ints, Mask
+from noisegate.tables.block import Block
+from noisegate.tables.dimension import Dimension
 
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-#: Cells are numbered in 64-bit integers, with room for a sign and a sum.
-MOST_CELLS = 2**62
-#: Every block is one more term for each event that is counted.
-MOST_BLOCKS = 256
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dimension:
-    """An attribute with a public, finite list of values; `groups` are labels of merged values."""
-
-    name: str
-    values: tuple[str, ...]
-    groups: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.values:
-            raise SpecError(f"dimension {self.name!r} has no values; list at least one.")
-        if len(set(self.labels)) != len(self.labels):
-            seen: set[str] = set()
-            twice = next(label for label in self.labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]
-            raise SpecError(
-                f"dimension {self.name!r} would show {twice!r} for two things; rename one of them."
-            )
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What a table can show: the values, then the groups."""
-        return self.values + self.groups
+__all__ = ["Dimension", "Domain", "Ints", "Lookup", "Mask"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Block:
-    """A product of labels: for each dimension, the label code of each value code, -1 if not in here.
+class Lookup:
+    """What the values of one axis add to the number of a cell.
 
-    `axes` holds the label codes of each dimension in ascending order; `strides` their weights in the
-    number of a cell, counted from the start of the block.
+    `keys` has a row of value codes for each of its dimensions, `terms` for each block what each key adds; -1 if it is
+    not in the block.
     """
 
-    maps: tuple[Ints, ...]
-    axes: tuple[Ints, ...] = field(init=False)
-    strides: tuple[int, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        axes = tuple(np.unique(codes[codes >= 0]) for codes in self.maps)
-        sizes = [axis.size for axis in axes]
-        strides = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
-        object.__setattr__(self, "axes", axes)
-        object.__setattr__(self, "strides", strides)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many labels each dimension has in here."""
-        return tuple(axis.size for axis in self.axes)
-
-    @property
-    def size(self) -> int:
-        """How many cells it has."""
-        return math.prod(self.shape)
+    dimensions: tuple[int, ...]
+    keys: Ints
+    terms: tuple[Ints, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Domain:
-    """All cells of a table: its dimensions, and blocks that share no cell.
+    """All cells of a table: its dimensions, and blocks that share no cell and have the same axes.
 
     Examples
     --------
@@ -111,15 +67,17 @@ class Domain:
     offsets: Ints = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.size >= MOST_CELLS:
+        if self.size >= limits.current().domain_cells:
             raise SpecError(
                 f"the domain has {self.size:.3g} cells, at most 2**62 are allowed; merge some values."
             )
-        if len(self.blocks) > MOST_BLOCKS:
+        if len(self.blocks) > limits.current().domain_blocks:
             raise SpecError(
-                f"the merges cut the domain into {len(self.blocks)} blocks, at most {MOST_BLOCKS} are allowed; "
+                f"the merges cut the domain into {len(self.blocks)} blocks, at most {limits.current().domain_blocks} are allowed; "
                 "use fewer merges or fewer different conditions."
             )
+        if len({tuple(axis.dimensions for axis in block.axes) for block in self.blocks}) != 1:
+            raise InternalError("the blocks of a domain must have the same axes")
         sizes = [block.size for block in self.blocks]
         object.__setattr__(self, "offsets", np.cumsum([0, *sizes], dtype=np.int64))
 
@@ -131,7 +89,7 @@ class Domain:
             raise SpecError("a table needs at least one dimension.")
         if len({dim.name for dim in dims}) != len(dims):
             raise SpecError(f"a table names each dimension once, got {', '.join(dim.name for dim in dims)}.")
-        whole = Block(maps=tuple(np.arange(len(dim.values), dtype=np.int64) for dim in dims))
+        whole = Block.of(*(np.arange(len(dim.values), dtype=np.int64) for dim in dims))
         return cls(dimensions=dims, blocks=(whole,))
 
     @property
@@ -145,9 +103,19 @@ class Domain:
         return sum(block.size for block in self.blocks)
 
     @property
+    def axes(self) -> tuple[tuple[int, ...], ...]:
+        """The dimensions of each axis, by position; the same in every block."""
+        return tuple(axis.dimensions for axis in self.blocks[0].axes)
+
+    @property
+    def nests(self) -> tuple[tuple[int, ...], ...]:
+        """The dimensions of each axis that has several."""
+        return tuple(axis for axis in self.axes if len(axis) > 1)
+
+    @property
     def is_product(self) -> bool:
-        """Whether one block holds all cells, so that a dense array of its shape is the table."""
-        return len(self.blocks) == 1
+        """Whether every combination of labels is a cell."""
+        return len(self.blocks) == 1 and not self.nests
 
     def axis(self, name: str, /) -> int:
         """The position of a dimension."""
@@ -155,36 +123,100 @@ class Domain:
             raise SpecError.for_choice("dimension", found=name, allowed=self.names)
         return self.names.index(name)
 
-    def terms(self, axis: int, /) -> list[Ints]:
-        """For each block, what a value code of one dimension adds to the cell number; -1 if not in the block.
+    def merge(self, name: str, /, *, groups: Sequence[str], where: Mapping[str, Mask]) -> Domain:
+        """The domain with the values of dimension `name` shown as their groups wherever all conditions hold.
 
-        The number of an event's cell is the sum of its terms over the dimensions, in the one block
+        Every combination of values that had a cell has exactly one cell afterwards.
+
+        Parameters
+        ----------
+        name
+            The dimension whose values are merged.
+        groups
+            The label of the group of each value; values with the same label become one, and a value alone under
+            its own label stays what it is.
+        where
+            For each dimension that has a condition, which of its values meet it; may include `name`.
+
+        Examples
+        --------
+        >>> modes = Dimension(name="mode", values=("train", "bus"))
+        >>> stops = Dimension(name="stop", values=("A", "B", "C"))
+        >>> whole = Domain.product([modes, stops])
+        >>> whole.merge("stop", groups=["x", "x", "y"], where={"mode": np.array([False, True])}).size
+        5
+        """
+        axis = self.axis(name)
+        met = [where.get(dim.name, np.ones(len(dim.values), dtype=bool)) for dim in self.dimensions]
+        new = _with_groups(self.dimensions[axis], groups, met[axis])
+        codes = {label: code for code, label in enumerate(new.labels)}
+        target = np.array([codes.get(label, -1) for label in groups], dtype=np.int64)
+        blocks: list[Block] = []
+        for block in self.blocks:
+            inside, outside = block.split(met)
+            blocks += outside
+            if inside is not None:
+                _check_merges(inside, axis, target, new)
+                blocks.append(inside.shown_as(axis, target))
+        dims = (*self.dimensions[:axis], new, *self.dimensions[axis + 1 :])
+        merged = Domain(dimensions=dims, blocks=tuple(blocks))
+        _check_labels(merged)
+        return merged
+
+    def nest(self, child: str, parent: str, allowed: ArrayLike, /) -> Domain:
+        """The domain without the combinations of two dimensions that are ruled out in public.
+
+        Both become one axis, with those they depend on already. A merged label is kept whole where at least one of its
+        values is allowed, so that it keeps its meaning: merge first, then nest.
+
+        Parameters
+        ----------
+        child, parent
+            Two dimensions.
+        allowed
+            Two rows: value codes of the child, and the value code of the parent that each may go with.
+
+        Examples
+        --------
+        >>> modes = Dimension(name="mode", values=("train", "bus"))
+        >>> stops = Dimension(name="stop", values=("A", "B", "C"))
+        >>> Domain.product([modes, stops]).nest("stop", "mode", [[0, 1, 2], [0, 1, 1]]).size
+        3
+        """
+        places = self.axis(child), self.axis(parent)
+        pairs = np.asarray(allowed, dtype=np.int64).reshape(2, -1)
+        blocks = [block.nested(*places, pairs) for block in self.blocks]
+        kept = tuple(block for block in blocks if block is not None)
+        if not kept:
+            raise SpecError(
+                f"no value of {child} may go with any value of {parent}; the domain would have no cell."
+            )
+        return Domain(dimensions=self.dimensions, blocks=kept)
+
+    def lookups(self) -> tuple[Lookup, ...]:
+        """For each axis, what its values add to the number of a cell.
+
+        The number of an event's cell is the sum of its terms over the axes, in the one block
         where none of them is -1. An engine that can look up and add can therefore count.
         """
-        found = []
-        for block, offset in zip(self.blocks, self.offsets.tolist(), strict=False):
-            codes, labels = block.maps[axis], block.axes[axis]
-            start = offset if axis == 0 else 0
-            place = np.searchsorted(labels, np.maximum(codes, 0))
-            found.append(np.where(codes >= 0, start + place * block.strides[axis], -1))
-        return found
+        return tuple(self._lookup(place, axis) for place, axis in enumerate(self.axes))
 
     def locate(self, *value_codes: ArrayLike) -> Ints:
         """The cell of each event, given one array of value codes for each dimension; -1 outside."""
         codes = self._columns(value_codes, [len(dim.values) for dim in self.dimensions])
-        return self._sum_terms(codes, [self.terms(axis) for axis in range(len(self.dimensions))])
+        return self._sum_terms(codes, Axis.locate)
 
     def encode(self, *label_codes: ArrayLike) -> Ints:
         """The cell with these labels, given one array of label codes for each dimension; -1 if none has."""
         codes = self._columns(label_codes, [len(dim.labels) for dim in self.dimensions])
-        return self._sum_terms(codes, [self._label_terms(axis) for axis in range(len(self.dimensions))])
+        return self._sum_terms(codes, Axis.find)
 
     def decode(self, cells: ArrayLike, /) -> tuple[Ints, ...]:
         """The label codes of each cell, one array for each dimension."""
         flat = np.asarray(cells, dtype=np.int64)
         if flat.size and (flat.min() < 0 or flat.max() >= self.size):
             raise InternalError("a cell number is outside the domain")
-        if self.is_product:
+        if len(self.blocks) == 1:
             return self._decode_block(0, flat)
         out = tuple(np.empty_like(flat) for _ in self.dimensions)
         home = self.block_of(flat)
@@ -206,20 +238,31 @@ class Domain:
             for dim, codes in zip(self.dimensions, columns, strict=True)
         }
 
+    def slices(self, most: int, /) -> list[range]:
+        """The cells in stretches of at most `most`, in order."""
+        return [range(start, min(start + most, self.size)) for start in range(0, self.size, most)]
+
     def _decode_block(self, index: int, flat: Ints, /) -> tuple[Ints, ...]:
         block, rest = self.blocks[index], flat - self.offsets[index]
-        return tuple(
-            axis[rest // stride % axis.size] for axis, stride in zip(block.axes, block.strides, strict=True)
-        )
+        out: dict[int, Ints] = {}
+        for axis, stride in zip(block.axes, block.strides, strict=True):
+            entry = rest // stride % axis.size
+            for dimension, codes in zip(axis.dimensions, axis.entries, strict=True):
+                out[dimension] = codes[entry]
+        return tuple(out[place] for place in range(len(self.dimensions)))
 
-    def _label_terms(self, axis: int, /) -> list[Ints]:
-        found = []
+    def _lookup(self, place: int, axis: tuple[int, ...], /) -> Lookup:
+        axes = [block.axes[place] for block in self.blocks]
+        if len(axis) == 1:
+            keys = np.arange(len(self.dimensions[axis[0]].values), dtype=np.int64)[np.newaxis, :]
+        else:
+            keys = Axis.of(axis, np.concatenate([one.keys for one in axes], axis=1)).keys
+        terms = []
         for block, offset in zip(self.blocks, self.offsets.tolist(), strict=False):
-            terms = np.full(len(self.dimensions[axis].labels), -1, dtype=np.int64)
-            labels = block.axes[axis]
-            terms[labels] = (offset if axis == 0 else 0) + np.arange(labels.size) * block.strides[axis]
-            found.append(terms)
-        return found
+            entry = block.axes[place].locate(list(keys))
+            start = offset if place == 0 else 0
+            terms.append(np.where(entry >= 0, start + entry * block.strides[place], -1))
+        return Lookup(dimensions=axis, keys=keys, terms=tuple(terms))
 
     def _columns(self, codes: Sequence[ArrayLike], sizes: list[int], /) -> list[Ints]:
         if len(codes) != len(sizes):
@@ -230,11 +273,50 @@ class Domain:
                 raise InternalError("a code is outside its dimension")
         return columns
 
-    def _sum_terms(self, codes: list[Ints], terms: list[list[Ints]], /) -> Ints:
+    def _sum_terms(self, codes: list[Ints], find: Callable[[Axis, list[Ints]], Ints], /) -> Ints:
         cells = np.full(codes[0].shape, -1, dtype=np.int64)
-        known = np.logical_and.reduce([column >= 0 for column in codes])
-        for index in range(len(self.blocks)):
-            parts = [term[index][column] for term, column in zip(terms, codes, strict=True)]
-            inside = np.logical_and.reduce([part >= 0 for part in parts]) & known
-            cells[inside] = sum(part[inside] for part in parts)
+        for block, offset in zip(self.blocks, self.offsets.tolist(), strict=False):
+            number = np.full(codes[0].shape, offset, dtype=np.int64)
+            inside = np.ones(codes[0].shape, dtype=bool)
+            for axis, stride in zip(block.axes, block.strides, strict=True):
+                entry = find(axis, [codes[dimension] for dimension in axis.dimensions])
+                inside &= entry >= 0
+                number += entry * stride
+            cells[inside] = number[inside]
         return cells
+
+
+def _with_groups(dimension: Dimension, groups: Sequence[str], met: Mask, /) -> Dimension:
+    """`dimension` with labels for the groups of the values that are meant."""
+    members: dict[str, list[str]] = {}
+    for value, label, here in zip(dimension.values, groups, met, strict=True):
+        if here:
+            members.setdefault(label, []).append(value)
+    added = [g for g, values in members.items() if values != [g] and g not in dimension.groups]
+    return dimension.with_groups(tuple(added))
+
+
+def _check_merges(block: Block, axis: int, target: Ints, dimension: Dimension, /) -> None:
+    """Refuse to show as one group what is shown as another already."""
+    values, old = block.members(axis)
+    merged = old >= len(dimension.values)
+    if not np.array_equal(old[merged], target[values[merged]]):
+        raise SpecError(
+            f"two merges of {dimension.name} meet in the same cells and disagree; make their conditions disjoint."
+        )
+
+
+def _check_labels(domain: Domain, /) -> None:
+    """Refuse a label that would stand for different values in different blocks."""
+    for axis, dim in enumerate(domain.dimensions):
+        shown = [block.members(axis) for block in domain.blocks]
+        pairs = np.concatenate([np.stack(pair) for pair in shown], axis=1)
+        members = np.bincount(Axis.of((0, 1), pairs).entries[1], minlength=len(dim.labels))
+        for _, labels in shown:
+            here = np.bincount(labels, minlength=len(dim.labels))
+            torn = np.flatnonzero((here > 0) & (here != members))
+            if torn.size:
+                raise SpecError(
+                    f"the merged {dim.name} {dim.labels[torn[0]]!r} would mean different things in different "
+                    f"cells, because a condition cuts through it; let conditions on {dim.name} cover it whole."
+                )

@@ -1,12 +1,16 @@
-"""What a question selects: conditions in words, and the labels they mean.
+"""Conditions in words, and how much of each value of a dimension they mean: one grammar for all that takes conditions.
 
     mode=ferry                  one label
     mode=ferry|train            any of several
     time=06:00..09:00           times from 06:00 up to 09:00, past midnight if the second is not later
     date=2016-07-25..2016-07-29 days, both included
+    stop="Manly, Wharf 1"       quotation marks keep what they hold together
 
-Whether a dimension holds times or dates is read off its labels. A label such as 06:00-07:00 is a time too.
-A range must be made of whole labels: what lies inside a published cell cannot be told apart.
+Conditions are separated by commas; a comma belongs to a value unless `dimension=` follows it. The same in Python is a mapping
+whose values are texts as above, integers, dates, times, or lists of these. Text is read to its end or refused.
+
+A label is found as it is written, else whatever its case and blanks, else as the same date, time of day or integer in another
+spelling. Whether a dimension holds times or dates is read off its values. A label such as 06:00-07:00 is a time too.
 """
 
 from __future__ import annotations
@@ -14,183 +18,440 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time
+from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
 from noisegate.tables.domain import Domain, Mask
-from noisegate.tables.selection import Selection
+
+Floats = NDArray[np.float64]
 
 DAY_S = 86_400
-Condition = str | Sequence[str]
-Where = Mapping[str, Condition] | str | None
+#: What may stand for a label: its text, or what it says.
+Label = str | int | date | time
+Condition = Label | Iterable[Label]
+Where = Mapping[str, Condition] | str | Iterable[str] | None
 
 _CLOCK = re.compile(r"(\d{2}):(\d{2})(?::(\d{2}))?", re.ASCII)
-_PIECE = re.compile(r"""((?:[^,"']|"[^"]*"|'[^']*')+)(?:,|$)""")
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_NEXT = re.compile(r"\s*,(?=[^,=]*=)")
+_QUOTES = "\"'"
 _MOST_LISTED = 8
 
 
-def conditions_of(where: Where | Iterable[str], /) -> dict[str, tuple[str, ...]]:
-    """Conditions by dimension, from a mapping or from text such as "mode=ferry,time=06:00..09:00".
+def conditions_of(where: Where, /) -> dict[str, tuple[str, ...]]:
+    """Conditions by dimension: for each a tuple of texts, any of which is meant.
 
     Examples
     --------
     >>> conditions_of("mode=ferry|train, time=06:00..09:00")
     {'mode': ('ferry', 'train'), 'time': ('06:00..09:00',)}
+    >>> conditions_of({"date": date(2016, 7, 25), "zone": [1, 2]})
+    {'date': ('2016-07-25',), 'zone': ('1', '2')}
     """
     if where is None:
         return {}
     if isinstance(where, Mapping):
-        return {
-            str(name): (value,) if isinstance(value, str) else tuple(map(str, value))
-            for name, value in where.items()
-        }
-    texts = [where] if isinstance(where, str) else list(where)
+        return {str(name): spelled_parts(value, at=str(name)) for name, value in where.items()}
     found: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        for piece in (match.group(1).strip() for match in _PIECE.finditer(text) if match.group(1).strip()):
-            name, sign, value = piece.partition("=")
-            if not sign or not name.strip() or not value.strip():
-                raise SpecError(
-                    f"a condition looks like mode=ferry or time=06:00..09:00, got {piece!r}; values with commas "
-                    "need quotation marks."
-                )
-            if name.strip() in found:
-                raise SpecError(f"{name.strip()} has two conditions; write {name.strip()}=A|B for either.")
-            found[name.strip()] = tuple(_bare(part) for part in value.split("|"))
+    for text in [where] if isinstance(where, str) else list(where):
+        for name, value in split_conditions(text):
+            if name in found:
+                raise SpecError(f"{name} has two conditions; write {name}=A|B for either.")
+            found[name] = tuple(alternatives(value))
     return found
 
 
-def _bare(text: str, /) -> str:
-    text = text.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+def split_conditions(text: str, /) -> list[tuple[str, str]]:
+    """The conditions in a text: the name of a dimension and what is asked of it, word for word.
+
+    Raises
+    ------
+    SpecError
+        If a part of the text is no condition.
+
+    Examples
+    --------
+    >>> split_conditions("tap=on,stop=Quay, No. 3")
+    [('tap', 'on'), ('stop', 'Quay, No. 3')]
+    """
+    found, place = [], 0
+    while place < len(text.rstrip()):
+        name, sign, _ = text[place:].partition("=")
+        end = _end_of_value(text, place + len(name) + 1) if sign else len(text)
+        value = text[place + len(name) + 1 : end].strip()
+        if not sign or not name.strip() or not value:
+            raise SpecError(
+                f"a condition looks like mode=ferry or time=06:00..09:00, got {text[place:end].strip()!r}; values with "
+                "commas need quotation marks."
+            )
+        found.append((name.strip(), value))
+        place = end + 1 + len(text[end:]) - len(text[end:].lstrip()) if end < len(text) else end
+    return found
 
 
-def select(
-    domain: Domain,
+def condition_text(name: str, label: str, /) -> str:
+    """A condition on one label in words that `split_conditions` reads.
+
+    Examples
+    --------
+    >>> condition_text("stop", "Quay, No. 3")
+    'stop=Quay, No. 3'
+    """
+    if label[:1] not in ("", *_QUOTES) and not _NEXT.search(label):
+        return f"{name}={label}"
+    mark = "'" if '"' in label else '"'
+    return f"{name}={mark}{label}{mark}"
+
+
+def _end_of_value(text: str, start: int, /) -> int:
+    """Where the value that starts here ends: at the comma before the next condition, or with the text."""
+    place = start
+    while place < len(text):
+        if text[place] in _QUOTES and not text[start:place].rpartition("|")[2].strip():
+            place = _closing(text, place)
+        elif _NEXT.match(text, place):
+            return place
+        place += 1
+    return len(text)
+
+
+def _closing(text: str, opening: int, /) -> int:
+    """Where the quotation mark is closed that is opened here."""
+    place = text.find(text[opening], opening + 1)
+    if place < 0:
+        raise SpecError(
+            f"the quotation mark at character {opening + 1} of {text!r} is never closed; close it."
+        )
+    return place
+
+
+def alternatives(value: str, /) -> list[str]:
+    """The parts of a value between bars, without quotation marks around them.
+
+    Examples
+    --------
+    >>> alternatives("ferry | 'A|B'")
+    ['ferry', 'A|B']
+    """
+    found, place = [], 0
+    while place <= len(value):
+        start = place + len(value[place:]) - len(value[place:].lstrip())
+        if start < len(value) and value[start] in _QUOTES:
+            closing = _closing(value, start)
+            bar = value.find("|", closing)
+            end = len(value) if bar < 0 else bar
+            if value[closing + 1 : end].strip():
+                raise SpecError(
+                    f"after the closing quotation mark at character {closing + 1} of {value!r} comes a bar or the end, "
+                    f"got {value[closing + 1 : end].strip()!r}."
+                )
+            found.append(value[start + 1 : closing])
+        else:
+            bar = value.find("|", start)
+            end = len(value) if bar < 0 else bar
+            found.append(value[place:end].strip())
+        if not found[-1]:
+            raise SpecError(f"{value!r} has nothing at character {end + 1}, where a label should be.")
+        place = end + 1
+    return found
+
+
+def spelled_parts(condition: object, /, *, at: str) -> tuple[str, ...]:
+    """The parts of one condition as text, given a label, a range or a list of these.
+
+    Raises
+    ------
+    SpecError
+        If there is nothing, or something that is no label.
+    """
+    listed = (
+        list(condition) if isinstance(condition, Iterable) and not isinstance(condition, str) else [condition]
+    )
+    parts = tuple(spelled(part) for part in listed)
+    for given, part in zip(listed, parts, strict=True):
+        if part is None:
+            raise SpecError(
+                f"{at} must be text, a whole number, a date, a time or a list of these, got {given!r}."
+            )
+    if not parts:
+        raise SpecError(f"{at} has an empty list; leave the condition out to ask for all.")
+    return tuple(str(part) for part in parts)
+
+
+def spelled(label: object, /) -> str | None:
+    """A label as tables write it: text as it is, dates and times in ISO form; None if it is no label.
+
+    Examples
+    --------
+    >>> [spelled(one) for one in ("ferry", 7, date(2016, 7, 25), time(6, 15), True)]
+    ['ferry', '7', '2016-07-25', '06:15', None]
+    """
+    if isinstance(label, np.datetime64) and not np.isnat(label):
+        label = label.astype("datetime64[us]").item()
+    text = None
+    if isinstance(label, str):
+        text = label if label.strip() else None
+    elif isinstance(label, int | np.integer) and not isinstance(label, bool):
+        text = str(int(label))
+    elif isinstance(label, datetime):
+        text = label.date().isoformat() if label.time() == time() else None
+    elif isinstance(label, date):
+        text = label.isoformat()
+    elif isinstance(label, time) and not label.microsecond:
+        text = clock_text(label.hour * 3600 + label.minute * 60 + label.second)
+    return text
+
+
+def folded(text: str, /) -> str:
+    """The text in one spelling: small letters, single blanks."""
+    return " ".join(text.casefold().split())
+
+
+def _meaning(text: str, /) -> str:
+    """What a label says: the same for all spellings of a time of day or an integer."""
+    at_s = clock_of(text.strip().rjust(5, "0"))
+    if at_s is not None:
+        return clock_text(at_s)
+    return str(int(text)) if _WHOLE.fullmatch(text.strip()) else folded(text)
+
+
+#: How labels are compared, from the closest to the loosest.
+_SPELL: tuple[Callable[[str], str], ...] = (str, folded, _meaning)
+
+
+class Spellings:
+    """Labels by any spelling: as written, whatever case and blanks, or as the same time of day or integer.
+
+    Parameters
+    ----------
+    labels
+        As tables write them.
+    keys
+        The same in one spelling for all files, if there is one.
+    """
+
+    def __init__(self, labels: Sequence[str], /, *, keys: Sequence[str] = ()) -> None:
+        self.labels, self._keys = labels, keys
+        self._known: dict[int, list[dict[str, int | None]]] = {}
+
+    def code(self, label: object, /) -> int | None:
+        """The place of a label; None if it has none, or if two are spelled alike."""
+        text = spelled(label)
+        if text is None:
+            return None
+        for place, spell in enumerate(_SPELL):
+            wanted = spell(text)
+            for known in self._places(place, spell):
+                if known.get(wanted) is not None:
+                    return known[wanted]
+        return None
+
+    def _places(self, place: int, spell: Callable[[str], str], /) -> list[dict[str, int | None]]:
+        if place not in self._known:
+            self._known[place] = [_unique(map(spell, texts)) for texts in (self.labels, self._keys)]
+        return self._known[place]
+
+
+def _unique(texts: Iterable[str], /) -> dict[str, int | None]:
+    """The place of each text; None for one that occurs twice."""
+    found: dict[str, int | None] = {}
+    for code, text in enumerate(texts):
+        found[text] = None if text in found else code
+    return found
+
+
+def label_code(label: object, labels: Sequence[str], /, *, keys: Sequence[str] = ()) -> int | None:
+    """The place of a label, in any spelling, among `labels` or their common spellings `keys`; None if it has none.
+
+    Examples
+    --------
+    >>> label_code(time(6), ["05:00:00", "06:00:00"])
+    1
+    >>> label_code("manly  WHARF", ["Quay", "Manly Wharf"])
+    1
+    """
+    return Spellings(labels, keys=keys).code(label)
+
+
+def find_label(label: object, labels: Sequence[str], /, *, subject: str, keys: Sequence[str] = ()) -> int:
+    """The place of a label, in any spelling, among those of `subject`.
+
+    Raises
+    ------
+    SpecError
+        If it has none; the message names the nearest.
+    """
+    code = label_code(label, labels, keys=keys)
+    if code is None:
+        raise unknown_label(label, labels, subject=subject)
+    return code
+
+
+def find_dimension(name: str, names: Sequence[str], /) -> int:
+    """The place of the dimension of this name, in any spelling.
+
+    Raises
+    ------
+    SpecError
+        If there is none.
+    """
+    code = label_code(name, names)
+    if code is None:
+        raise SpecError.for_choice("a dimension", found=name.strip(), allowed=names)
+    return code
+
+
+def unknown_label(label: object, labels: Sequence[str], /, *, subject: str) -> SpecError:
+    """The error for a label that `subject` does not have, with the nearest that it does have."""
+    text = (spelled(label) or str(label)).strip()
+    near = difflib.get_close_matches(text, labels, n=1, cutoff=0.5)
+    holding = [one for one in labels if folded(text) in folded(one)]
+    near = near or (holding if len(holding) == 1 else [])
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return SpecError(f"{subject} has no {text!r}; it has {listed(holding or labels)}.{hint}")
+
+
+def listed(labels: Sequence[str], /) -> str:
+    """A few of the labels, and how many there are."""
+    shown = ", ".join(labels[:_MOST_LISTED])
+    return shown if len(labels) <= _MOST_LISTED else f"{shown}, ... ({len(labels):,} in all)"
+
+
+def members(domain: Domain, axis: int, /) -> dict[str, Mask]:
+    """The values that each merged label of one dimension stands for."""
+    dimension, found = domain.dimensions[axis], dict[str, Mask]()
+    for place, label in enumerate(dimension.groups, len(dimension.values)):
+        found[label] = np.zeros(len(dimension.values), bool)
+        for values, codes in (block.members(axis) for block in domain.blocks):
+            found[label][values[codes == place]] = True
+    return found
+
+
+def value_shares(
+    domain: Domain, axis: int, parts: Iterable[object], /, *, subject: str, some: bool = False
+) -> Floats:
+    """How much of each value of one dimension the parts of a condition mean.
+
+    Parameters
+    ----------
+    domain, axis
+        The cells, and the place of the dimension among theirs.
+    parts
+        Labels, ranges of times or dates; any of them is meant.
+    subject
+        The dimension, or the place of the condition, for messages.
+    some
+        Refuse a range that no value lies in.
+
+    Raises
+    ------
+    SpecError
+        If a part is nothing that the dimension has.
+    """
+    meant = _Meant(
+        values=domain.dimensions[axis].values, merged=members(domain, axis), subject=subject, some=some
+    )
+    return meant.shares(parts)
+
+
+def label_shares(domain: Domain, axis: int, own: Floats | None, /) -> Floats:
+    """How much of each label of one dimension is meant, given that of its values; None means all."""
+    labels = len(domain.dimensions[axis].labels)
+    if own is None:
+        return np.ones(labels)
+    shares = np.zeros(labels)
+    for block in domain.blocks:
+        values, codes = block.members(axis)
+        many = np.bincount(codes, minlength=labels)
+        meant = np.bincount(codes, weights=own[values], minlength=labels)
+        shares = np.where(many > 0, meant / np.maximum(many, 1), shares)
+    return shares
+
+
+def shares_of_values(
+    values: Sequence[str],
+    parts: Iterable[object],
     /,
     *,
-    where: Mapping[str, Condition],
-    by: Sequence[str],
-    merged: Mapping[str, Mapping[str, tuple[str, ...]]],
-) -> Selection:
-    """The selection that the words mean in `domain`; refuses what it does not have."""
-    for name in (*where, *by):
-        if name not in domain.names:
-            raise SpecError.for_choice("a dimension", found=name, allowed=domain.names)
-    if len(set(by)) != len(by):
-        raise SpecError(f"'by' names each dimension once, got {', '.join(by)}.")
-    masks, cuts = [], []
-    for dimension in domain.dimensions:
-        given = where.get(dimension.name)
-        labels = _Labels(name=dimension.name, labels=dimension.labels, merged=merged.get(dimension.name, {}))
-        parts = () if given is None else ((given,) if isinstance(given, str) else tuple(given))
-        mask, cut = labels.which(parts) if parts else labels.everything()
-        masks.append(mask)
-        cuts.append(cut)
-    _refuse_cuts(domain, masks, cuts)
-    return Selection(domain=domain, masks=tuple(masks), by=tuple(by))
+    subject: str,
+    merged: Mapping[str, Mask] = MappingProxyType({}),
+) -> Floats:
+    """How much of each of `values` the parts of a condition mean; `merged` holds what other labels stand for."""
+    return _Meant(values=values, merged=merged, subject=subject, some=False).shares(parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Labels:
-    name: str
-    labels: tuple[str, ...]
-    merged: Mapping[str, tuple[str, ...]]
+class _Meant:
+    """What parts of conditions mean of the values of one dimension, and of the labels that stand for several."""
 
-    def everything(self) -> tuple[Mask, Mask]:
-        """All labels."""
-        return np.ones(len(self.labels), bool), np.zeros(len(self.labels), bool)
+    def __init__(
+        self, *, values: Sequence[str], merged: Mapping[str, Mask], subject: str, some: bool
+    ) -> None:
+        self._values, self._merged, self._subject, self._some = values, merged, subject, some
+        self._spellings = Spellings([*values, *merged])
 
-    def which(self, parts: Sequence[str], /) -> tuple[Mask, Mask]:
-        """The labels that any of the parts means, and those of which they mean only a part."""
-        found = [self._one(part) for part in parts]
-        mask = np.logical_or.reduce([whole for whole, _ in found])
-        cut = np.logical_or.reduce([some for _, some in found])
-        return mask, cut & ~mask & ~self._complete(mask)
+    def shares(self, parts: Iterable[object], /) -> Floats:
+        """How much of each value any of the parts means."""
+        return np.asarray(np.maximum.reduce([self._of(part) for part in parts]))
 
-    def _complete(self, mask: Mask, /) -> Mask:
-        """Merged labels all of whose values are meant one by one."""
-        meant = {label for label, here in zip(self.labels, mask, strict=True) if here}
-        return np.array([set(self.merged.get(label, ("",))) <= meant for label in self.labels])
-
-    def _one(self, part: str, /) -> tuple[Mask, Mask]:
-        if part in self.labels:
-            meant = {part, *self.merged.get(part, ())}
-            cut = {group for group, values in self.merged.items() if part in values}
-            return self._of(meant), self._of(cut)
-        first, dots, last = part.partition("..")
-        if dots:
-            return self._range(part, first.strip(), last.strip())
-        raise self._unknown(part)
-
-    def _of(self, meant: set[str], /) -> Mask:
-        return np.array([label in meant for label in self.labels])
-
-    def _range(self, part: str, first: str, last: str, /) -> tuple[Mask, Mask]:
-        if all(_day(label) for label in self.labels):
-            low, high = _day(first), _day(last)
-            if low is None or high is None or high < low:
-                raise SpecError(
-                    f"a range of {self.name} looks like {self.labels[0]}..{self.labels[-1]}, got {part!r}."
-                )
-            mask = np.array([low <= str(_day(label)) <= high for label in self.labels])
-            return self._some(mask, np.zeros_like(mask), part)
-        spans = [_span(label) for label in self.labels]
-        step = _step(spans)
-        if step is None:
+    def _of(self, part: object, /) -> Floats:
+        code, labels = self._spellings.code(part), self._spellings.labels
+        if code is not None:
+            own = np.arange(len(self._values)) == code
+            return np.asarray(self._merged.get(labels[code], own), dtype=np.float64)
+        text = (spelled(part) or "").strip()
+        either = alternatives(text) if text else [text]
+        if either != [text]:
+            return self.shares(either)
+        if ".." not in text:
+            raise unknown_label(part, labels, subject=self._subject)
+        found = _of_range(self._values, text, subject=self._subject)
+        if self._some and not found.any():
             raise SpecError(
-                f"{self.name} is a list of names, not of times or dates: {part!r} cannot be a range. "
-                f"Write {self.name}=A|B for several. It has {_listed(self.labels)}."
+                f"no {self._subject} lies in {text!r}; it runs from {self._values[0]} to {self._values[-1]}."
             )
-        start, end = _clock(first), _clock(last)
-        if start is None or end is None:
-            raise SpecError(f"a range of {self.name} looks like 06:00..09:00, got {part!r}.")
-        return self._some(*_within(spans, step, start % DAY_S, end), part)
-
-    def _some(self, mask: Mask, cut: Mask, part: str, /) -> tuple[Mask, Mask]:
-        if not mask.any() and not cut.any():
-            raise SpecError(
-                f"no {self.name} lies in {part!r}; it runs from {self.labels[0]} to {self.labels[-1]}."
-            )
-        return mask, cut
-
-    def _unknown(self, part: str, /) -> SpecError:
-        near = difflib.get_close_matches(part, self.labels, n=1, cutoff=0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        return SpecError(f"{self.name} has no {part!r}; it has {_listed(self.labels)}.{hint}")
+        return found
 
 
-def _within(
-    spans: Sequence[tuple[int, int | None] | None], step: int, start: int, end: int, /
-) -> tuple[Mask, Mask]:
-    """Labels inside a range of times, and labels that it cuts through."""
+def _of_range(values: Sequence[str], text: str, /, *, subject: str) -> Floats:
+    """How much of each value lies in a range of dates or times."""
+    kind = kind_of(values)
+    first, _, last = (piece.strip() for piece in text.partition(".."))
+    if kind == "name":
+        raise SpecError(
+            f"{subject} is a list of names, not of times or dates: {text!r} cannot be a range. "
+            f"Write {subject.rpartition('.')[2]}=A|B for several. It has {listed(values)}."
+        )
+    if kind == "day":
+        low, high = day_of(first), day_of(last)
+        if low is None or high is None or high < low:
+            raise SpecError(f"a range of {subject} looks like {values[0]}..{values[-1]}, got {text!r}.")
+        return np.array([float(low <= str(day_of(value)) <= high) for value in values])
+    start, end = clock_of(first), clock_of(last)
+    if start is None or end is None:
+        raise SpecError(f"a range of {subject} looks like 06:00..09:00, got {text!r}.")
+    return _within([_span(value) for value in values], start % DAY_S, end)
+
+
+def _within(spans: Sequence[tuple[int, int | None] | None], start: int, end: int, /) -> Floats:
+    """How much of each span of time lies in a range of times, past midnight if its end is not later."""
+    step = _step(spans) or DAY_S
     ranges = [(start, end)] if start < end else [(start, DAY_S), (0, end)]
-    mask, cut = np.zeros(len(spans), bool), np.zeros(len(spans), bool)
+    found = np.zeros(len(spans))
     for place, span in enumerate(spans):
         if span is None:
             continue
-        low, high = span[0], span[1] or span[0] + step
-        inside = sum(max(0, min(high, b) - max(low, a)) for a, b in ranges)
-        mask[place], cut[place] = inside == high - low, 0 < inside < high - low
-    return mask, cut
-
-
-def _refuse_cuts(domain: Domain, masks: Sequence[Mask], cuts: Sequence[Mask], /) -> None:
-    """Refuse a question about a part of what a selected cell shows as one."""
-    for axis, (dimension, cut) in enumerate(zip(domain.dimensions, cuts, strict=True)):
-        for block in domain.blocks if cut.any() else ():
-            met = [bool(mask[codes].any()) for mask, codes in zip(masks, block.axes, strict=True)]
-            met[axis] = bool(cut[block.axes[axis]].any())
-            if all(met):
-                label = dimension.labels[int(block.axes[axis][cut[block.axes[axis]]][0])]
-                raise SpecError(
-                    f"the question asks for a part of {dimension.name} {label!r}, which is published only as a whole; "
-                    "choose borders between labels, or ask for all of it."
-                )
+        low, high = span[0], span[0] + step if span[1] is None else span[1]
+        high += DAY_S if high <= low else 0
+        inside = sum(
+            max(0, min(high, b + shift) - max(low, a + shift)) for a, b in ranges for shift in (0, DAY_S)
+        )
+        found[place] = inside / (high - low)
+    return found
 
 
 def clock_text(at_s: int, /) -> str:
@@ -199,19 +460,16 @@ def clock_text(at_s: int, /) -> str:
     return text if at_s % 60 == 0 else f"{text}:{at_s % 60:02d}"
 
 
-def _listed(labels: Sequence[str], /) -> str:
-    shown = ", ".join(labels[:_MOST_LISTED])
-    return shown if len(labels) <= _MOST_LISTED else f"{shown}, ... ({len(labels):,} in all)"
-
-
-def _day(text: str, /) -> str | None:
+def day_of(text: str, /) -> str | None:
+    """A date in ISO form, if the text is one."""
     try:
         return date.fromisoformat(text).isoformat() if len(text) == 10 else None
     except ValueError:
         return None
 
 
-def _clock(text: str, /) -> int | None:
+def clock_of(text: str, /) -> int | None:
+    """A time of day in seconds after midnight, up to 24:00, if the text is one."""
     found = _CLOCK.fullmatch(text)
     if not found:
         return None
@@ -223,12 +481,12 @@ def _clock(text: str, /) -> int | None:
 def _span(label: str, /) -> tuple[int, int | None] | None:
     """A label as a time of day: where it starts and, if it says so, where it ends."""
     first, dash, last = label.partition("-")
-    start = _clock(first)
+    start = clock_of(first)
     if start is None:
         return None
     if not dash:
         return start, None
-    end = _clock(last)
+    end = clock_of(last)
     return None if end is None else (start, end)
 
 
@@ -242,6 +500,6 @@ def _step(spans: Sequence[tuple[int, int | None] | None], /) -> int | None:
 
 def kind_of(labels: Sequence[str], /) -> str:
     """What the labels of a dimension are: "day", "time" or "name"."""
-    if all(_day(label) for label in labels):
+    if all(day_of(label) for label in labels):
         return "day"
     return "name" if _step([_span(label) for label in labels]) is None else "time"

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from noisegate.timetable.archive import Limits
 from noisegate.timetable.calendar import EPOCH, Calendar
-from noisegate.timetable.candidates import Candidate, Chances, CountEstimate, chances, rank_candidates
-from noisegate.timetable.closed import TwoStopService, two_stop_services
-from noisegate.timetable.exposure import Hours, UniqueCells, by_hour, unique_cells
+from noisegate.timetable.candidates import CandidateCell, Chances, CountEstimate, chances, rank_candidates
+from noisegate.timetable.exposure import (
+    Hours,
+    TwoStopService,
+    UniqueCells,
+    by_hour,
+    two_stop_services,
+    unique_cells,
+)
 from noisegate.timetable.feed import Feed, read_feed
-from noisegate.timetable.fragment import ALL, OWN, SpecNames, merge_fragment, merge_rules, needs_time
-from noisegate.timetable.grid import NO_TIME, ROLES, Grid, Role
-from noisegate.timetable.groups import read_groups
-from noisegate.timetable.linkage import Linkage, link
-from noisegate.timetable.linking import domain_grid, link_feed, mode_codes, tap_codes, tolerances_of
-from noisegate.timetable.matching import How, Matching, Unmatched, match_locations
-from noisegate.timetable.merges import Merges, Segment, suggest_merges
-from noisegate.timetable.mixing import vehicles_of_cells
-from noisegate.timetable.modes import MODES, mode_of_type, mode_of_word
-from noisegate.timetable.names import folded
+from noisegate.timetable.grid import NO_TIME, ROLES, Role, TableGrid, domain_grid, mode_codes, tap_codes
+from noisegate.timetable.linkage import Linkage, link, link_feed, tolerances_of
+from noisegate.timetable.matching import How, StopMatching, Unmatched, folded, match_locations, read_groups
+from noisegate.timetable.merges import (
+    ALL,
+    OWN,
+    Merges,
+    Segment,
+    SpecNames,
+    merge_fragment,
+    merge_rules,
+    needs_time,
+    suggest_merges,
+    vehicles_of_cells,
+)
 from noisegate.timetable.network import (
     NETWORK_MODES,
     UNKNOWN_PLACE,
@@ -27,9 +37,8 @@ from noisegate.timetable.network import (
     NetworkTrips,
     Patterns,
 )
-from noisegate.timetable.places import Agency
-from noisegate.timetable.running import Running
-from noisegate.timetable.tolerance import EARLY_OR_LATE, EXACT, OFF, ON, Tolerance
+from noisegate.timetable.places import MODES, Agency, mode_of_type, mode_of_word
+from noisegate.timetable.punctuality import EARLY_OR_LATE, EXACT, OFF, ON, Running, Tolerance
 from noisegate.timetable.visits import Runs, Visits
 from noisegate.timetable.writer import write_feed
 
@@ -48,16 +57,13 @@ __all__ = [
     "UNKNOWN_PLACE",
     "Agency",
     "Calendar",
-    "Candidate",
+    "CandidateCell",
     "Chances",
     "CountEstimate",
     "Feed",
-    "Grid",
     "Hours",
     "How",
-    "Limits",
     "Linkage",
-    "Matching",
     "Merges",
     "Network",
     "NetworkRoute",
@@ -69,6 +75,8 @@ __all__ = [
     "Runs",
     "Segment",
     "SpecNames",
+    "StopMatching",
+    "TableGrid",
     "Tolerance",
     "TwoStopService",
     "UniqueCells",

@@ -13,9 +13,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from noisegate import limits
 from noisegate.errors import DataError
 
 REQUIRED = ("routes.txt", "stop_times.txt", "stops.txt", "trips.txt")
@@ -34,28 +34,8 @@ _UNREADABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What is unpacked at most.
-
-    Attributes
-    ----------
-    member_bytes
-        The size of one table.
-    ratio
-        Unpacked to packed size; not asked of tables below `small_bytes`.
-    members
-        Entries in the archive.
-    """
-
-    member_bytes: int = 8 << 30
-    ratio: float = 200.0
-    small_bytes: int = 1 << 24
-    members: int = 10_000
-
-
 @contextmanager
-def feed_files(path: Path, /, *, limits: Limits) -> Iterator[dict[str, Path]]:
+def feed_files(path: Path, /) -> Iterator[dict[str, Path]]:
     """The tables of the feed at `path` by name, each as a plain file, for as long as the context lasts."""
     if not path.exists():
         raise DataError(f"The feed {str(path)!r} does not exist; give a GTFS zip or folder.")
@@ -63,7 +43,7 @@ def feed_files(path: Path, /, *, limits: Limits) -> Iterator[dict[str, Path]]:
         found = {name: path / name for name in (*REQUIRED, *OPTIONAL) if (path / name).is_file()}
         _check_complete(path, found)
         for name, file in found.items():
-            _check_size(path, name, file.stat().st_size, limits)
+            _check_size(path, name, file.stat().st_size)
         with _private_directory(path) as place:
             yield {name: _linked(file, place) for name, file in found.items()}
         return
@@ -71,7 +51,7 @@ def feed_files(path: Path, /, *, limits: Limits) -> Iterator[dict[str, Path]]:
         raise DataError(f"{str(path)!r} is neither a zip nor a folder; give a GTFS feed.")
     with _private_directory(path) as place:
         try:
-            files = _unpacked(path, place, limits)
+            files = _unpacked(path, place)
         except _UNREADABLE as error:
             if isinstance(error, DataError):
                 raise
@@ -99,21 +79,21 @@ def _linked(file: Path, place: Path, /) -> Path:
     return link
 
 
-def _unpacked(path: Path, place: Path, limits: Limits, /) -> dict[str, Path]:
+def _unpacked(path: Path, place: Path, /) -> dict[str, Path]:
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-        if len(entries) > limits.members:
+        if len(entries) > limits.current().feed_entries:
             raise DataError(
-                f"The feed {str(path)!r} has {len(entries)} entries, at most {limits.members} are allowed."
+                f"The feed {str(path)!r} has {len(entries)} entries, at most {limits.current().feed_entries} are allowed."
             )
         for entry in entries:
             _check_entry(path, entry)
         chosen = _choose(path, [entry for entry in entries if not entry.is_dir()])
         _check_complete(path, chosen)
         for name, entry in chosen.items():
-            _check_size(path, name, entry.file_size, limits, packed=entry.compress_size)
+            _check_size(path, name, entry.file_size, packed=entry.compress_size)
         for name, entry in chosen.items():
-            _unpack(archive, entry, place / name, limits)
+            _unpack(archive, entry, place / name)
     return {name: place / name for name in chosen}
 
 
@@ -167,25 +147,29 @@ def _check_complete(path: Path, found: dict[str, Path] | dict[str, zipfile.ZipIn
         )
 
 
-def _check_size(path: Path, name: str, size: int, limits: Limits, /, *, packed: int | None = None) -> None:
-    if size > limits.member_bytes:
+def _check_size(path: Path, name: str, size: int, /, *, packed: int | None = None) -> None:
+    if size > limits.current().feed_file_bytes:
         raise DataError(
-            f"{name} of the feed {str(path)!r} is too large: {size >> 20} MiB, at most {limits.member_bytes >> 20} are "
+            f"{name} of the feed {str(path)!r} is too large: {size >> 20} MiB, at most {limits.current().feed_file_bytes >> 20} are "
             "read. Cut the feed to fewer routes."
         )
-    if packed is not None and size > limits.small_bytes and size > limits.ratio * max(packed, 1):
+    if (
+        packed is not None
+        and size > limits.current().feed_small_bytes
+        and size > limits.current().feed_ratio * max(packed, 1)
+    ):
         raise DataError(
-            f"{name} of the feed {str(path)!r} unpacks to more than {limits.ratio:g} times its size; do not use it."
+            f"{name} of the feed {str(path)!r} unpacks to more than {limits.current().feed_ratio:g} times its size; do not use it."
         )
 
 
-def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, limits: Limits, /) -> None:
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, /) -> None:
     """One table as a file, with the size that it really has checked as it grows."""
     size = 0
     with archive.open(entry) as packed, target.open("xb") as file:
         while piece := packed.read(_PIECE):
             size += len(piece)
-            _check_size(Path(str(archive.filename)), target.name, size, limits, packed=entry.compress_size)
+            _check_size(Path(str(archive.filename)), target.name, size, packed=entry.compress_size)
             file.write(piece)
 
 

@@ -20,15 +20,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.timetable.linkage import Linkage
-from noisegate.timetable.running import Running
-from noisegate.timetable.tolerance import ON
+from noisegate.timetable.punctuality import ON, Running
 from noisegate.timetable.visits import Floats, Ints
-
-_MOST_COUNT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +40,7 @@ class CountEstimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class CandidateCell:
     """One cell that the missing taps may belong to.
 
     Attributes
@@ -112,7 +110,7 @@ def rank_candidates(
     mechanism: Mechanism,
     prior: Sequence[ArrayLike] | None = None,
     level: float = 0.95,
-) -> list[Candidate]:
+) -> list[CandidateCell]:
     """The cells that a residual may belong to, the most probable first.
 
     Parameters
@@ -155,7 +153,7 @@ def rank_candidates(
     order = np.argsort(-probability, kind="stable")
     priors = chances.total / chances.total.sum()
     return [
-        Candidate(
+        CandidateCell(
             cell=int(chances.cells[i]),
             probability=float(probability[i]),
             prior=float(priors[i]),
@@ -176,7 +174,7 @@ def _count_weights(
     else:
         log_prior = _log_priors(prior, cells)
     counts = np.arange(log_prior.shape[1])
-    if counts.size > _MOST_COUNT:
+    if counts.size > limits.current().candidate_counts:
         raise SpecError(
             f"A residual of {residual:g} is too large to look at every count; use linked inference."
         )

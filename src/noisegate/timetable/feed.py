@@ -10,18 +10,25 @@ from pathlib import Path
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.timetable.archive import Limits, feed_files
+from noisegate.timetable.archive import feed_files
 from noisegate.timetable.calendar import EPOCH, Calendar, read_calendar
-from noisegate.timetable.calls import Calls, Progress, read_calls
-from noisegate.timetable.departures import Departures, read_departures
-from noisegate.timetable.modes import MODES
-from noisegate.timetable.places import Agency, Routes, Stops, read_agency, read_routes, read_stops
+from noisegate.timetable.calls import Calls, Departures, Progress, read_calls, read_departures
+from noisegate.timetable.places import (
+    MODES,
+    Agency,
+    Routes,
+    Stops,
+    Trips,
+    read_agency,
+    read_routes,
+    read_stops,
+    read_trips,
+)
 from noisegate.timetable.rows import Rows
-from noisegate.timetable.trips import Trips, read_trips
 from noisegate.timetable.visits import DAY_S, Flags, Ints, Ints32, Runs, Visits
 
-_MOST_DATES = 3660
 _CALLS_AT_ONCE = 1 << 21
 
 
@@ -75,8 +82,10 @@ class Feed:
             How long before and after each date calls are wanted too.
         """
         days = np.unique(np.array([(day - EPOCH).days for day in dates], dtype=np.int64))
-        if not 0 < days.size <= _MOST_DATES:
-            raise SpecError.for_value("dates", found=days.size, allowed=f"from 1 to {_MOST_DATES} dates")
+        if not 0 < days.size <= limits.current().feed_dates:
+            raise SpecError.for_value(
+                "dates", found=days.size, allowed=f"from 1 to {limits.current().feed_dates} dates"
+            )
         if not 0 <= margin_s <= DAY_S:
             raise SpecError.for_value("margin_s", found=margin_s, allowed="from 0 s to a day")
         runs, start_s = self._runs(days, margin_s)
@@ -183,13 +192,11 @@ def _near(low_s: Ints, high_s: Ints, days: Ints, /) -> Flags:
     return np.asarray(inside & (starts[np.minimum(after, days.size - 1)] <= high_s))
 
 
-def read_feed(path: Path | str, /, *, limits: Limits | None = None, progress: Progress | None = None) -> Feed:
+def read_feed(path: Path | str, /, *, progress: Progress | None = None) -> Feed:
     """The feed at `path`, a zip or a folder.
 
     Parameters
     ----------
-    limits
-        What is unpacked at most.
     progress
         Called with the number of rows of stop_times that have been read.
 
@@ -200,7 +207,7 @@ def read_feed(path: Path | str, /, *, limits: Limits | None = None, progress: Pr
         do not exist, text that is not UTF-8, an archive that is encrypted, too large, or points out of itself.
     """
     place = Path(path)
-    with feed_files(place, limits=limits or Limits()) as files, Rows(files, path=place) as rows:
+    with feed_files(place) as files, Rows(files, path=place) as rows:
         agency, stops, routes, calendar = (
             read_agency(rows),
             read_stops(rows),

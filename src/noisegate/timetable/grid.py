@@ -7,27 +7,38 @@ the cell. It does not care whether the table comes from a release spec or from p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
+from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain
-from noisegate.timetable.tolerance import OFF, ON
+from noisegate.timetable.calendar import EPOCH
+from noisegate.timetable.feed import Feed
+from noisegate.timetable.matching import StopMatching, is_unknown
+from noisegate.timetable.places import mode_of_word
+from noisegate.timetable.punctuality import OFF, ON
 from noisegate.timetable.visits import DAY_S, Flags, Ints
 
 Role = Literal["mode", "date", "tap", "time", "location"]
 ROLES: tuple[Role, ...] = ("mode", "date", "tap", "time", "location")
+
+_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
+_ON = frozenset({"on", "tap on", "tapon", "in", "entry", "board", "boarding"})
+_OFF = frozenset({"off", "tap off", "tapoff", "out", "exit", "alight", "alighting"})
 
 #: The day, or the start, of a code that means "not known".
 NO_TIME = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Grid:
+class TableGrid:
     """The meaning of a table's codes, and the way from codes to cells.
 
     Attributes
@@ -217,7 +228,110 @@ def _members(domain: Domain, axis: int, /) -> tuple[Ints, Ints]:
     """Labels and the values that they stand for, each pair once."""
     pairs = []
     for block in domain.blocks:
-        values = np.flatnonzero(block.maps[axis] >= 0)
-        pairs.append(np.column_stack([block.maps[axis][values], values]))
-    found = np.unique(np.concatenate(pairs), axis=0)
-    return found[:, 0], found[:, 1]
+        values, labels = block.members(axis)
+        pairs.append(np.column_stack([labels, values]))
+    distinct = np.unique(np.concatenate(pairs), axis=0)
+    return distinct[:, 0], distinct[:, 1]
+
+
+def domain_grid(
+    feed: Feed,
+    domain: Domain,
+    /,
+    *,
+    matching: StopMatching,
+    roles: Mapping[str, Role] | None = None,
+    dates: Sequence[date] = (),
+) -> TableGrid:
+    """What the values of a public domain mean to the timetable.
+
+    Parameters
+    ----------
+    matching
+        The stops of the domain's locations, in the order of its values.
+    roles
+        From the name of each dimension to what it is; the dimensions are called as their roles if left out.
+    dates
+        The dates that a table without dates covers.
+    """
+    role_of = roles or {name: name for name in ROLES}
+    chosen: list[Role] = []
+    for dimension in domain.dimensions:
+        if dimension.name not in role_of:
+            raise SpecError.for_choice("dimension", found=dimension.name, allowed=role_of)
+        chosen.append(role_of[dimension.name])
+    by_role: dict[Role, Dimension] = dict(zip(chosen, domain.dimensions, strict=True))
+    starts_s, bin_s = (
+        _times(by_role["time"].values) if "time" in by_role else (np.zeros(1, dtype=np.int64), DAY_S)
+    )
+    days = (
+        _days(by_role["date"].values)
+        if "date" in by_role
+        else np.array([(day - EPOCH).days for day in sorted(dates)])
+    )
+    places = matching.places if "location" in by_role else np.zeros_like(matching.places)
+    return TableGrid.of_domain(
+        domain,
+        roles=chosen,
+        days=days.astype(np.int64),
+        starts_s=starts_s,
+        bin_s=bin_s,
+        taps=tap_codes(by_role["tap"].values) if "tap" in by_role else (0, 0),
+        modes=mode_codes(feed, by_role["mode"].values)
+        if "mode" in by_role
+        else np.zeros(len(feed.modes), dtype=np.int64),
+        places=places,
+    )
+
+
+def mode_codes(feed: Feed, labels: Sequence[str], /) -> Ints:
+    """For each mode of the feed, the code of the table's word for it; -1 if it has none."""
+    codes = np.full(len(feed.modes), -1, dtype=np.int64)
+    for code, label in enumerate(labels):
+        mode = mode_of_word(label)
+        if mode is not None and codes[mode] >= 0:
+            raise SpecError(
+                f"The table has two words for {feed.modes[mode]}: {labels[codes[mode]]!r} and {label!r}."
+            )
+        if mode is not None:
+            codes[mode] = code
+    return codes
+
+
+def tap_codes(labels: Sequence[str], /) -> tuple[int, int]:
+    """The codes of the table's words for tapping on and tapping off; -1 where it has none."""
+    words = [" ".join(re.sub(r"[^a-z]+", " ", label.casefold()).split()) for label in labels]
+    on = next((code for code, word in enumerate(words) if word in _ON), -1)
+    off = next((code for code, word in enumerate(words) if word in _OFF), -1)
+    if on < 0 and off < 0:
+        raise SpecError(
+            f"The taps of the table must be called on and off, got {', '.join(map(repr, labels))}."
+        )
+    return on, off
+
+
+def _days(labels: Sequence[str], /) -> Ints:
+    """Dates such as 2016-07-25 or 20160725 as days since 1970."""
+    out = np.full(len(labels), NO_TIME, dtype=np.int64)
+    for code, label in enumerate(labels):
+        if is_unknown(label):
+            continue
+        try:
+            out[code] = (date.fromisoformat(label) - EPOCH).days
+        except ValueError as error:
+            raise SpecError(f"A date of the table must be like 2016-07-25, got {label!r}.") from error
+    return out
+
+
+def _times(labels: Sequence[str], /) -> tuple[Ints, int]:
+    """Times such as 06:15 as seconds after midnight, and the width of the bins that they start."""
+    out = np.full(len(labels), NO_TIME, dtype=np.int64)
+    for code, label in enumerate(labels):
+        match = _CLOCK.fullmatch(label)
+        if match:
+            hour, minute, second = (int(part or 0) for part in match.groups())
+            out[code] = 3600 * hour + 60 * minute + second
+        elif not is_unknown(label):
+            raise SpecError(f"A time of the table must be like 06:15, got {label!r}.")
+    known = out[out != NO_TIME]
+    return out, int(np.gcd.reduce(np.append(known, DAY_S)))

@@ -7,15 +7,18 @@ its visits touches the cell's bin at the cell's location.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noisegate.errors import SpecError
-from noisegate.timetable.grid import NO_TIME, Grid
-from noisegate.timetable.tolerance import OFF, ON, Tolerance, bounds_s, by_mode
+from noisegate.timetable.calendar import EPOCH
+from noisegate.timetable.feed import Feed
+from noisegate.timetable.grid import NO_TIME, TableGrid
+from noisegate.timetable.punctuality import OFF, ON, Tolerance, bounds_s, by_mode
 from noisegate.timetable.visits import DAY_S, Flags, Ints, Ints32, Visits
 
 _VISITS_AT_ONCE = 1 << 20
@@ -37,7 +40,7 @@ class Linkage:
     """
 
     visits: Visits
-    grid: Grid
+    grid: TableGrid
     tolerances: tuple[Tolerance, ...]
     cells: Ints
     start: Ints
@@ -163,7 +166,7 @@ class Linkage:
         return np.asarray(known[none if mode is None else mode, none if date is None else date])
 
 
-def link(visits: Visits, /, *, grid: Grid, tolerance: Tolerance | Sequence[Tolerance]) -> Linkage:
+def link(visits: Visits, /, *, grid: TableGrid, tolerance: Tolerance | Sequence[Tolerance]) -> Linkage:
     """The vehicles that could have produced each cell of a table.
 
     Parameters
@@ -174,7 +177,7 @@ def link(visits: Visits, /, *, grid: Grid, tolerance: Tolerance | Sequence[Toler
         How far from the timetable a card may be read; one for all modes, or one for each.
     """
     tolerances = by_mode(tolerance, grid.modes.size)
-    reach = max(one.reach_s for one in tolerances)
+    reach = max(bounds.reach_s for bounds in tolerances)
     if visits.margin_s < reach:
         raise SpecError(
             f"visits with a margin of {visits.margin_s} s cannot answer for a tolerance of {reach} s."
@@ -207,6 +210,26 @@ def link(visits: Visits, /, *, grid: Grid, tolerance: Tolerance | Sequence[Toler
     )
 
 
+def link_feed(feed: Feed, /, *, grid: TableGrid, tolerance: Tolerance | Mapping[str, Tolerance]) -> Linkage:
+    """The vehicles of `feed` that could have produced each cell of a table."""
+    tolerances = tolerances_of(feed, tolerance)
+    margin_s = max(bounds.reach_s for bounds in tolerances)
+    dates = [EPOCH + timedelta(days=day) for day in grid.wanted_days.tolist()]
+    return link(feed.visits(dates, margin_s=margin_s), grid=grid, tolerance=tolerances)
+
+
+def tolerances_of(
+    feed: Feed, tolerance: Tolerance | Mapping[str, Tolerance], /, *, default: Tolerance | None = None
+) -> tuple[Tolerance, ...]:
+    """A tolerance for each mode of the feed, from one for all or one by the name of the mode."""
+    if isinstance(tolerance, Tolerance):
+        return by_mode(tolerance, len(feed.modes))
+    for name in tolerance:
+        if name not in feed.modes:
+            raise SpecError.for_choice("mode", found=name, allowed=feed.modes)
+    return tuple(tolerance.get(name, default or Tolerance()) for name in feed.modes)
+
+
 def _sorted_pairs(cells: list[Ints], rows: list[Ints32], /, *, visits: int) -> tuple[Ints, Ints32]:
     """All pairs of cell and visit, by cell and then by visit, each once; the lists are emptied."""
     if not cells:
@@ -230,7 +253,7 @@ def _sorted_pairs(cells: list[Ints], rows: list[Ints32], /, *, visits: int) -> t
 
 
 def _entries(
-    visits: Visits, part: slice, tap: int, /, *, grid: Grid, tolerances: Sequence[Tolerance]
+    visits: Visits, part: slice, tap: int, /, *, grid: TableGrid, tolerances: Sequence[Tolerance]
 ) -> tuple[Ints, Ints32]:
     """Cell and visit for every bin that a window of these visits touches."""
     mode, stop = visits.mode[part], visits.stop[part]

@@ -7,21 +7,108 @@ group, such as a postcode. Several stops may share a location; a stop has at mos
 
 from __future__ import annotations
 
+import csv
 import difflib
+import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
 from noisegate.timetable.feed import Feed
-from noisegate.timetable.names import folded, is_unknown
 from noisegate.timetable.places import Stops
+
+#: Words that say what kind of place it is, or nothing.
+_IDLE = frozenset(
+    {
+        *("station", "stations", "stn", "railway", "train", "trains", "bus", "ferry"),
+        *("wharf", "pier", "jetty", "terminal", "no", "number", "the", "at", "stop"),
+    }
+)
+#: A part of a place at the end of its name: "platform 14", "stand D".
+_PART = re.compile(r" (platforms?|stand|track|berth) (\d+[a-z]?|[a-z]\d*)$")
+_SHORT = {
+    "st": "street",
+    "rd": "road",
+    "av": "avenue",
+    "ave": "avenue",
+    "pde": "parade",
+    "hwy": "highway",
+    "tce": "terrace",
+    "pl": "place",
+    "dr": "drive",
+    "sq": "square",
+    "mt": "mount",
+    "jn": "junction",
+    "jct": "junction",
+    "int": "interchange",
+    "intg": "interchange",
+    "nth": "north",
+    "sth": "south",
+    "opp": "opposite",
+    "nr": "near",
+}
+_MARKS = re.compile(r"[^\w]+")
+
+_UNKNOWN = frozenset({"", "-", "-1", "?", "unknown", "n/a", "na", "null", "none", "missing", "not known"})
 
 #: Nearest names are offered only where they are found in no time.
 _MOST_COMPARISONS = 1 << 17
+
+
+def folded(name: str, /) -> str:
+    """The name without case, accents, punctuation, platforms, and words that only say what kind of place it is.
+
+    Examples
+    --------
+    >>> folded("Circular Quay No. 3 Wharf") == folded("Circular Quay, Wharf 3")
+    True
+    >>> folded("Central Station, Platform 14")
+    'central'
+    """
+    plain = unicodedata.normalize("NFKD", name).casefold().replace("&", " and ").replace("'", "")
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    words = _PART.sub("", " ".join(_MARKS.sub(" ", plain.replace("_", " ")).split())).split()
+    kept = [_SHORT.get(word, word) for word in words if word not in _IDLE]
+    return " ".join(kept or words)
+
+
+def is_unknown(label: str, /) -> bool:
+    """Whether a published location means that the place is not known."""
+    return label.strip().casefold() in _UNKNOWN
+
+
+def read_groups(path: Path | str, /, *, column: str = "postcode", stop: str | None = None) -> dict[str, str]:
+    """The group of every stop in a CSV file with a header.
+
+    Parameters
+    ----------
+    column
+        The column with the group.
+    stop
+        The column with the stop's name, id or code; the first one if left out.
+    """
+    place = Path(path)
+    try:
+        with place.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            header = list(reader.fieldnames or [])
+            key = stop or (header[0] if header else "")
+            for name in (key, column):
+                if name not in header:
+                    raise DataError(
+                        f"{str(place)!r} has no column {name!r}; it has {', '.join(header) or 'none'}."
+                    )
+            return {row[key].strip(): row[column].strip() for row in reader if row[key] and row[column]}
+    except OSError as error:
+        raise DataError(f"The list of places {str(place)!r} cannot be opened: {error.strerror}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"The list of places {str(place)!r} is not UTF-8 text with commas.") from error
 
 
 class How(StrEnum):
@@ -45,7 +132,7 @@ class Unmatched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Matching:
+class StopMatching:
     """The location of every stop, and what stayed unmatched.
 
     Attributes
@@ -87,7 +174,7 @@ def match_locations(
     of_mode: Mapping[str, Collection[str]] | None = None,
     given: Mapping[str, str] | None = None,
     groups: Mapping[str, str] | None = None,
-) -> Matching:
+) -> StopMatching:
     """The stops of `feed` that each of `locations` stands for.
 
     Parameters
@@ -119,7 +206,7 @@ def match_locations(
             if way is not None:
                 places[mode, stop] = code
                 how[labels[code]] = min(way, how.get(labels[code], way), key=list(How).index)
-    return Matching(
+    return StopMatching(
         locations=labels,
         places=places,
         how=how,

@@ -1,4 +1,4 @@
-"""Which times and places to merge, at which hours, so that every cell mixes at least k vehicles.
+"""Which times and places to merge, at which hours, so that every cell mixes at least k vehicles; also as a piece of a spec.
 
 For one mode, the day is cut into spans: a span has a width that divides the day and starts at a multiple of
 it, and a level of places. It is *sound* if every cell that a vehicle can reach in it, on any date and for either tap,
@@ -8,16 +8,22 @@ most cells, less a small charge for every change of width or level, so that the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
+import yaml
 
+from noisegate import limits
 from noisegate.errors import SpecError
+from noisegate.laws.compiled import compiled
 from noisegate.timetable.linkage import Linkage
-from noisegate.timetable.mixing import vehicles_of_cells
-from noisegate.timetable.visits import Flags, Ints
+from noisegate.timetable.visits import DAY_S, Flags, Ints
+
+#: The level of places that leaves them as they are, and the one that makes them one.
+OWN, ALL = "own", "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +252,29 @@ def _judge(
     return sound, np.bincount(block, minlength=bins // width)
 
 
+def vehicles_of_cells(cell: Ints, run: Ints, /) -> tuple[Ints, Ints]:
+    """The cells that occur, ascending, and how many different runs each has; `run` must ascend."""
+    if not cell.size:
+        return cell, cell
+    if int(cell.max()) < limits.current().vehicle_cells:
+        counts = _counted(cell, run, int(cell.max()) + 1)
+        names = np.flatnonzero(counts)
+        return names, counts[names].astype(np.int64)
+    names, number = np.unique(cell, return_inverse=True)
+    return names, _counted(number.astype(np.int64), run, names.size).astype(np.int64)
+
+
+@compiled
+def _counted(cell: Ints, run: Ints, size: int) -> Any:
+    counts = np.zeros(size, dtype=np.int32)
+    last = np.full(size, -1, dtype=np.int64)
+    for i in range(cell.size):
+        if last[cell[i]] != run[i]:
+            last[cell[i]] = run[i]
+            counts[cell[i]] += 1
+    return counts
+
+
 def _cell_keys(calls: _Calls, width: int, groups: Ints, bins: int, /) -> Ints:
     """One number for each cell; its remainder by the number of spans is the span."""
     most = int(groups.max(initial=0)) + 1
@@ -268,3 +297,89 @@ def _joined(mode: int, spans: Sequence[tuple[int, _Way]], bin_s: int, /) -> list
             )
         )
     return segments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecNames:
+    """What a spec calls its dimensions, its modes, and the place that stands for all places."""
+
+    modes: Sequence[str]
+    mode: str = "mode"
+    time: str = "time"
+    location: str = "location"
+    everywhere: str = "everywhere"
+
+
+def merge_rules(merges: Merges, /, *, bin_s: int, names: SpecNames) -> list[dict[str, Any]]:
+    """The entries of `merge:` in a release spec that do what `merges` says.
+
+    Levels of places other than OWN and ALL are columns of the spec's list of places. `bin_s` is the width of the spec's
+    time bins.
+    """
+    rules = [
+        {"dimension": names.time, "into": _span(segment.span_s), "where": _where(segment, names)}
+        for segment in merges.segments
+        if segment.span_s > bin_s
+    ]
+    for segment in _places(merges.segments):
+        target = {"into": names.everywhere} if segment.level == ALL else {"by": segment.level}
+        rules.append({"dimension": names.location, **target, "where": _where(segment, names)})
+    return [_tidy(rule) for rule in rules]
+
+
+def merge_fragment(merges: Merges, /, *, bin_s: int, names: SpecNames) -> str:
+    """The same as YAML text, with a word on what it does; empty rules if nothing needs merging."""
+    rules = merge_rules(merges, bin_s=bin_s, names=names)
+    head = [f"# Every cell that a scheduled vehicle can reach mixes at least {merges.k} vehicles."]
+    if needs_time(merges):
+        head.append("# Places are merged at some hours only: publish no table that leaves out the time.")
+    if merges.hopeless:
+        words = ", ".join(names.modes[mode] for mode in merges.hopeless)
+        head.append(
+            f"# Not possible for {words}: fewer than {merges.k} vehicles on some date. Leave the mode out."
+        )
+    body = yaml.safe_dump({"merge": rules}, sort_keys=False, default_flow_style=None, width=120)
+    return "\n".join([*head, body])
+
+
+def needs_time(merges: Merges, /) -> bool:
+    """Whether places are merged at some hours only, so that every table must have the time."""
+    levels: dict[int, set[str]] = {}
+    for segment in merges.segments:
+        levels.setdefault(segment.mode, set()).add(segment.level)
+    return any(len(names) > 1 for names in levels.values())
+
+
+def _places(segments: Sequence[Segment], /) -> Iterator[Segment]:
+    """The segments in which places are merged; the whole day as one where a mode shows them alike all day."""
+    levels: dict[int, set[str]] = {}
+    for segment in segments:
+        levels.setdefault(segment.mode, set()).add(segment.level)
+    for mode, names in levels.items():
+        own = [segment for segment in segments if segment.mode == mode]
+        for segment in own if len(names) > 1 else [replace(own[0], start_s=0, end_s=DAY_S)]:
+            if segment.level != OWN:
+                yield segment
+
+
+def _where(segment: Segment, names: SpecNames, /) -> Mapping[str, Any]:
+    where: dict[str, Any] = {names.mode: [names.modes[segment.mode]]} if names.modes else {}
+    if (segment.start_s, segment.end_s) != (0, DAY_S):
+        where[names.time] = {"from": _clock(segment.start_s), "to": _clock(segment.end_s)}
+    return where
+
+
+def _tidy(rule: dict[str, Any], /) -> dict[str, Any]:
+    return rule if rule["where"] else {key: value for key, value in rule.items() if key != "where"}
+
+
+def _span(seconds: int, /) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds % size == 0:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+def _clock(at_s: int, /) -> str:
+    text = f"{at_s // 3600:02d}:{at_s // 60 % 60:02d}"
+    return text if at_s % 60 == 0 else f"{text}:{at_s % 60:02d}"

@@ -18,15 +18,12 @@ from typing import Self
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.timetable.calendar import EPOCH, Calendar
-from noisegate.timetable.calls import Calls
-from noisegate.timetable.clock import LATEST_S, clock
-from noisegate.timetable.departures import Departures
+from noisegate.timetable.calls import LATEST_S, Calls, Departures, clock
 from noisegate.timetable.feed import Feed
-from noisegate.timetable.modes import FERRY, MODES, OTHER
-from noisegate.timetable.places import Agency, Stops
-from noisegate.timetable.trips import Trips
+from noisegate.timetable.places import FERRY, MODES, OTHER, Agency, Stops, Trips
 from noisegate.timetable.visits import Flags, Floats, Ints
 
 NETWORK_MODES = MODES[:OTHER]
@@ -34,9 +31,6 @@ NETWORK_MODES = MODES[:OTHER]
 
 UNKNOWN_PLACE = "UNKNOWN"
 """The place of a forgotten tap-off; no stop may have this name."""
-
-_MOST_CALLS = 50_000_000
-"""Calls of all departures together; each takes about 30 bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,9 +243,9 @@ def _ridden(feed: Feed, stop: Ints, /, *, closed_ferry: bool) -> tuple[Departure
         )
     departures = feed.departures
     count = int(size[departures.trip[kept]].sum())
-    if count > _MOST_CALLS:
+    if count > limits.current().feed_calls:
         raise DataError(
-            f"The feed {str(feed.path)!r} has {count} calls if every departure is counted, at most {_MOST_CALLS} can "
+            f"The feed {str(feed.path)!r} has {count} calls if every departure is counted, at most {limits.current().feed_calls} can "
             "be ridden. Cut it to fewer routes, or check the headways in frequencies.txt."
         )
     return (

@@ -1,4 +1,4 @@
-"""The stops and the routes of a feed."""
+"""The short tables of a feed: who runs it, where it stops, which routes and trips it has, and by which mode."""
 
 from __future__ import annotations
 
@@ -7,13 +7,57 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisegate.errors import DataError
-from noisegate.timetable.modes import mode_of_type
+from noisegate.timetable.calendar import Calendar
 from noisegate.timetable.rows import Rows
 from noisegate.timetable.visits import Floats, Ints32
 
+MODES = ("train", "bus", "ferry", "lightrail", "other")
+TRAIN, BUS, FERRY, LIGHTRAIL, OTHER = range(len(MODES))
+
+_MODE_OF_TYPE = {
+    0: LIGHTRAIL,
+    1: TRAIN,
+    2: TRAIN,
+    3: BUS,
+    4: FERRY,
+    5: LIGHTRAIL,
+    7: LIGHTRAIL,
+    11: BUS,
+    12: TRAIN,
+}
+#: Extended route types come in hundreds.
+_MODE_OF_HUNDRED = {
+    1: TRAIN,
+    2: BUS,
+    4: TRAIN,
+    7: BUS,
+    8: BUS,
+    9: LIGHTRAIL,
+    10: FERRY,
+    12: FERRY,
+    14: LIGHTRAIL,
+}
+_WORDS = {
+    TRAIN: "train trains rail railway heavyrail metro subway underground commuterrail intercity",
+    BUS: "bus buses coach trolleybus brt nightbus",
+    FERRY: "ferry ferries boat water waterbus",
+    LIGHTRAIL: "lightrail tram trams tramway streetcar lrt monorail funicular cablecar",
+}
+_MODE_OF_WORD = {word: mode for mode, words in _WORDS.items() for word in words.split()}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+def mode_of_type(route_type: int, /) -> int:
+    """The mode of a GTFS route type, plain or extended."""
+    return _MODE_OF_TYPE.get(route_type, _MODE_OF_HUNDRED.get(route_type // 100, OTHER))
+
+
+def mode_of_word(word: str, /) -> int | None:
+    """The mode that a table means by a word such as "Light Rail"; None for a word we do not know."""
+    return _MODE_OF_WORD.get(re.sub(r"[^a-z]", "", word.casefold()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,3 +186,40 @@ def check_ids(ids: Sequence[str], /, *, table: str, column: str) -> None:
         seen: set[str] = set()
         twice = next(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise DataError(f"{table} has the {column} {twice!r} twice.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trips:
+    """Trips; `service` is -1 where no calendar knows the service: such a trip never runs.
+
+    `direction` is 0 or 1, `blocks` names the vehicle that makes several trips; 0 and blank where the feed is silent.
+    """
+
+    ids: tuple[str, ...]
+    route: Ints32
+    service: Ints32
+    direction: NDArray[np.int8]
+    blocks: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read_trips(rows: Rows, /, *, routes: Routes, calendar: Calendar) -> Trips:
+    """The trips of a feed."""
+    table = rows.table(
+        "trips.txt", required=("route_id", "service_id", "trip_id"), optional=("direction_id", "block_id")
+    )
+    assert table is not None
+    check_ids(table["trip_id"], table="trips.txt", column="trip_id")
+    number = {name: i for i, name in enumerate(routes.ids)}
+    for name in table["route_id"]:
+        if name not in number:
+            raise DataError(f"trips.txt names the route {name!r}, which routes.txt does not have.")
+    return Trips(
+        ids=tuple(table["trip_id"]),
+        route=np.array([number[name] for name in table["route_id"]], dtype=np.int32),
+        service=np.array([calendar.number.get(name, -1) for name in table["service_id"]], dtype=np.int32),
+        direction=np.array([text == "1" for text in table["direction_id"]], dtype=np.int8),
+        blocks=tuple(table["block_id"]),
+    )

@@ -29,7 +29,7 @@ class LineBreaks(DataError):  # noqa: N818 - the name says what is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class FeedTable:
     """A table that can be asked: SQL that stands for its rows, and which of the wanted columns it has."""
 
     name: str
@@ -72,7 +72,7 @@ class Rows:
 
     def source(
         self, name: str, /, *, required: Sequence[str], optional: Sequence[str] = (), parallel: bool = False
-    ) -> Source | None:
+    ) -> FeedTable | None:
         """A table with the wanted columns; None if the feed does not have it.
 
         A file that is read in parallel raises `LineBreaks` if a quoted value goes over several lines.
@@ -87,7 +87,7 @@ class Rows:
         wanted = frozenset(column for column in (*required, *optional) if column in header)
         sql = _read_csv(file, header, skipped=skipped, parallel=parallel)
         full = " OR ".join(f"trim({_quoted(column)}) <> ''" for column in sorted(wanted))
-        return Source(name=name, sql=f"(SELECT * FROM {sql} WHERE {full})", columns=wanted)  # noqa: S608 - quoted parts
+        return FeedTable(name=name, sql=f"(SELECT * FROM {sql} WHERE {full})", columns=wanted)  # noqa: S608 - quoted parts
 
     def table(
         self, name: str, /, *, required: Sequence[str], optional: Sequence[str] = ()

@@ -14,9 +14,9 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from noisegate.timetable.calendar import EPOCH, WEEKDAYS
-from noisegate.timetable.clock import clock
-from noisegate.timetable.modes import BUS, FERRY, LIGHTRAIL, TRAIN
+from noisegate.timetable.calls import clock
 from noisegate.timetable.network import Network
+from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN
 from noisegate.timetable.visits import Ints
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from noisegate.workload.measure import Measured, measure
 from noisegate.workload.outlook import Outlook, QuestionOutlook, outlook
-from noisegate.workload.rehearsal import Rehearsed, rehearse
-from noisegate.workload.stand_in import StandIn, stand_in
+from noisegate.workload.rehearsal import Rehearsed, StandIn, rehearse, stand_in
 
 __all__ = [
     "Measured",

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import Release, WorkloadAnswer, open_release
-from noisegate.workload.asked import Wanted
-from noisegate.workload.source import WorkloadSource
-
-#: Answers of one question that are written down; a table of all is what `noisegate query` is for.
-MOST_ANSWERS = 1000
+from noisegate.tables.question import Question
+from noisegate.workload.frame import WorkloadSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +54,7 @@ def answer_questions(asked: WorkloadSource, /, *, level: float, report: Callable
     return Answered(source=asked.kind, level=level, questions=tuple(questions))
 
 
-def _answer(release: Release, wanted: Wanted, level: float, /) -> WorkloadAnswer:
+def _answer(release: Release, wanted: Question, level: float, /) -> WorkloadAnswer:
     if wanted.reason is not None:
         return _refused(wanted, wanted.reason)
     try:
@@ -67,7 +65,7 @@ def _answer(release: Release, wanted: Wanted, level: float, /) -> WorkloadAnswer
     return WorkloadAnswer(name=wanted.name, answers=largest, reason=None, noise_half_width=None)
 
 
-def _refused(wanted: Wanted, reason: str, /) -> WorkloadAnswer:
+def _refused(wanted: Question, reason: str, /) -> WorkloadAnswer:
     return WorkloadAnswer(
         name=wanted.name, answers=None, reason=reason.removesuffix("."), noise_half_width=None
     )
@@ -87,6 +85,6 @@ def _question(one: WorkloadAnswer, /) -> dict[str, Any]:
         "missing": one.missing,
         "intervals": [
             {name: value for name, value in row.items() if name not in ("level", "table")}
-            for row in rows[:MOST_ANSWERS]
+            for row in rows[: limits.current().listed_answers]
         ],
     }

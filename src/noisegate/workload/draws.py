@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from noisegate.laws.entropy import Entropy
 from noisegate.margins.pieces import NoisyTable, estimate_tables, reconcile_tables
 from noisegate.releases.plan import Plan, TablePlan
-from noisegate.releases.questions import Asked
-from noisegate.tables.selection import Cells
+from noisegate.tables.question import Asked
+from noisegate.tables.selection import Groups
 
 Floats = NDArray[np.float64]
 
@@ -116,25 +116,16 @@ class Reader:
 
     asked: Asked
     table: str
-    cells: Cells
+    cells: Groups
     groups: NDArray[np.int64]
-    weights: Floats | None
 
     @classmethod
     def of(cls, asked: Asked, plan: Plan, table: str, /) -> Reader:
         """The question put to `table`, which has all that it needs."""
         domain = plan.spec.domain if table == plan.base.name else plan.spec.margins[table].domain
-        cells = Cells(domain, asked.selection)
-        weights = None
-        if not asked.whole:
-            weights = np.ones(domain.size)
-            for name, column in zip(domain.names, domain.decode(np.arange(domain.size)), strict=True):
-                weights *= asked.weights[plan.spec.domain.axis(name)][column]
-        return cls(
-            asked=asked, table=table, cells=cells, groups=np.flatnonzero(cells.counts()), weights=weights
-        )
+        cells = asked.selection.groups(domain)
+        return cls(asked=asked, table=table, cells=cells, groups=np.flatnonzero(cells.counts()))
 
     def answer(self, values: NDArray[Any], /) -> Floats:
         """The answer by groups."""
-        weighed = values if self.weights is None else values * self.weights
-        return self.cells.sums(weighed)[self.groups]
+        return self.cells.sums(values)[self.groups]

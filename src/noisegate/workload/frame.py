@@ -1,6 +1,7 @@
 """A release as questions are put to it: its public domain, its tables cell by cell, and what it is said to do.
 
-It comes from the card beside the tables or, where there is none, from the spec that the tables were made by.
+It comes from the card beside the tables or, where there is none, from the spec that the tables were made by; so do the
+questions.
 """
 
 from __future__ import annotations
@@ -8,29 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import open_release
 from noisegate.query.release import Release
-from noisegate.reading.cells import Cells
+from noisegate.query.statement import read_statement
+from noisegate.reading.placing import place_rows
 from noisegate.reading.structure import Structure
-from noisegate.recovery.selection import folded
+from noisegate.recovery.card import NAME, Card
 from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
-from noisegate.tables.domain import Block, Dimension, Domain, Ints, Mask
+from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Cells as Asked
-from noisegate.tables.selection import Selection
-from noisegate.tables.where import kind_of
+from noisegate.tables.question import Question
+from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.table import Table
+from noisegate.tables.where import folded, kind_of
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
-
-#: Tables are held cell by cell here, in a few arrays of numbers.
-MOST_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,17 +89,17 @@ class Frame:
         days = [name for name, one in self.dimensions.items() if isinstance(one, DateDimension)]
         return days[0] if len(days) == 1 else None
 
-    def answering(self, selection: Selection, /) -> tuple[FrameTable, Asked]:
+    def answering(self, selection: Selection, /) -> tuple[FrameTable, Groups]:
         """The table that a reader would ask, with the least noise, and the cells to add up."""
         able = {
-            table.name: Asked(table.domain, selection)
+            table.name: selection.groups(table.domain)
             for table in self.tables
             if selection.restricted <= set(table.domain.names)
         }
         name = self._fewest(able) if self.release is None else self.release.errors.best_table(able)
         return next(table for table in self.tables if table.name == name), able[name]
 
-    def _fewest(self, able: Mapping[str, Asked], /) -> str:
+    def _fewest(self, able: Mapping[str, Groups], /) -> str:
         """The table with the fewest cells to add up; derived margins have no more to say than the base."""
         if self.method == "derive":
             return self.base.name
@@ -117,16 +118,10 @@ def frame_of_card(folder: Path, /) -> Frame:
     statement = release.statement
     card = statement.card
     _check_size(statement.domain.size)
-    groups = {name: set(members) for name, members in statement.merged.items()}
-    values = {
-        one.name: tuple(label for label in one.labels if label not in groups.get(one.name, ()))
-        for one in statement.domain.dimensions
-    }
-    domain = _with_values(statement.domain, values, statement.merged)
     bounding = card.get("bounding")
     return Frame(
-        dimensions={name: stated_dimension(name, found) for name, found in values.items()},
-        domain=domain,
+        dimensions={one.name: stated_dimension(one.name, one.values) for one in statement.domain.dimensions},
+        domain=statement.domain,
         tables=tuple(
             FrameTable(
                 name=table.name,
@@ -196,49 +191,13 @@ def stated_dimension(name: str, values: tuple[str, ...], /) -> AnyDimension:
 
 
 def _check_size(cells: int, /) -> None:
-    if cells > MOST_CELLS:
+    if cells > limits.current().questioned_cells:
         raise DataError(
-            f"the release has {cells:,} cells; its questions are taken apart for at most {MOST_CELLS:,}."
+            f"the release has {cells:,} cells; its questions are taken apart for at most {limits.current().questioned_cells:,}."
         )
 
 
-def _with_values(
-    stated: Domain,
-    values: Mapping[str, tuple[str, ...]],
-    merged: Mapping[str, Mapping[str, tuple[str, ...]]],
-    /,
-) -> Domain:
-    """The domain of a card, cell by cell the same, with merged labels as groups of the values behind them."""
-    dimensions = tuple(
-        Dimension(name=one.name, values=values[one.name], groups=one.labels[len(values[one.name]) :])
-        for one in stated.dimensions
-    )
-    if any(one.labels != old.labels for one, old in zip(dimensions, stated.dimensions, strict=True)):
-        raise DataError("the card lists merged labels among values, which cannot be told apart.")
-    blocks = tuple(
-        Block(
-            maps=tuple(
-                _shown_as(one, codes, merged.get(one.name, {}))
-                for one, codes in zip(dimensions, block.axes, strict=True)
-            )
-        )
-        for block in stated.blocks
-    )
-    return Domain(dimensions=dimensions, blocks=blocks)
-
-
-def _shown_as(dimension: Dimension, codes: Ints, merged: Mapping[str, tuple[str, ...]], /) -> Ints:
-    """For each value the label that shows it, among the labels of one block; -1 if none does."""
-    place = {value: code for code, value in enumerate(dimension.values)}
-    shown = np.full(len(dimension.values), -1, np.int64)
-    for code in codes.tolist():
-        label = dimension.labels[code]
-        for value in merged.get(label, (label,)):
-            shown[place[value]] = code
-    return shown
-
-
-def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Cells | None:
+def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Table | None:
     """The table that was read for one of the spec: by its name, else the only one with its dimensions."""
     wanted = {folded(one) for one in spec.tables[name]}
     alike = [cells for cells in structure.tables if {folded(one.name) for one in cells.dimensions} == wanted]
@@ -246,23 +205,77 @@ def _cells_of(spec: ReleaseSpec, name: str, structure: Structure, /) -> Cells | 
     return named[0] if named else alike[0] if len(alike) == 1 else None
 
 
-def _read(name: str, margin: Margin | None, base: Domain, cells: Cells, /) -> FrameTable:
+def _read(name: str, margin: Margin | None, base: Domain, cells: Table, /) -> FrameTable:
     """The rows of a table at their places in the domain; rows that have none there are left out."""
     domain = base if margin is None else margin.domain
-    codes = cells.codes(cells.flat)
-    columns = []
-    for dimension in domain.dimensions:
-        at = next(j for j, one in enumerate(cells.dimensions) if folded(one.name) == folded(dimension.name))
-        known = {folded(label): code for code, label in enumerate(dimension.labels)}
-        read = cells.dimensions[at]
-        place = [
-            known.get(folded(key), known.get(folded(label), -1))
-            for key, label in zip(read.keys, read.labels, strict=True)
-        ]
-        columns.append(np.array(place, dtype=np.int64)[codes[at]])
-    places = domain.encode(*columns)
+    places = place_rows(cells.dimensions, cells.codes(cells.cells), domain)
     inside = places >= 0
     values, shown = np.zeros(domain.size), np.zeros(domain.size, bool)
-    values[places[inside]] = cells.counts[inside]
+    values[places[inside]] = cells.values[inside]
     shown[places[inside]] = True
     return FrameTable(name=name, domain=domain, margin=margin, values=values, shown=shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadSource:
+    """Questions, and what states how the release was made.
+
+    Attributes
+    ----------
+    kind
+        Whether the questions are the card's or the spec's.
+    folder
+        The directory of the release, if it has a card of ours.
+    spec
+        The spec, if a person named one.
+    """
+
+    kind: Literal["card", "spec"]
+    wanted: tuple[Question, ...]
+    folder: Path | None = None
+    spec: ReleaseSpec | None = None
+
+    def frame(self, structure: Structure, /) -> Frame:
+        """The release as questions are put to it: by its card, else by the spec."""
+        if self.folder is not None:
+            return frame_of_card(self.folder)
+        if self.spec is None:
+            raise DataError("there is neither a card nor a spec that lays the release out.")
+        return frame_of_spec(self.spec, structure)
+
+
+def wanted_by_spec(spec: ReleaseSpec, /) -> tuple[Question, ...]:
+    """The questions of a spec.
+
+    Raises
+    ------
+    SpecError
+        If it has none.
+    """
+    if not spec.workload:
+        raise SpecError(
+            "the spec given with --workload has no workload; add one, such as workload: {by-mode: {by: [mode]}}."
+        )
+    return spec.questions
+
+
+def find_workload(card: Card | None, spec: ReleaseSpec | None, /) -> WorkloadSource | None:
+    """The questions of the spec, else those of the card; None if nobody states any.
+
+    Raises
+    ------
+    SpecError, DataError
+        If the spec has no workload, or the card's is in another form.
+    """
+    folder = None if card is None or card.path.name != NAME else card.path.parent
+    stated = None
+    if folder is not None:
+        try:
+            stated = read_statement(folder).card.get("workload")
+        except DataError:
+            folder = None  # The card of another program: it says enough to assess by, not to compute with.
+    if spec is not None:
+        return WorkloadSource(kind="spec", wanted=wanted_by_spec(spec), folder=folder, spec=spec)
+    if folder is None or not isinstance(stated, list) or not stated:
+        return None
+    return WorkloadSource(kind="card", wanted=tuple(map(Question.from_json, stated)), folder=folder)

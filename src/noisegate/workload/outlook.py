@@ -10,25 +10,120 @@ counts stand in for the truth and the release is rehearsed on them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import SpecError
+from noisegate.laws import make_law
+from noisegate.laws._law import LatticeLaw
 from noisegate.laws.entropy import SeededNoise
+from noisegate.margins.prediction import Prediction, predict
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.releases.plan import Plan, make_plan
-from noisegate.releases.prediction import Prediction, depends_on_counts, predict
-from noisegate.releases.questions import Asked, asked_questions
+from noisegate.releases.prediction import depends_on_counts, sum_errors
+from noisegate.releases.questions import asked_questions
 from noisegate.spec import ReleaseSpec
-from noisegate.workload.epsilons import FACTORS, epsilon_on, errors_by_factor, factor_for, plan_at
-from noisegate.workload.measure import MOST_CELLS
-from noisegate.workload.rehearsal import DRAWS, Rehearsed, rehearse
-from noisegate.workload.stand_in import StandIn, stand_in
+from noisegate.tables.question import Asked
+from noisegate.workload.rehearsal import DRAWS, Rehearsed, StandIn, rehearse, stand_in
+
+#: The epsilons that are shown, as multiples of the spec's own.
+FACTORS = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
+_PRECISION = 0.005
+_LEAST_FACTOR, _MOST_FACTOR = 1e-4, 1e4
+
+
+def errors_by_factor(plan: Plan, /) -> Callable[[float], SumErrors]:
+    """The errors of sums if epsilon were so many times the spec's, each worked out once."""
+    first = sum_errors(plan)
+    known: dict[float, SumErrors] = {1.0: first}
+
+    def at(factor: float) -> SumErrors:
+        if factor not in known:
+            known[factor] = SumErrors(
+                domain=first.domain,
+                base=first.base,
+                margins=first.margins,
+                laws=_laws(plan, factor),
+                method=first.method,
+                parts=first.parts,
+            )
+        return known[factor]
+
+    return at
+
+
+def plan_at(plan: Plan, factor: Fraction, /) -> Plan:
+    """The plan if epsilon were so many times the spec's."""
+    if factor == 1:
+        return plan
+    privacy = plan.spec.privacy
+    if privacy.epsilon is not None:
+        changed: dict[str, Any] = {"epsilon": privacy.epsilon * factor}
+    else:
+        assert privacy.scale is not None
+        changed = {"scale": privacy.scale / factor}
+    return make_plan(plan.spec.model_copy(update={"privacy": privacy.model_copy(update=changed)}))
+
+
+def factor_for(asked: Asked, errors_at: Callable[[float], SumErrors], aim: float, /) -> float:
+    """The least multiple of epsilon whose expected error is at most `aim`, by bisection on its logarithm."""
+
+    def fine(factor: float) -> bool:
+        return predict(asked, errors_at(factor)).expected_absolute <= aim
+
+    low, high = 1.0, 1.0
+    while not fine(high):
+        low, high = high, 2 * high
+        if high > _MOST_FACTOR:
+            return math.inf
+    while low == high or fine(low):
+        low, high = low / 2, low
+        if low < _LEAST_FACTOR:
+            return high
+    while high / low > 1 + _PRECISION:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if fine(middle) else (middle, high)
+    return high
+
+
+def epsilon_on(points: Sequence[tuple[float, float]], aim: float, /) -> float:
+    """The least epsilon whose error is at most `aim`, on straight lines between logarithms; never below the first."""
+    enough = next((place for place, (_, error) in enumerate(points) if error <= aim), None)
+    if enough is None:
+        return math.inf
+    if enough == 0:
+        return points[0][0]
+    (low, more), (high, less) = points[enough - 1], points[enough]
+    share = math.log(more / aim) / math.log(more / max(less, 1e-9))
+    return float(low * (high / low) ** share)
+
+
+def _laws(plan: Plan, factor: float, /) -> Mapping[str, LatticeLaw]:
+    privacy = plan.spec.privacy
+    if privacy.law == "discrete-gaussian" and privacy.epsilon is not None:
+        epsilon = Fraction(privacy.epsilon * Fraction(factor)).limit_denominator(10**6)
+        changed = privacy.model_copy(update={"epsilon": epsilon})
+        again = make_plan(plan.spec.model_copy(update={"privacy": changed}))
+        return {table.name: table.noise.law for table in again.tables if table.noise is not None}
+    return {
+        table.name: _scaled(table.noise.name, float(table.noise.scale) / factor)
+        for table in plan.tables
+        if table.noise is not None
+    }
+
+
+def _scaled(name: str, scale: float, /) -> LatticeLaw:
+    law = make_law(name, scale=scale)
+    assert isinstance(law, LatticeLaw)
+    return law
+
 
 _SEED = 2016
 
@@ -202,10 +297,10 @@ def _rehearsed(
     plan: Plan, stand: StandIn, asked: Sequence[Asked], found: Sequence[QuestionOutlook], steps: _Steps, /
 ) -> list[QuestionOutlook]:
     """The same questions with what a rehearsal at every epsilon says of them; at the spec's own more closely."""
-    if plan.base.cells > MOST_CELLS:
+    if plan.base.cells > limits.current().measured_cells:
         raise SpecError(
             f"a plan with the counts of another release holds all {plan.base.cells:,} cells in memory; at most "
-            f"{MOST_CELLS:,} are allowed."
+            f"{limits.current().measured_cells:,} are allowed."
         )
     by_factor = []
     for place, factor in enumerate(FACTORS):

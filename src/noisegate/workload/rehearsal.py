@@ -4,21 +4,36 @@ The noise is drawn again and again, tables are made of it by the code that makes
 them. What the plan predicts without knowing any counts (the error of the estimate before it is made whole and non-negative) is
 worked out for the same draws; its expectation is known exactly. So chance that hits both is taken out (a control variate),
 and few draws do for most questions. What is left of chance is stated.
+
+The counts are those of a release that is public already: a plan must not look at the events, but it may look at last
+month's release, or at one of a simulated city. Its cells are found by their labels; a date that it does not have is that
+with the same day of the week, or one in the same place of the order. Labels that it does not know are taken to be empty.
+Rows that were left out are filled in: what shown margins leave over for them is spread in proportion, then drawn as whole
+numbers. Where no margin says anything they count as nothing, and the plan is the more optimistic for it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noisegate.laws.entropy import Entropy, as_entropy
+from noisegate.errors import DataError, SpecError
+from noisegate.laws.entropy import Entropy, as_entropy, as_rng
+from noisegate.margins.pieces import NoisyTable, reconcile_tables
+from noisegate.margins.prediction import Prediction
+from noisegate.query.published import read_values
+from noisegate.query.statement import Statement, read_statement
 from noisegate.releases.plan import Plan
-from noisegate.releases.prediction import Prediction
-from noisegate.releases.questions import Asked
+from noisegate.spec import DateDimension, ReleaseSpec
+from noisegate.tables.margin import Margin
+from noisegate.tables.question import Asked
 from noisegate.workload.draws import (
     BaseCounts,
     Floats,
@@ -137,3 +152,147 @@ def _steadied(values: Floats, control: Floats, expected: float, /) -> tuple[floa
     slope = float(np.cov(values, control, bias=True)[0, 1]) / spread if spread > 0 else 0.0
     steady = values - slope * (control - expected)
     return max(0.0, float(steady.mean())), float(steady.std()) / math.sqrt(len(steady))
+
+
+Ints = NDArray[np.int64]
+
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StandIn:
+    """Counts by cell of a spec's domain, without zeros, in the form of raw ones; but public.
+
+    `left_out` is the share of the other release's base cells without a row, `unknown` how many labels of each dimension
+    it does not have.
+    """
+
+    name: str
+    cells: Ints = field(repr=False)
+    raw_counts: Ints = field(repr=False)
+    left_out: float
+    unknown: Mapping[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """What it is, without its counts."""
+        return {"name": self.name, "left_out": self.left_out, "unknown": dict(self.unknown)}
+
+
+def stand_in(spec: ReleaseSpec, folder: Path, /, *, rng: np.random.Generator) -> StandIn:
+    """The counts of the release in `folder`, in the cells of `spec`.
+
+    Reads what is published there and nothing else. `rng` is for rows that were left out.
+
+    Raises
+    ------
+    DataError
+        If there is no release, or none with the dimensions of the spec.
+    """
+    statement = read_statement(folder)
+    counts, left_out = _whole_base(statement, as_rng(rng))
+    names = spec.domain.names
+    lacking = [name for name in names if name not in statement.domain.names]
+    if lacking:
+        raise DataError(
+            f"The release in {folder} has no dimension {' or '.join(lacking)}, which the spec has; it has "
+            f"{', '.join(statement.domain.names)}. A release that stands in for the truth needs the same dimensions."
+        )
+    kept = Margin.over(statement.domain, names)
+    there = np.bincount(
+        kept.of(np.arange(statement.domain.size)), weights=counts, minlength=kept.domain.size
+    ).astype(np.int64)
+    sources = {name: _source(spec, statement, name, folder) for name in names}
+    codes = spec.domain.decode(np.arange(spec.domain.size))
+    places = [sources[name][column] for name, column in zip(names, codes, strict=True)]
+    known = np.logical_and.reduce([place >= 0 for place in places])
+    found = kept.domain.encode(*(np.maximum(place, 0) for place in places))
+    values = np.where(known & (found >= 0), there[np.maximum(found, 0)], 0)
+    cells = np.flatnonzero(values)
+    return StandIn(
+        name=statement.name,
+        cells=cells,
+        raw_counts=values[cells],
+        left_out=left_out,
+        unknown={name: int((source < 0).sum()) for name, source in sources.items() if (source < 0).any()},
+    )
+
+
+def _source(spec: ReleaseSpec, statement: Statement, name: str, folder: Path, /) -> Ints:
+    """For each label of a dimension of the spec, the code of the label to use there; -1 if there is none."""
+    labels = spec.domain.dimensions[spec.domain.axis(name)].labels
+    others = statement.domain.dimensions[statement.domain.axis(name)].labels
+    if isinstance(spec.dimensions[name], DateDimension):
+        return _like_dates(labels, others)
+    code = {label: place for place, label in enumerate(others)}
+    source = np.array([code.get(label, -1) for label in labels], dtype=np.int64)
+    if (source < 0).all():
+        raise DataError(
+            f"The release in {folder} has none of the values of {name} in the spec: it has {others[0]!r} where the spec "
+            f"has {labels[0]!r}. A release that stands in for the truth needs the same values; dates may differ."
+        )
+    return source
+
+
+def _like_dates(labels: tuple[str, ...], others: tuple[str, ...], /) -> Ints:
+    """The same date, else one with the same day of the week, else one in the same place."""
+    code = {label: place for place, label in enumerate(others)}
+    by_day: dict[int, list[int]] = {}
+    for label, place in code.items():
+        by_day.setdefault(date.fromisoformat(label).weekday(), []).append(place)
+    found = []
+    for turn, label in enumerate(labels):
+        alike = by_day.get(date.fromisoformat(label).weekday())
+        if label in code:
+            found.append(code[label])
+        elif alike:
+            found.append(alike[turn // 7 % len(alike)])
+        else:
+            found.append(turn % len(others))
+    return np.array(found, dtype=np.int64)
+
+
+def _whole_base(statement: Statement, rng: np.random.Generator, /) -> tuple[Ints, float]:
+    """Counts of every base cell, none negative; and the share of cells that had no row."""
+    values, shown = read_values(statement.folder, statement.base)
+    if not shown.all():
+        values = _filled(statement, values, shown, rng)
+    if values.min(initial=0) < 0:
+        values = _clear_of_noise(statement, values)
+    return values, float((~shown).mean())
+
+
+def _clear_of_noise(statement: Statement, values: Ints, /) -> Ints:
+    """Whole counts of at least 0 from signed ones, by the same way as reconciled tables."""
+    law = statement.base.law
+    assert law is not None
+    margins = {one.name: one.margin for one in statement.margins if one.margin is not None}
+    noisy = NoisyTable(values=values, variance=law.variance)
+    try:
+        return reconcile_tables(statement.domain, margins, base=noisy, measured={}).base
+    except SpecError as problem:
+        raise DataError(
+            f"The release in {statement.folder} has counts below zero that cannot be mended: {problem}"
+        ) from None
+
+
+def _filled(
+    statement: Statement, values: Ints, shown: NDArray[np.bool_], rng: np.random.Generator, /
+) -> Ints:
+    """The base with its missing rows drawn from what shown margins leave over for them."""
+    missing = np.flatnonzero(~shown)
+    rates = np.ones(len(missing))
+    sides = []
+    for table in statement.margins:
+        if table.margin is None or statement.method == "derive":
+            continue  # Derived margins are sums of what is shown, and say nothing about what is not.
+        totals, there = read_values(statement.folder, table)
+        groups = table.margin.of(np.arange(len(values)))
+        left = np.where(there, totals - np.bincount(groups, weights=values, minlength=len(totals)), 0.0)
+        sides.append((groups[missing], np.maximum(left, 0.0)))
+    for _ in range(_ROUNDS if sides else 0):
+        for groups, left in sides:
+            sums = np.bincount(groups, weights=rates, minlength=len(left))
+            rates *= np.divide(left, sums, out=np.zeros_like(left), where=sums > 0)[groups]
+    filled = values.copy()
+    filled[missing] = rng.poisson(rates) if sides else 0
+    return filled

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from noisegate.errors import DataError, SpecError
 from noisegate.inference.linked.problem import tally
 from noisegate.inference.profile.parts import error_parts, largest_kept, usual_trio
-from noisegate.reading.cells import Cells, Link
 from noisegate.reading.structure import Structure
-from noisegate.workload.error_parts import MeasuredQuestion, Workload
-from noisegate.workload.frame import Frame
-from noisegate.workload.raw_cells import RawEvents
-from noisegate.workload.raw_events import Truth
-from noisegate.workload.source import WorkloadSource
+from noisegate.tables.table import Link, Table
+from noisegate.workload.frame import Frame, WorkloadSource
+from noisegate.workload.measure import MeasuredQuestion, Workload
+from noisegate.workload.raw import RawEvents
+from noisegate.workload.truth_file import Truth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -220,7 +219,7 @@ def _question(name: str, table: str, groups: Ints, shown: Floats, raw: Floats, /
     )
 
 
-def _top(base: Cells, codes: NDArray[np.int32], shown: Floats, raw: Floats, /) -> int | None:
+def _top(base: Table, codes: NDArray[np.int32], shown: Floats, raw: Floats, /) -> int | None:
     """How many of the largest values are among the published largest, for the longest dimension."""
     sizes = [dimension.size for dimension in base.dimensions]
     if not sizes or max(sizes) <= _TOP:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from noisegate.assessment.finding import Check, Finding, Result
-from noisegate.reading.cells import Cells
 from noisegate.recovery.card import Card, CardTable
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit
 from noisegate.recovery.zeros import ZeroRule
+from noisegate.tables.table import Table
 
 #: Laws that residuals alone do not always tell apart.
 _FAMILIES = {
@@ -24,7 +24,7 @@ _FAMILIES = {
 
 
 def about_card(
-    card: Card | None, tables: Sequence[Cells], noise: Mapping[str, Noise], zeros: ZeroRule, /
+    card: Card | None, tables: Sequence[Table], noise: Mapping[str, Noise], zeros: ZeroRule, /
 ) -> list[Result]:
     """Where the tables agree with the card, and where they do not."""
     if card is None:
@@ -67,14 +67,14 @@ def about_card(
 
 
 def _compare(
-    cells: Cells, stated: CardTable, fit: NoiseFit | None, /, *, reconciled: bool
+    cells: Table, stated: CardTable, fit: NoiseFit | None, /, *, reconciled: bool
 ) -> tuple[list[str], list[str]]:
     good: list[str] = []
     bad: list[str] = []
     least = cells.threshold.value
-    if cells.counts.size and stated.least is not None and float(cells.counts.min()) < stated.least:
+    if cells.values.size and stated.least is not None and float(cells.values.min()) < stated.least:
         bad.append(
-            f"{cells.name} shows {float(cells.counts.min()):g}, the card says published from {stated.least:g} on"
+            f"{cells.name} shows {float(cells.values.min()):g}, the card says published from {stated.least:g} on"
         )
     elif stated.least is not None and least == stated.least:
         good.append(f"{cells.name} is published from {least:g} on, as the card says")

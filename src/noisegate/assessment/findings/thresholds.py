@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from noisegate.assessment.finding import Check, Result
-from noisegate.reading.cells import Cells
+from noisegate.tables.table import Table
 
 _SIGNS = {"ge": "at least", "gt": "more than"}
 
 
-def about_thresholds(cells: Cells, /) -> list[Result]:
+def about_thresholds(cells: Table, /) -> list[Result]:
     """The cut of one table."""
     cut = cells.threshold
     if cut.value is None or cut.rule is None:

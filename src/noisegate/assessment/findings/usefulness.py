@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noisegate.assessment.finding import Check, Result
 from noisegate.inference.profile.parts import ErrorParts, Trio
-from noisegate.workload.error_parts import MeasuredQuestion
+from noisegate.workload.measure import MeasuredQuestion
 from noisegate.workload.usefulness import Usefulness
 
 

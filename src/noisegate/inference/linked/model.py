@@ -18,7 +18,6 @@ from scipy.sparse import csgraph
 from noisegate.errors import DataError
 from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, tally
 from noisegate.laws.bounded import PointMass
-from noisegate.mechanisms.likelihood import log_likelihood
 from noisegate.mechanisms.mechanism import Mechanism
 
 #: An identity is an exact observation that a signed sum is zero.
@@ -207,7 +206,7 @@ def _single(rows: Factors, /) -> Bools:
 def _check_empty(rows: Factors, mechanism: Mechanism, /) -> None:
     """Sums of nothing must be able to show what was seen."""
     seen = np.unique(rows.values[rows.sizes == 0])
-    if (log_likelihood(mechanism, values=seen, counts=np.zeros(len(seen), np.int64)) == -np.inf).any():
+    if (mechanism.log_likelihood(seen, np.zeros(len(seen), np.int64)) == -np.inf).any():
         raise DataError(
             "a value is published for a sum in which every cell is structurally zero; the table or the "
             "structural zeros are wrong."

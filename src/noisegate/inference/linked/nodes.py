@@ -17,7 +17,6 @@ from noisegate.inference.linked.model import Factors
 from noisegate.inference.linked.part import Part
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Ints, contradiction
-from noisegate.mechanisms.likelihood import log_likelihood
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -205,7 +204,7 @@ def _table(part: Part, f: Factors, k: int, nodes: Ints, weights: Ints, sums: Pmf
     least = int(np.where(weights > 0, weights * low, weights * high).sum())
     most = int(np.where(weights > 0, weights * high, weights * low).sum())
     mechanism = part.mechanisms[f.mechanism[k]]
-    logs = log_likelihood(mechanism, values=f.values[k], counts=np.arange(least, most + 1))
+    logs = mechanism.log_likelihood(f.values[k], np.arange(least, most + 1))
     if not logs.max() > -np.inf:
         raise contradiction()
     return np.asarray(np.exp(logs - logs.max()))

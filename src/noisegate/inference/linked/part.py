@@ -10,7 +10,6 @@ from noisegate.inference.linked.model import Factors, Model, Own
 from noisegate.inference.linked.pmfs import Pmfs, multiply_negative_binomial, multiply_tables, normalise
 from noisegate.inference.linked.prior import Flat, NegativeBinomial, Prior
 from noisegate.inference.linked.problem import Bools, Floats, Ints, contradiction, tally, unheard
-from noisegate.mechanisms.likelihood import bounded, log_likelihood, window
 from noisegate.mechanisms.mechanism import Mechanism
 
 _ROUNDS = 20
@@ -90,7 +89,7 @@ class Part:
         values, which = np.repeat(f.values, sizes), np.repeat(f.mechanism, sizes)
         for k in np.unique(f.mechanism):
             here = which == k
-            tables.p[here] = log_likelihood(self.mechanisms[k], values=values[here], counts=sums[here])
+            tables.p[here] = self.mechanisms[k].log_likelihood(values[here], sums[here])
         top = np.maximum.reduceat(tables.p, tables.start[:-1]) if f.count else np.zeros(0)
         if np.isneginf(top).any():
             raise contradiction()
@@ -104,8 +103,8 @@ class Part:
         hard = np.zeros(f.count, dtype=bool)
         for k in np.unique(f.mechanism):
             here = f.mechanism == k
-            least[here], most[here] = window(self.mechanisms[k], values=f.values[here], nats=nats)
-            hard[here] = bounded(self.mechanisms[k])
+            least[here], most[here] = self.mechanisms[k].window(f.values[here], nats=nats)
+            hard[here] = self.mechanisms[k].bounded
         low, high = _tighten(f, low, high, least, most, rows=hard)
         if np.isinf(high).any():
             opened = high.copy()
@@ -123,12 +122,12 @@ class Part:
         span_low, span_high = np.full(self.size, np.inf), np.zeros(self.size)
         hard = np.zeros(self.size, dtype=bool)
         for evidence in self.own:
-            least, most = window(evidence.mechanism, values=evidence.values, nats=nats)
+            least, most = evidence.mechanism.window(evidence.values, nats=nats)
             np.maximum.at(low, evidence.unknowns, least)
             np.minimum.at(high, evidence.unknowns, most)
             np.minimum.at(span_low, evidence.unknowns, least)
             np.maximum.at(span_high, evidence.unknowns, most)
-            hard[evidence.unknowns] |= bounded(evidence.mechanism)
+            hard[evidence.unknowns] |= evidence.mechanism.bounded
         apart = (high < low) & ~hard
         return np.where(apart, span_low, low), np.where(apart, span_high, high)
 

@@ -10,7 +10,6 @@ import numpy as np
 from noisegate.inference.linked.model import Own
 from noisegate.inference.linked.problem import Floats, Ints, contradiction
 from noisegate.laws.compiled import compiled
-from noisegate.mechanisms.likelihood import log_likelihood
 
 _LARGE = 1e150
 
@@ -87,7 +86,7 @@ def multiply_tables(pmfs: Pmfs, evidence: Own, /) -> None:
     sizes = last - first + 1
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     counts = np.repeat(first - start[:-1], sizes) + np.arange(start[-1])
-    logs = log_likelihood(evidence.mechanism, values=np.repeat(distinct, sizes), counts=counts)
+    logs = evidence.mechanism.log_likelihood(np.repeat(distinct, sizes), counts)
     top = np.maximum.reduceat(logs, start[:-1])
     if np.isneginf(top).any():
         raise contradiction()

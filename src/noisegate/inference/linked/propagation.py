@@ -21,7 +21,6 @@ from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Floats
 from noisegate.inference.linked.tilting import bells, tilt
 from noisegate.inference.linked.wide import VAGUE, Cavities, Joint, Loopy, Solver
-from noisegate.mechanisms.likelihood import window
 
 #: Mean, variance and share at the low end of many distributions.
 Moments = tuple[Floats, Floats, Floats]
@@ -173,5 +172,5 @@ def _sum_tables(part: Part, f: Factors, /) -> Pmfs:
     low, high = np.zeros(f.count), np.zeros(f.count)
     for k in np.unique(f.mechanism):
         here = f.mechanism == k
-        low[here], high[here] = window(part.mechanisms[k], values=f.values[here], nats=_SUM_NATS)
+        low[here], high[here] = part.mechanisms[k].window(f.values[here], nats=_SUM_NATS)
     return part.likelihoods(f, low.astype(np.int64), high.astype(np.int64))

@@ -16,7 +16,6 @@ from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import contradiction
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
-from noisegate.mechanisms.likelihood import log_likelihood
 from noisegate.mechanisms.mechanism import Mechanism
 
 _NATS = 40.0
@@ -55,7 +54,7 @@ def from_residual(
     else:
         logs = cast("ContinuousLaw", noise).logpdf(residual - counts)
     if suppressed_by is not None:
-        logs = logs + log_likelihood(suppressed_by, values=np.nan, counts=counts)
+        logs = logs + suppressed_by.log_likelihood(np.nan, counts)
     if not logs.max() > -np.inf:
         raise contradiction()
     p = np.exp(logs - logs.max())

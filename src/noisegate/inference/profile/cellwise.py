@@ -23,7 +23,6 @@ from noisegate.inference.linked.prior import NegativeBinomial
 from noisegate.inference.profile.noisy_sums import NoisySums
 from noisegate.laws._law import LatticeLaw
 from noisegate.laws.compiled import compiled
-from noisegate.mechanisms.likelihood import log_likelihood, reach
 from noisegate.mechanisms.mechanism import Mechanism
 
 Floats = NDArray[np.float64]
@@ -84,13 +83,13 @@ class _Weights:
 
     @classmethod
     def of(cls, mechanism: Mechanism, /) -> _Weights:
-        far = reach(mechanism, _NATS)
+        far = mechanism.reach(_NATS)
         law = mechanism.published_law
         assert isinstance(law, LatticeLaw)
         hidden = np.zeros(1)
         if mechanism.threshold is not None:
-            counts = np.arange((mechanism.least or 0) + far + 1)
-            logs = log_likelihood(mechanism, values=np.full(len(counts), np.nan), counts=counts)
+            counts = np.arange((mechanism.whole_threshold or 0) + far + 1)
+            logs = mechanism.log_likelihood(np.full(len(counts), np.nan), counts)
             hidden = np.exp(logs - logs.max())
         logs = law.logpmf(np.arange(-far, far + 1))
         noise = np.exp(logs - logs.max())

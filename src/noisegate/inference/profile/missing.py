@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.mechanisms.likelihood import log_likelihood
 from noisegate.mechanisms.mechanism import Mechanism
 
 Floats = NDArray[np.float64]
@@ -49,10 +48,10 @@ class Missing:
     def of(cls, mechanism: Mechanism, dispersion: float, /) -> Missing:
         """The tables for one mechanism and one dispersion of single cells."""
         grid = np.arange(LEAST_LOG, MOST_LOG + _STEP, _STEP)
-        least = mechanism.least or 0
+        least = mechanism.whole_threshold or 0
         deviation = math.sqrt(mechanism.published_law.variance)
         counts = np.arange(least + math.ceil(14 * deviation) + 8)
-        seen = log_likelihood(mechanism, values=np.full(len(counts), np.nan), counts=counts)
+        seen = mechanism.log_likelihood(np.full(len(counts), np.nan), counts)
         prior = log_mass(counts, np.exp(grid)[:, None], 1 / dispersion)
         joint = prior + np.maximum(seen, -700.0)
         logs = np.asarray(special.logsumexp(joint, axis=1))
@@ -92,7 +91,7 @@ class Missing:
 def _near(mechanism: Mechanism, prior: Floats, values: Ints, /) -> Floats:
     """Slope, bend and value of the log-likelihood of values: an array of log-intensities x values x 3."""
     counts = np.arange(prior.shape[1])
-    logs = log_likelihood(mechanism, values=values[None, :].astype(float), counts=counts[:, None])
+    logs = mechanism.log_likelihood(values[None, :].astype(float), counts[:, None])
     top = prior.max(axis=1, keepdims=True)
     likely = np.exp(prior - top) @ np.exp(np.maximum(logs, -700.0))
     logs = np.log(np.maximum(likely, 1e-300)) + top

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.laws.exact.fixed import DECIMALS, decimal_exp_minus, gaussian_weights, to_decimal
 from noisegate.laws.exact.parameters import Number, as_sigma, as_size, as_threshold
-from noisegate.laws.exact.runs import Runs
+from noisegate.laws.exact.runs import RunLaw
 
 
 def discrete_gaussian(sigma: Number, size: int, /, *, entropy: Entropy) -> NDArray[np.int64]:
@@ -59,17 +59,17 @@ def _tail(sigma: Fraction, threshold: int, /) -> Decimal:
 
 
 @lru_cache(maxsize=4)
-def discrete_gaussian_runs(sigma: Fraction, /) -> Runs:
+def discrete_gaussian_runs(sigma: Fraction, /) -> RunLaw:
     """The law of discrete Gaussian noise, ready to be drawn from."""
     right = gaussian_weights(sigma, start=0)
     weights, values = right[:1], [0]
     for value, weight in enumerate(right[1:], start=1):
         weights += weight, weight
         values += value, -value
-    return Runs.of_weights(weights, values)
+    return RunLaw.of_weights(weights, values)
 
 
 @lru_cache(maxsize=4)
-def _above(sigma: Fraction, threshold: int, /) -> Runs:
+def _above(sigma: Fraction, threshold: int, /) -> RunLaw:
     weights = gaussian_weights(sigma, start=threshold + 1)
-    return Runs.of_weights(weights, range(threshold + 1, threshold + 1 + len(weights)))
+    return RunLaw.of_weights(weights, range(threshold + 1, threshold + 1 + len(weights)))

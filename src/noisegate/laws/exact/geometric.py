@@ -18,8 +18,8 @@ from noisegate.errors import SpecError
 from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.laws.exact.fixed import ONE, times, to_fixed
 from noisegate.laws.exact.parameters import Number, as_probability, as_size, as_trials
-from noisegate.laws.exact.runs import CHUNK, REACH, Run, Runs
-from noisegate.laws.exact.table import Table
+from noisegate.laws.exact.runs import CHUNK, REACH, Run, RunLaw
+from noisegate.laws.exact.table import OutcomeTable
 
 
 def geometric(success: Number, size: int, /, *, entropy: Entropy) -> NDArray[np.int64]:
@@ -72,19 +72,19 @@ def successes(trials: int, success: Number, /, *, entropy: Entropy) -> NDArray[n
 
 
 @lru_cache(maxsize=32)
-def geometric_runs(success: Fraction, /) -> Runs:
+def geometric_runs(success: Fraction, /) -> RunLaw:
     """The law of the failures before a success, cut off at 2**62, ready to be drawn from."""
     ratio = ONE - to_fixed(success)
     beyond = ratio
     for _ in range(REACH.bit_length() - 1):
         beyond = times(beyond, beyond)
-    return Runs.falling(
+    return RunLaw.falling(
         ratio, [Run(mass=ONE - beyond, first=0, step=1), Run(mass=beyond, first=REACH, step=0)]
     )
 
 
 @lru_cache(maxsize=32)
-def bernoulli_table(success: Fraction, /) -> Table:
+def bernoulli_table(success: Fraction, /) -> OutcomeTable:
     """The law of one trial, ready to be drawn from."""
     chance = to_fixed(success)
-    return Table.from_weights([ONE - chance, chance])
+    return OutcomeTable.from_weights([ONE - chance, chance])

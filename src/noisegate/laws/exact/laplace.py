@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.laws.exact.fixed import DECIMALS, FRACTION_BITS, ONE, decimal_exp_minus, exp_minus
 from noisegate.laws.exact.parameters import Number, as_scale, as_size, as_threshold
-from noisegate.laws.exact.runs import Run, Runs
+from noisegate.laws.exact.runs import Run, RunLaw
 
 
 def discrete_laplace(scale: Number, size: int, /, *, entropy: Entropy) -> NDArray[np.int64]:
@@ -84,16 +84,16 @@ def rounded_laplace_tail(scale: Number, threshold: int, /) -> Decimal:
 
 
 @lru_cache(maxsize=32)
-def discrete_laplace_runs(scale: Fraction, /) -> Runs:
+def discrete_laplace_runs(scale: Fraction, /) -> RunLaw:
     """The law of discrete Laplace noise, ready to be drawn from."""
     ratio = exp_minus(1 / scale)
     negative = (ratio << FRACTION_BITS) // (ONE + ratio)
     runs = [Run(mass=ONE - negative, first=0, step=1), Run(mass=negative, first=-1, step=-1)]
-    return Runs.falling(ratio, runs)
+    return RunLaw.falling(ratio, runs)
 
 
 @lru_cache(maxsize=32)
-def rounded_laplace_runs(scale: Fraction, /) -> Runs:
+def rounded_laplace_runs(scale: Fraction, /) -> RunLaw:
     """The law of rounded Laplace noise, ready to be drawn from."""
     moved = exp_minus(1 / (2 * scale))
     side = moved // 2
@@ -102,10 +102,10 @@ def rounded_laplace_runs(scale: Fraction, /) -> Runs:
         Run(mass=side, first=1, step=1),
         Run(mass=side, first=-1, step=-1),
     ]
-    return Runs.falling(exp_minus(1 / scale), runs)
+    return RunLaw.falling(exp_minus(1 / scale), runs)
 
 
 @lru_cache(maxsize=32)
-def _above(scale: Fraction, threshold: int, /) -> Runs:
+def _above(scale: Fraction, threshold: int, /) -> RunLaw:
     run = Run(mass=ONE, first=threshold + 1, step=1)
-    return Runs.falling(exp_minus(1 / scale), [run])
+    return RunLaw.falling(exp_minus(1 / scale), [run])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from noisegate.laws.entropy import Entropy
 from noisegate.laws.exact.fixed import ONE, geometric_weights, power_256
-from noisegate.laws.exact.table import UNIFORM_BITS, Table
+from noisegate.laws.exact.table import UNIFORM_BITS, OutcomeTable
 
 #: Draws made at a time: working memory stays within a few megabytes for any size.
 CHUNK = 1 << 16
@@ -40,11 +40,11 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Runs:
+class RunLaw:
     """A law on the integers, ready to be drawn from."""
 
-    top: Table
-    digits: tuple[Table, ...]
+    top: OutcomeTable
+    digits: tuple[OutcomeTable, ...]
     start: NDArray[np.int64]
     step: NDArray[np.int64]
 
@@ -54,9 +54,9 @@ class Runs:
 
         Their masses must add up to one, to within a few ulps.
         """
-        digits: list[Table] = []
+        digits: list[OutcomeTable] = []
         while ratio > _STEEP and len(digits) < _MOST_DIGITS:
-            digits.append(Table.from_weights(geometric_weights(ratio, most=256)))
+            digits.append(OutcomeTable.from_weights(geometric_weights(ratio, most=256)))
             ratio = power_256(ratio)
         unit = 256 ** len(digits)
         weights = geometric_weights(ratio, most=REACH // unit)
@@ -77,9 +77,15 @@ class Runs:
 
     @classmethod
     def _of(
-        cls, weights: Sequence[int], /, *, start: Sequence[int], step: Sequence[int], digits: Sequence[Table]
+        cls,
+        weights: Sequence[int],
+        /,
+        *,
+        start: Sequence[int],
+        step: Sequence[int],
+        digits: Sequence[OutcomeTable],
     ) -> Self:
-        top = Table.from_weights(weights)
+        top = OutcomeTable.from_weights(weights)
         kept = slice(top.outcomes)  # the last ones may have been left with nothing
         return cls(
             top=top,

@@ -25,7 +25,7 @@ UNIFORM_BITS = 192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Table:
+class OutcomeTable:
     """A law on 0 .. m-1, ready to be drawn from.
 
     Parameters

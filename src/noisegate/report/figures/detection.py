@@ -23,7 +23,7 @@ def detection_figures(source: Source, /) -> Iterator[Figure]:
     if mechanism is None or rule == "perturb":
         return
     kept = replace(mechanism, zeros="keep")
-    sizes = range(1, min(max(kept.least or 0, _FEWEST), _MOST) + 1)
+    sizes = range(1, min(max(kept.whole_threshold or 0, _FEWEST), _MOST) + 1)
     chances = {size: p for size in sizes if (p := detection(kept, size)) > 0}
     if not chances:
         return

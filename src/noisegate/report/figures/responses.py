@@ -20,12 +20,14 @@ def response_figures(source: Source, /) -> Iterator[Figure]:
     if mechanism is None:
         return
     first = 0 if zeros_rule(source) else 1
-    around = mechanism.least if mechanism.least is not None else 10
+    around = mechanism.whole_threshold if mechanism.whole_threshold is not None else 10
     counts = [first, max(around - 2, 2), around + 2]
     shown = {
         count: float(np.exp(mechanism.response(count).log_published)) for count in range(first, around + 8)
     }
-    cut = f" Orange: nothing is published, as the value is below {around}." if mechanism.least else ""
+    cut = (
+        f" Orange: nothing is published, as the value is below {around}." if mechanism.whole_threshold else ""
+    )
     yield Figure(
         key="responses",
         caption=(

@@ -1,0 +1,145 @@
+"""One table of limits: how much of anything is held, counted, read or simulated before the tool refuses or takes another way.
+
+They bound memory and time; none of them changes what is true. Whoever has a larger machine, or a test that wants to meet a
+limit, sets them for a while:
+
+>>> from noisegate import limits
+>>> with limits.override(file_columns=500):
+...     limits.current().file_columns
+500
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from noisegate.errors import SpecError
+
+
+def _limit(value: int, meaning: str, /) -> Any:
+    return field(default=value, metadata={"help": meaning})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The most of each thing. `help_of` says what each is."""
+
+    domain_cells: int = _limit(
+        2**62, "Cells of a domain: they are numbered in 64-bit integers, with room for a sign and a sum."
+    )
+    domain_blocks: int = _limit(
+        256, "Blocks that merges cut a domain into: each is one more term for every event that is counted."
+    )
+    question_groups: int = _limit(5_000_000, "Rows of the answer to one question.")
+    spec_days: int = _limit(36_525, "Days of a date dimension.")
+    events_at_once: int = _limit(
+        1 << 25, "Events that the embedded engine holds in memory at once: about 700 MB at the peak."
+    )
+    keys_at_once: int = _limit(1 << 17, "Events whose contributions are bounded at once.")
+    key_bits: int = _limit(63, "Bits that a person's unit and a cell share while events are counted.")
+    counting_passes: int = _limit(
+        1_000, "Passes over the events, if the persons or the cells do not fit into one."
+    )
+    dense_cells: int = _limit(
+        1 << 24, "Cells that are counted in one array; larger domains are counted as sorted pairs."
+    )
+    reconciled_cells: int = _limit(
+        150_000_000,
+        "Cells or rows of a table that is held whole to be reconciled: about 6 GB while it is being rounded.",
+    )
+    looked_at_change: int = _limit(
+        1_000_000,
+        "Change of one cell whose loss is worked out; a larger one is taken to show itself for certain.",
+    )
+    predicted_groups: int = _limit(
+        2_000, "Groups of a question whose errors are worked out; with more, these stand for all."
+    )
+    measured_cells: int = _limit(
+        50_000_000, "Cells of a release whose utility is measured against the raw events."
+    )
+    questioned_cells: int = _limit(
+        20_000_000, "Cells of a release whose questions are taken apart by cause of error."
+    )
+    rehearsed_cells: int = _limit(
+        20_000_000, "Cells of a domain whose utility is predicted by drawing noise again and again."
+    )
+    listed_answers: int = _limit(
+        1_000, "Answers of one question that are written down; `noisegate query` gives all."
+    )
+    query_cells: int = _limit(60_000_000, "Cells of a published table that a query holds in memory.")
+    fitted_cells: int = _limit(8_000_000, "Cells that a query fits together where rows are missing.")
+    inferred_cells: int = _limit(
+        12_000_000, "Cells of a table that are inferred one by one, with bounded memory."
+    )
+    series_cells: int = _limit(
+        20_000_000, "Combinations of labels that are looked up; beyond, all are taken to be possible."
+    )
+    weeks: int = _limit(520, "Further weeks that an assessment looks ahead.")
+    merged_vehicles: int = _limit(1_000, "Vehicles that suggested merges leave in every cell (`--k`).")
+    held_bytes: int = _limit(1 << 30, "Bytes of memory for the encoded columns of one file.")
+    file_columns: int = _limit(200, "Columns of one file.")
+    rejected_lines: int = _limit(
+        1_000_000, "Lines of a file that do not fit its header, before it is given up."
+    )
+    margin_cells: int = _limit(50_000_000, "Cells of a margin that is compared with its base.")
+    overrides_bytes: int = _limit(
+        1 << 20, "Bytes of a file that says how to read tables; such a file is written by hand."
+    )
+    card_bytes: int = _limit(64 << 20, "Bytes of a card.")
+    feed_dates: int = _limit(3_660, "Dates of a timetable that are looked at together.")
+    feed_departures: int = _limit(5_000_000, "Departures of a day that frequencies stand for.")
+    feed_calls: int = _limit(
+        50_000_000, "Calls of all departures of a feed that a simulation rides, about 80 bytes each."
+    )
+    vehicle_cells: int = _limit(1 << 26, "Cells whose vehicles are counted in one array; more are sorted.")
+    candidate_counts: int = _limit(1_000_000, "Counts that are weighed as what is missing from a total.")
+    compared_values: int = _limit(50_000_000, "Moments of all series that are searched for couplings.")
+    feed_file_bytes: int = _limit(8 << 30, "Bytes of one table of a feed.")
+    feed_ratio: int = _limit(200, "Unpacked to packed size of a table of a feed, unless it is small.")
+    feed_small_bytes: int = _limit(1 << 24, "Bytes of a table of a feed whose ratio is not asked.")
+    feed_entries: int = _limit(10_000, "Entries in the archive of a feed.")
+    simulated_days: int = _limit(366, "Days of a simulated season.")
+    simulated_persons: int = _limit(10_000_000, "Persons of a simulated city, about 100 bytes each.")
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise SpecError.for_value(
+                    f"the limit {one.name}", found=value, allowed="a whole number of at least 0"
+                )
+
+
+@dataclass(slots=True)
+class _State:
+    limits: Limits
+
+
+_STATE = _State(Limits())
+
+
+def current() -> Limits:
+    """The limits that hold now, in all threads of this process."""
+    return _STATE.limits
+
+
+@contextmanager
+def override(**changes: int) -> Iterator[Limits]:
+    """Other limits while the block runs, in all threads of this process; the former ones afterwards."""
+    unknown = sorted(changes.keys() - {one.name for one in fields(Limits)})
+    if unknown:
+        raise SpecError.for_choice("limit", found=unknown[0], allowed=[one.name for one in fields(Limits)])
+    before = _STATE.limits
+    _STATE.limits = replace(before, **changes)
+    try:
+        yield _STATE.limits
+    finally:
+        _STATE.limits = before
+
+
+def help_of(name: str, /) -> str:
+    """What the limit called `name` bounds."""
+    return str(next(one.metadata["help"] for one in fields(Limits) if one.name == name))

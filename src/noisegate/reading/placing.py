@@ -1,0 +1,111 @@
+"""Tables at their places in a domain that somebody states: a card beside them, or the spec that they were made by.
+
+What tables reveal of their domain is less than what a card states: a bin in which nobody was ever shown, a stop that was
+always suppressed. Where a domain is stated it is believed, as long as every published row has a cell in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import DataError
+from noisegate.reading.dimensions import find_unknown
+from noisegate.reading.published import PublishedTable
+from noisegate.reading.values import find_form
+from noisegate.tables.dimension import NO_ORDINAL, Dimension, Ints
+from noisegate.tables.domain import Domain
+from noisegate.tables.margin import Margin
+from noisegate.tables.table import locate
+from noisegate.tables.where import folded
+
+
+class MisplacedError(DataError):
+    """A table does not fit into the domain that is stated."""
+
+
+def describe(domain: Domain, /) -> Domain:
+    """The same cells, with what the labels of each dimension mean: dates, times of day, numbers, unknown.
+
+    Examples
+    --------
+    >>> stated = Domain.product([Dimension(name="time", values=("06:00", "06:15"))])
+    >>> describe(stated).dimensions[0].step
+    15
+    """
+    return replace(domain, dimensions=tuple(map(_described, domain.dimensions)))
+
+
+def _described(dimension: Dimension) -> Dimension:
+    unknown = find_unknown(dimension.labels)
+    form = find_form(dimension.name, dimension.labels, unknown=unknown)
+    if len(set(form.keys)) != len(form.keys):
+        return dimension
+    return replace(
+        dimension,
+        kind=form.kind,
+        written=form.written,
+        keys=form.keys,
+        ordinals=np.array([NO_ORDINAL if one is None else one for one in form.ordinals], dtype=np.int64),
+        unknown=np.array(unknown, dtype=bool),
+        step=form.step,
+    )
+
+
+def place_rows(dimensions: Sequence[Dimension], codes: NDArray[np.integer], domain: Domain, /) -> Ints:
+    """The cell of each row of a table in a domain over the same dimensions; -1 where the domain has none.
+
+    Dimensions are the same by name, labels by their keys or as written, whatever case and blanks they have.
+
+    Raises
+    ------
+    MisplacedError
+        If the table has other dimensions than the domain.
+    """
+    own = {folded(dimension.name): place for place, dimension in enumerate(dimensions)}
+    wanted = [folded(name) for name in domain.names]
+    if set(own) != set(wanted):
+        raise MisplacedError(
+            f"it is stated over {', '.join(domain.names)}, the table has {', '.join(d.name for d in dimensions)}"
+        )
+    columns = []
+    for name, dimension in zip(wanted, domain.dimensions, strict=True):
+        recode = _recode(dimensions[own[name]], dimension)
+        columns.append(recode[codes[own[name]]])
+    shape = (len(columns), codes.shape[1])
+    return locate(domain, np.array(columns, dtype=np.int64).reshape(shape))
+
+
+def _recode(read: Dimension, stated: Dimension) -> Ints:
+    """For each label code as it was read the code in the stated dimension; -1 for none."""
+    known = {folded(text): code for texts in (stated.keys, stated.labels) for code, text in enumerate(texts)}
+    pairs = zip(read.keys, read.labels, strict=True)
+    return np.array([known.get(folded(key), known.get(folded(label), -1)) for key, label in pairs])
+
+
+def margins_in(domain: Domain, tables: Sequence[PublishedTable], /) -> list[Margin]:
+    """The margin of each table over the dimensions that it has, in their order."""
+    names = {folded(name): name for name in domain.names}
+    found = []
+    for table in tables:
+        kept = [names.get(folded(name)) for name in table.names]
+        strange = [own for own, name in zip(table.names, kept, strict=True) if name is None]
+        if strange or not kept:
+            raise MisplacedError(f"it does not list {', '.join(strange) or 'a total'} of {table.name}")
+        found.append(Margin.over(domain, [name for name in kept if name is not None]))
+    return found
+
+
+def check_places(table: PublishedTable, cells: Ints, /) -> None:
+    """Refuse a domain that lacks a cell which a table publishes."""
+    lost = np.flatnonzero(cells < 0)
+    if lost.size:
+        first = table.codes[:, lost[0]].tolist()
+        shown = ", ".join(
+            f"{dimension.name}={dimension.labels[code]}"
+            for dimension, code in zip(table.dimensions, first, strict=True)
+        )
+        raise MisplacedError(f"{table.name} shows {shown}, which it does not list")

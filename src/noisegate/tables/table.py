@@ -1,0 +1,248 @@
+"""Published counts on a domain, and a margin's counts beside those of the base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.errors import InternalError
+from noisegate.mechanisms.thresholds import Threshold
+from noisegate.tables.axis import Axis, Ints, Mask
+from noisegate.tables.dimension import Dimension
+from noisegate.tables.domain import Domain
+from noisegate.tables.margin import Margin
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64] | NDArray[np.float64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """Counts over a domain. It is sparse: it costs what it shows, however large the domain is.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    domain
+        All cells that it may hold.
+    margin
+        Where the cells of the base add up here; None for the base itself.
+    cells, values
+        The published cells, ascending, and the count that is published of each.
+    hidden
+        Cells that the table names without a count, ascending.
+    threshold
+        Where it was cut.
+    count_name
+        What the column of counts is called.
+    """
+
+    name: str
+    domain: Domain
+    margin: Margin | None = None
+    cells: Ints
+    values: Counts
+    hidden: Ints
+    threshold: Threshold
+    count_name: str = "count"
+
+    def __post_init__(self) -> None:
+        if self.cells.shape != self.values.shape:
+            raise InternalError(f"the values of table {self.name!r} do not line up with its cells")
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """With every value that the domain has, also where this table does not show it."""
+        return self.domain.dimensions
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The domain is their product; refused where values are merged in places, since it is none then."""
+        if len(self.domain.blocks) > 1:
+            raise InternalError(f"the cells of table {self.name!r} are no product of axes")
+        return self.domain.blocks[0].axes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many entries each axis has."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """How many cells are possible."""
+        return self.domain.size
+
+    @property
+    def published(self) -> int:
+        """How many cells are published."""
+        return int(self.cells.size)
+
+    @property
+    def suppressed(self) -> int:
+        """How many possible cells are not published."""
+        return self.size - self.published
+
+    def entries(self, cells: Ints, /) -> list[Ints]:
+        """The entry of each axis for each of these cells."""
+        return list(np.unravel_index(cells, self.shape)) if self.axes else []
+
+    def codes(self, cells: Ints, /) -> Codes:
+        """Shape (dimensions, cells): the label codes of these cells."""
+        out = np.empty((len(self.dimensions), cells.size), dtype=np.int32)
+        for row, codes in zip(out, self.domain.decode(cells), strict=True):
+            row[:] = codes
+        return out
+
+    def locate(self, codes: NDArray[np.integer], /) -> Ints:
+        """The cell with each column of label codes; -1 where the domain has none."""
+        return locate(self.domain, codes)
+
+    def labels(self, cells: Ints, /) -> dict[str, NDArray[np.object_]]:
+        """The labels of these cells, by dimension."""
+        return self.domain.labels(cells)
+
+    def dense(self) -> Floats:
+        """The published count of every cell of the domain; NaN where there is none."""
+        values = np.full(self.size, np.nan)
+        values[self.cells] = self.values
+        return values
+
+
+def locate(domain: Domain, codes: NDArray[np.integer], /) -> Ints:
+    """The cell with each column of label codes; -1 where the domain has none.
+
+    A table without dimensions has one cell, and every column of nothing is in it.
+    """
+    return domain.encode(*codes) if domain.dimensions else np.zeros(codes.shape[1], np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Link:
+    """A margin beside the base, cell by cell: what the published parts of its cells add up to.
+
+    Attributes
+    ----------
+    base, margin
+        The two tables; the margin's knows where the cells of the base add up.
+    members
+        For each cell of the margin, how many base cells add up to it; 0 where the base does not cover it.
+    shown
+        How many of these are published; `parts` is the sum of their counts.
+    """
+
+    base: Table
+    margin: Table
+    members: Ints = field(init=False, repr=False)
+    shown: Ints = field(init=False, repr=False)
+    parts: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        groups = self.group_of(self.base.cells)
+        inside, size = groups >= 0, self.margin.size
+        members = self.map.terms(np.arange(size, dtype=np.int64))
+        object.__setattr__(self, "members", members)
+        object.__setattr__(self, "shown", np.bincount(groups[inside], minlength=size))
+        sums = np.bincount(groups[inside], weights=self.base.values[inside], minlength=size)
+        object.__setattr__(self, "parts", sums.astype(np.float64))
+
+    @property
+    def map(self) -> Margin:
+        """Where the cells of the base add up."""
+        if self.margin.margin is None:
+            raise InternalError(f"table {self.margin.name!r} is no margin")
+        return self.margin.margin
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """Names of the base's dimensions that the margin sums over."""
+        kept = set(self.map.dimensions)
+        return tuple(d.name for place, d in enumerate(self.base.dimensions) if place not in kept)
+
+    @property
+    def coarser(self) -> tuple[str, ...]:
+        """Names of the margin's dimensions that it has in wider bins than the base."""
+        fine = [self.base.dimensions[place] for place in self.map.dimensions]
+        pairs = zip(fine, self.margin.dimensions, strict=True)
+        return tuple(wide.name for one, wide in pairs if one.step and wide.step and wide.step > one.step)
+
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """Values of dimensions that are summed over which exist in other tables but not in the base.
+
+        The margin may count them, the base does not list them.
+        """
+        return self.map.unlisted
+
+    def group_of(self, cells: Ints, /) -> Ints:
+        """The cell of the margin that each of these base cells adds to; -1 for none."""
+        return self.map.of(cells)
+
+    def groups(self) -> Ints:
+        """The cell of the margin of every base cell, in order; -1 for none.
+
+        With `margin.dense()`, what `noisegate.inference.linked.Sums.by` takes.
+        """
+        return self.group_of(np.arange(self.base.size, dtype=np.int64))
+
+    @property
+    def published(self) -> Mask:
+        """Which cells of the margin are published."""
+        mask = np.zeros(self.margin.size, dtype=bool)
+        mask[self.margin.cells] = True
+        return mask
+
+    @property
+    def comparable(self) -> Mask:
+        """Which cells of the margin are sums of base cells at all."""
+        return np.asarray(self.members > 0)
+
+    @property
+    def complete(self) -> Mask:
+        """Which cells of the margin are published together with every base cell that adds up to them."""
+        return np.asarray(self.published & self.comparable & (self.shown == self.members))
+
+    def coverage(self) -> list[Coverage]:
+        """For each axis of the margin that the base covers only in part: which part."""
+        found = []
+        for axis, (_, entries) in zip(self.margin.axes, self.map.entry_maps(), strict=True):
+            met = np.zeros(axis.size, dtype=bool)
+            met[entries[entries >= 0]] = True
+            if not met.all():
+                names = tuple(self.margin.dimensions[d].name for d in axis.dimensions)
+                values = [
+                    " / ".join(
+                        self.margin.dimensions[d].labels[code]
+                        for d, code in zip(axis.dimensions, entry, strict=True)
+                    )
+                    for entry in axis.entries.T.tolist()
+                ]
+                inside = tuple(value for value, hit in zip(values, met.tolist(), strict=True) if hit)
+                outside = tuple(value for value, hit in zip(values, met.tolist(), strict=True) if not hit)
+                found.append(Coverage(dimensions=names, inside=inside, outside=outside))
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Which values of a margin's dimensions the base covers (`inside`) and which it does not."""
+
+    dimensions: tuple[str, ...]
+    inside: tuple[str, ...]
+    outside: tuple[str, ...]
+
+    def describe(self, limit: int = 3) -> str:
+        """In words: the shorter of what is in and what is out."""
+        name = " and ".join(self.dimensions)
+        total = len(self.inside) + len(self.outside)
+        if len(self.inside) <= len(self.outside):
+            return f"{name}: only {_some(self.inside, limit)} ({len(self.inside)} of {total})"
+        return f"{name}: all but {_some(self.outside, limit)} ({len(self.inside)} of {total})"
+
+
+def _some(values: tuple[str, ...], limit: int) -> str:
+    rest = len(values) - limit
+    return ", ".join(values[:limit]) + (f" and {rest} more" if rest > 0 else "")
