@@ -23,6 +23,7 @@ from noisegate.query.published import Shown
 from noisegate.query.release import evidence_of
 from noisegate.query.statement import CARD, StatedTable, Statement, read_statement
 from noisegate.reading.structure import Structure
+from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
@@ -212,6 +213,22 @@ def _row_map(link: Link, /) -> RowMap:
     )
 
 
+def card_domain(card: Card | None, /) -> Domain | None:
+    """The cells that a card states, if it does."""
+    statement = _statement(card)
+    return None if statement is None else statement.domain
+
+
+def _statement(card: Card | None, /) -> Statement | None:
+    """A release as its card states it; None if there is no card, or it says too little."""
+    if card is None or card.path.name != CARD:
+        return None
+    try:
+        return read_statement(card.path.parent)
+    except DataError:
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Released:
     """Tables that are what their card describes: all of them are there, with the card's labels."""
@@ -223,11 +240,8 @@ class _Released:
     @classmethod
     def of(cls, structure: Structure, makers: Makers, /) -> _Released | None:
         """The release that a card describes; None if there is no such card, or the tables are others."""
-        if makers.card is None or makers.card.path.name != CARD:
-            return None
-        try:
-            statement = read_statement(makers.card.path.parent)
-        except DataError:
+        statement = _statement(makers.card)
+        if statement is None:
             return None
         tables = {cells.name: cells for cells in structure.tables}
         if structure.base.name != statement.base.name or set(tables) != {t.name for t in statement.tables}:

@@ -11,6 +11,7 @@ from noisegate.assessment.assessment import Assessment
 from noisegate.assessment.attackers import Attacker
 from noisegate.assessment.cells_file import write_cells
 from noisegate.assessment.claims import Claim
+from noisegate.assessment.evidence import card_domain
 from noisegate.assessment.facts import Progress, find_facts
 from noisegate.assessment.files import (
     check_output,
@@ -135,9 +136,9 @@ def assess(
     report = progress or (lambda _: None)
     read = read_tables(tables, overrides=overrides, progress=report)
     report("finding the structure")
-    structure = find_structure(read, overrides=overrides)
     files = [file for table in read for file in table.files]
     stated = read_card(None if card is None else Path(card), files)
+    structure = find_structure(read, overrides=overrides, domain=card_domain(stated))
     result = judge(find_facts(structure, request, stated, report), request, report)
     if folder is not None:
         report("writing")

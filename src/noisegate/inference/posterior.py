@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.linked.inference import Options, infer
@@ -37,8 +38,6 @@ from noisegate.inference.roles import Roles
 #: Called with what is being done, and how far it is.
 Report = Callable[[str, int, int], None]
 
-#: The most cells that are solved together.
-MOST_TOGETHER = 8_000_000
 #: Units that are worked out at the same time: most of the work runs without the interpreter's lock.
 _THREADS = 2
 #: Linked units of at most this many cells pass messages between tables; for more only what wide sums say is used.
@@ -210,10 +209,11 @@ class Posterior:
             return
         units = self._members(missing)
         largest = max(len(unit) for unit in units)
-        if largest > MOST_TOGETHER:
+        most = limits.current().fitted_cells
+        if largest > most:
             raise DataError(
                 f"the question touches {largest:,} cells that must be fitted together, at most "
-                f"{MOST_TOGETHER:,} are allowed; this release is too fine for intervals of sums with missing rows."
+                f"{most:,} are allowed; this release is too fine for intervals of sums with missing rows."
             )
         self.report("working out what is missing", 0, len(units))
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
