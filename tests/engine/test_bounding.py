@@ -13,7 +13,7 @@ from noisegate import limits
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots
 from noisegate.errors import RandomnessError
 from noisegate.laws.entropy import OsNoise, SeededNoise
-from noisegate.spec import Contribution
+from noisegate.spec import ContributionBound
 
 BITS = 4
 
@@ -27,7 +27,9 @@ def bounded_counts(events, bound, entropy):
 
 events_of_units = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 7)), min_size=1, max_size=50)
 bounds = st.builds(
-    lambda cells, per_cell: Contribution(cells=cells, per_cell=per_cell), st.integers(1, 4), st.integers(1, 3)
+    lambda cells, per_cell: ContributionBound(cells=cells, per_cell=per_cell),
+    st.integers(1, 4),
+    st.integers(1, 3),
 )
 
 
@@ -56,7 +58,7 @@ def test_a_unit_keeps_exactly_as_many_cells_as_it_may(events, bound):
 
 @given(events=events_of_units)
 def test_nothing_is_lost_below_the_bound(events):
-    kept = bounded_counts(events, Contribution(cells=8, per_cell=50), SeededNoise(seed=3))
+    kept = bounded_counts(events, ContributionBound(cells=8, per_cell=50), SeededNoise(seed=3))
     assert kept == Counter(cell for _, cell in events)
 
 
@@ -131,6 +133,6 @@ def test_simulated_randomness_is_refused():
         bound_events(
             np.array([1]),
             cell_bits=BITS,
-            bound=Contribution(cells=1, per_cell=1),
+            bound=ContributionBound(cells=1, per_cell=1),
             entropy=np.random.default_rng(1),
         )

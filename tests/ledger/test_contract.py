@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from noisegate.errors import BudgetExceeded, DataError, SpecError
-from noisegate.ledger import Budget, Loss, default_budget, open_ledger
+from noisegate.ledger import Loss, PrivacyBudget, default_budget, open_ledger
 
 DIGEST = "cd" * 32
 
@@ -96,11 +96,15 @@ def test_a_first_release_over_the_default_leaves_no_trace(ledger, charge):
 
 
 def test_a_spec_can_bring_the_first_budget_but_never_change_one(ledger, charge):
-    first = Budget(epsilon=Fraction(3), unit="person-day", source="spec")
+    first = PrivacyBudget(epsilon=Fraction(3), unit="person-day", source="spec")
     charge(ledger, epsilon=2, first_budget=first)
     assert ledger.budget("taps") == first
     with pytest.raises(BudgetExceeded):
-        charge(ledger, epsilon=2, first_budget=Budget(epsilon=Fraction(99), unit="person-day", source="spec"))
+        charge(
+            ledger,
+            epsilon=2,
+            first_budget=PrivacyBudget(epsilon=Fraction(99), unit="person-day", source="spec"),
+        )
 
 
 def test_a_budget_can_be_raised_and_lowered_and_the_history_keeps_all(ledger, charge):

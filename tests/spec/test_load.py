@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from noisegate.errors import SpecError
-from noisegate.spec import Contribution, load_spec, parse_spec
+from noisegate.spec import ContributionBound, load_spec, parse_spec
 
 RECIPE_OF_2016 = """\
 privacy:
@@ -34,7 +34,7 @@ def test_the_spec_of_the_design_works_as_it_stands(write, design):
     assert spec.privacy.epsilon == 2
     assert spec.privacy.scale is None
     assert spec.privacy.suppress.spurious == Fraction(1, 1000)
-    assert spec.privacy.contribution == Contribution(cells=4, per_cell=1)
+    assert spec.privacy.contribution == ContributionBound(cells=4, per_cell=1)
     assert spec.privacy.contribution.total == 4
     assert (spec.day.first, spec.day.days) == (date(2016, 7, 25), 7)
     assert spec.dimensions["location"].values[2] == "Lee St, Stand A"
@@ -46,7 +46,7 @@ def test_the_recipe_of_2016_works_if_it_is_admitted(write, design):
     spec = load_spec(write(design.partition("privacy:")[0] + RECIPE_OF_2016))
     assert spec.privacy.scale == Fraction(14, 10)
     assert spec.privacy.suppress.below == 18
-    assert spec.privacy.contribution == Contribution(cells=1, per_cell=1)
+    assert spec.privacy.contribution == ContributionBound(cells=1, per_cell=1)
 
 
 def test_paths_start_at_the_folder_of_the_spec(write, design, monkeypatch, tmp_path_factory):
@@ -120,7 +120,7 @@ def test_budget_and_split(folder, design):
 
 def test_several_events_in_a_cell(folder, design):
     spec = parse_spec(design.replace("max_cells: 4", "max_cells: 4\n  max_per_cell: 3"), folder=folder)
-    assert spec.privacy.contribution == Contribution(cells=4, per_cell=3)
+    assert spec.privacy.contribution == ContributionBound(cells=4, per_cell=3)
     assert spec.privacy.contribution.total == 12
 
 

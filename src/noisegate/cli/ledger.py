@@ -18,10 +18,10 @@ from noisegate.cli.output import JsonOption, console, write_json
 from noisegate.errors import DataError, GateError, OutputError
 from noisegate.ledger import (
     Account,
-    Budget,
     Discrepancy,
     Entry,
     Ledger,
+    PrivacyBudget,
     account_document,
     as_delta,
     as_epsilon,
@@ -256,7 +256,7 @@ def _account_rows(one: Account) -> Sequence[tuple[str, ...]]:
     return rows
 
 
-def _allowed(budget: Budget | None, name: str) -> str:
+def _allowed(budget: PrivacyBudget | None, name: str) -> str:
     if budget is None:
         return "-"
     return ("*" if budget.source == "default" else "") + shown_down(getattr(budget, name))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.laws.entropy import Entropy, as_entropy
-from noisegate.spec import Contribution
+from noisegate.spec import ContributionBound
 from noisegate.tables.domain import Ints, Mask
 
 
@@ -63,7 +63,7 @@ def add_counts(first: tuple[Ints, Ints], second: tuple[Ints, Ints], /) -> tuple[
     return cells[starts], np.add.reduceat(counts, starts)
 
 
-def bound_events(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy: Entropy) -> Bounded:
+def bound_events(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy) -> Bounded:
     """The cells that remain when every unit is held to its bound; uses up `keys`.
 
     Parameters
@@ -90,7 +90,7 @@ def bound_events(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy:
     return Bounded(cells=keys[:kept], repeated=repeated, beyond=beyond)
 
 
-def _bound_units(keys: Ints, /, *, cell_bits: int, bound: Contribution, entropy: Entropy) -> Bounded:
+def _bound_units(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy) -> Bounded:
     """`bound_events` for some whole units."""
     starts = run_starts(keys)
     pairs, times, repeated = keys, np.ones(keys.size, dtype=np.int64), 0

@@ -22,7 +22,7 @@ from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import DimensionPlan, NestPlan, Plan, make_plan
 from noisegate.errors import DataError, NoisegateError
 from noisegate.laws.entropy import Entropy
-from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import did_you_mean
 from noisegate.tables.domain import Ints
 
@@ -183,7 +183,7 @@ def _day(spec: ReleaseSpec, plan: Plan, table: Any, /) -> Any:
     return table[f"code{n}"]
 
 
-def _grouped_units(coded: Any, bound: Contribution, /) -> Any:
+def _grouped_units(coded: Any, bound: ContributionBound, /) -> Any:
     """One row for each cell; and for units with too many cells, one for each of their cells.
 
     In the rows of single units `person` is not NULL. `kept` counts events up to the bound for one cell.
@@ -228,7 +228,7 @@ def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, entropy: Entropy, /) 
     return Counts(cells=cells, raw_counts=counts, tally=tally)
 
 
-def _choose(rows: pa.Table, bound: Contribution, entropy: Entropy, /) -> tuple[tuple[Ints, Ints], int]:
+def _choose(rows: pa.Table, bound: ContributionBound, entropy: Entropy, /) -> tuple[tuple[Ints, Ints], int]:
     """The counts of the cells that units with too many of them keep, and how many events they lose."""
     nothing = np.zeros(0, dtype=np.int64)
     if rows.num_rows == 0:

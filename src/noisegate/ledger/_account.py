@@ -130,13 +130,13 @@ class Loss:
     def __add__(self, other: Loss) -> Loss:
         return Loss(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta)
 
-    def fits(self, budget: Budget, /) -> bool:
+    def fits(self, budget: PrivacyBudget, /) -> bool:
         """Whether this loss is within `budget`, in epsilon and in delta."""
         return self.epsilon <= budget.epsilon and self.delta <= budget.delta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class PrivacyBudget:
     """The most that all releases of a dataset together may cost one privacy unit.
 
     `source` says who chose it: `set` a person, with `ledger set`; `spec` the spec of the first
@@ -161,13 +161,13 @@ DEFAULT_EPSILON: Final = Fraction(10)
 DEFAULT_DELTA: Final = Fraction(1, 10**6)
 
 
-def default_budget(*, unit: str) -> Budget:
+def default_budget(*, unit: str) -> PrivacyBudget:
     """What a dataset gets with its first release when nobody has chosen a budget for it.
 
     A stop against accidents, not advice: epsilon 10 and delta one in a million, in the unit of
     that release.
     """
-    return Budget(epsilon=DEFAULT_EPSILON, delta=DEFAULT_DELTA, unit=unit, source="default")
+    return PrivacyBudget(epsilon=DEFAULT_EPSILON, delta=DEFAULT_DELTA, unit=unit, source="default")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +200,7 @@ class Account:
     """One dataset: its budget, what was spent, and on what."""
 
     dataset: str
-    budget: Budget | None = None
+    budget: PrivacyBudget | None = None
     spent: Loss = Loss()
     reservations: tuple[Reservation, ...] = ()
 

@@ -16,8 +16,8 @@ from typing import Self
 from noisegate.errors import BudgetExceeded, DataError, InputError, SpecError
 from noisegate.ledger._account import (
     Account,
-    Budget,
     Loss,
+    PrivacyBudget,
     Reservation,
     as_delta,
     as_epsilon,
@@ -45,7 +45,7 @@ def as_digest(value: str, /, *, what: str) -> str:
     return value
 
 
-def refuse_other_unit(dataset: str, /, *, unit: str, budget: Budget) -> None:
+def refuse_other_unit(dataset: str, /, *, unit: str, budget: PrivacyBudget) -> None:
     """`SpecError` if a loss per `unit` cannot be charged to `budget`.
 
     A loss per event says nothing about a person with many events, and the neighbours of one
@@ -58,7 +58,7 @@ def refuse_other_unit(dataset: str, /, *, unit: str, budget: Budget) -> None:
         )
 
 
-def refuse_overspending(account: Account, /, *, loss: Loss, budget: Budget) -> None:
+def refuse_overspending(account: Account, /, *, loss: Loss, budget: PrivacyBudget) -> None:
     """`BudgetExceeded` if `loss` on top of what `account` has spent is over `budget`."""
     after = account.spent + loss
     if after.fits(budget):
@@ -80,7 +80,7 @@ class Book:
     """All accounts after the entries added so far."""
 
     def __init__(self) -> None:
-        self._budgets: dict[str, Budget] = {}
+        self._budgets: dict[str, PrivacyBudget] = {}
         self._spent: dict[str, Loss] = {}
         self._reservations: dict[str, Reservation] = {}
 
@@ -101,7 +101,7 @@ class Book:
 
     def _add(self, entry: Entry) -> None:
         if entry.kind == BUDGET:
-            self._budgets[entry.dataset] = Budget(
+            self._budgets[entry.dataset] = PrivacyBudget(
                 epsilon=as_epsilon(entry.epsilon or ""),
                 delta=as_delta(entry.delta or ""),
                 unit=entry.unit or "",
@@ -131,7 +131,7 @@ class Book:
             marked = replace(known, state="published", card_digest=entry.card_digest, published_at=entry.at)
         self._reservations[known.id] = marked
 
-    def budget(self, dataset: str, /) -> Budget | None:
+    def budget(self, dataset: str, /) -> PrivacyBudget | None:
         """The budget in force."""
         return self._budgets.get(dataset)
 

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from noisegate.ledger._account import Account, Budget, Loss, Reservation, float_down, float_up
+from noisegate.ledger._account import Account, Loss, PrivacyBudget, Reservation, float_down, float_up
 from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._entry import Entry
 
 Document = dict[str, Any]
 
 
-def _amount(value: Loss | Budget, *, rounded: Callable[..., float]) -> Document:
+def _amount(value: Loss | PrivacyBudget, *, rounded: Callable[..., float]) -> Document:
     return {
         "epsilon": rounded(value.epsilon),
         "delta": rounded(value.delta),
@@ -24,7 +24,7 @@ def _amount(value: Loss | Budget, *, rounded: Callable[..., float]) -> Document:
     }
 
 
-def budget_document(budget: Budget | None, /) -> Document | None:
+def budget_document(budget: PrivacyBudget | None, /) -> Document | None:
     """A budget: epsilon, delta, unit, and who chose it."""
     if budget is None:
         return None

@@ -23,9 +23,9 @@ from typing import Self
 from noisegate.errors import DataError, GateError, SpecError
 from noisegate.ledger._account import (
     Account,
-    Budget,
     Exact,
     Loss,
+    PrivacyBudget,
     Reservation,
     as_delta,
     as_epsilon,
@@ -88,7 +88,7 @@ class Ledger:
         """The account of one dataset; an empty one if the ledger does not know it."""
         return Book.of(self.history(dataset)).account(dataset)
 
-    def budget(self, dataset: str, /) -> Budget | None:
+    def budget(self, dataset: str, /) -> PrivacyBudget | None:
         """The budget in force, or None if there is none yet."""
         return self.account(dataset).budget
 
@@ -101,7 +101,7 @@ class Ledger:
 
     def set_budget(
         self, dataset: str, /, *, epsilon: Exact, delta: Exact | None = None, unit: str | None = None
-    ) -> Budget:
+    ) -> PrivacyBudget:
         """Set, raise or lower the budget of a dataset; what it was before stays in the history.
 
         Parameters
@@ -130,7 +130,7 @@ class Ledger:
                     f"Dataset {dataset!r} has no budget yet, so its privacy unit must be given: "
                     "event, person-day or person."
                 )
-            budget = Budget(
+            budget = PrivacyBudget(
                 epsilon=as_epsilon(epsilon),
                 delta=as_delta(delta) if delta is not None else old.delta if old else as_delta(0),
                 unit=as_unit(unit) if unit is not None else old.unit if old else "",
@@ -154,7 +154,7 @@ class Ledger:
         release: str,
         spec_digest: str,
         output: str | Path,
-        first_budget: Budget | None = None,
+        first_budget: PrivacyBudget | None = None,
     ) -> Reservation:
         """Charge a loss to a dataset, durably; call it before any noise is drawn.
 
@@ -268,7 +268,7 @@ class Ledger:
             raise DataError(f"The ledger {self.place} has no reservation {reservation_id!r}.")
         return known
 
-    def _write_budget(self, dataset: str, budget: Budget) -> None:
+    def _write_budget(self, dataset: str, budget: PrivacyBudget) -> None:
         self._write(
             BUDGET,
             dataset,

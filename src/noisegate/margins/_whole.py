@@ -1,7 +1,6 @@
 """From real signed tables to whole non-negative ones, group by group and slice by slice.
 
-The only module that the rest of the package calls of the compiled ones. It is imported when a table is
-rounded and not before: loading Numba takes longer than most other work.
+The only module that the rest of the package calls of the compiled ones.
 """
 
 from __future__ import annotations

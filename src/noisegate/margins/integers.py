@@ -18,14 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, InternalError
+from noisegate.margins._whole import round_groups, round_slices
 from noisegate.margins.coarse import coarse_tables
 from noisegate.margins.plan import Apportion, Join, Step, plan_rounding
 from noisegate.margins.reconcile import Reconciled
@@ -136,7 +135,7 @@ class _Rounder:
         view = _arranged(values, step.table, (step.within, rest))
         out = np.empty(view.shape, np.int64)
         sums = self._known(step.within).reshape(-1)
-        _compiled_rounding().round_groups(view, self._bend(step.table), sums, self.tolerance, self.shift, out)
+        round_groups(view, self._bend(step.table), sums, self.tolerance, self.shift, out)
         return self._restored(out, (step.within, rest), step.table)
 
     def _join(self, step: Join, values: Floats) -> Ints:
@@ -154,7 +153,7 @@ class _Rounder:
             for side in (short, long)
         ]
         out = np.empty(view.shape, np.int64)
-        worked = _compiled_rounding().round_slices(
+        worked = round_slices(
             view, self._bend(step.table), sums[0], sums[1], self.tolerance, _SWEEPS, self.shift, out
         )
         if not worked:
@@ -183,11 +182,6 @@ class _Rounder:
         order = [axis for part in parts for axis in part]
         split = values.reshape(self.shape.lengths(tuple(order)))
         return np.ascontiguousarray(np.transpose(split, [order.index(axis) for axis in table]))
-
-
-def _compiled_rounding() -> ModuleType:
-    """The compiled part, loaded when it is first needed."""
-    return import_module("noisegate.margins._whole")
 
 
 def _arranged(values: NDArray[Number], table: Table, parts: tuple[Table, ...]) -> NDArray[Number]:

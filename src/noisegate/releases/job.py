@@ -20,7 +20,7 @@ from typing import Any
 from noisegate.engine import Counts, Tally, connect, count
 from noisegate.errors import BudgetExceeded
 from noisegate.laws.entropy import Entropy, OsNoise, as_entropy
-from noisegate.ledger import DEFAULT_DELTA, DEFAULT_EPSILON, Budget, open_ledger, shown_down, shown_up
+from noisegate.ledger import DEFAULT_DELTA, DEFAULT_EPSILON, PrivacyBudget, open_ledger, shown_down, shown_up
 from noisegate.mechanisms.perturb import PublishedCells
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
@@ -135,7 +135,7 @@ def spec_digest(spec: ReleaseSpec, /) -> str:
     return hashlib.sha256(repr(spec).encode()).hexdigest()
 
 
-def _first_budget(plan: Plan, /) -> Budget:
+def _first_budget(plan: Plan, /) -> PrivacyBudget:
     """What a dataset may spend that the ledger has not met before.
 
     The spec may say; else the default. A release that admits to being unsafe may spend ten times
@@ -145,7 +145,7 @@ def _first_budget(plan: Plan, /) -> Budget:
     epsilon = spec.budget.epsilon if spec.budget is not None else None
     delta = spec.budget.delta if spec.budget is not None else None
     room = 10 if spec.privacy.unsafe and plan.charged.delta < Fraction(1, 10) else 1
-    return Budget(
+    return PrivacyBudget(
         epsilon=DEFAULT_EPSILON if epsilon is None else epsilon,
         delta=max(DEFAULT_DELTA, room * plan.charged.delta) if delta is None else delta,
         unit=spec.privacy.unit,

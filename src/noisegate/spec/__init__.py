@@ -5,13 +5,13 @@ from __future__ import annotations
 from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.load import load_spec, parse_spec
 from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
-from noisegate.spec.privacy import Contribution, Privacy, Suppress
+from noisegate.spec.privacy import ContributionBound, Privacy, Suppress
 from noisegate.spec.values import ValueList
 from noisegate.spec.workload import QuestionBlock
 
 __all__ = [
     "Budget",
-    "Contribution",
+    "ContributionBound",
     "DateDimension",
     "Events",
     "ListedDimension",

@@ -18,7 +18,7 @@ Margins = Literal["derive", "reconcile", "independent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contribution:
+class ContributionBound:
     """The most that adding or removing one privacy unit changes the base table.
 
     `cells` counts cells that change (the L0 bound); each changes by at most `per_cell` (the L∞ bound).
@@ -73,9 +73,9 @@ class Privacy(SpecBlock):
     unsafe: Flag = False
 
     @property
-    def contribution(self) -> Contribution:
+    def contribution(self) -> ContributionBound:
         """The most that one unit changes the base table."""
-        return Contribution(cells=self.max_cells or 1, per_cell=self.max_per_cell)
+        return ContributionBound(cells=self.max_cells or 1, per_cell=self.max_per_cell)
 
     @model_validator(mode="after")
     def _noise_is_stated_once(self) -> Privacy:

@@ -22,7 +22,7 @@ from noisegate.query.statement import read_statement
 from noisegate.reading.placing import place_rows
 from noisegate.reading.structure import Structure
 from noisegate.recovery.card import NAME, Card
-from noisegate.spec import Contribution, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.spec.fields import DAY_S
 from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
@@ -75,7 +75,7 @@ class Frame:
     tables: tuple[FrameTable, ...]
     method: str
     unit: str
-    bound: Contribution | None
+    bound: ContributionBound | None
     release: Release | None = None
 
     @property
@@ -136,7 +136,7 @@ def frame_of_card(folder: Path, /) -> Frame:
         unit=str(card.get("privacy_unit")),
         bound=None
         if not bounding
-        else Contribution(cells=int(bounding["max_cells"]), per_cell=int(bounding["max_per_cell"])),
+        else ContributionBound(cells=int(bounding["max_cells"]), per_cell=int(bounding["max_per_cell"])),
         release=release,
     )
 
