@@ -167,7 +167,9 @@ def _asked(evidence: AttackEvidence, /) -> dict[str, Bools]:
     every = np.arange(known.layout.size)
     hidden = np.isnan(known.base.values)
     asked = {known.base.name: hidden if known.zero is None else hidden & ~known.zero}
-    for margin in known.margins:
+    margins = {margin.name: margin for margin in known.margins}
+    for _, seen in evidence.margins:
+        margin = margins[seen.cells.name]
         rows = margin.where.of(every)
         asked[margin.name] = (rows >= 0) & ~margin.shown(rows)
     return {name: which for name, which in asked.items() if which.any()}
