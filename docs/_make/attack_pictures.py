@@ -15,16 +15,16 @@ import duckdb
 import numpy as np
 
 from noisegate.assessment import Assessment, assess
-from noisegate.assessment.weeks_picture import picture_of
+from noisegate.assessment.judgement import figures_of
 from noisegate.inference.linked.inference import infer
 from noisegate.laws import RoundedLaplace
 from noisegate.laws.entropy import SeededNoise
 from noisegate.mechanisms.mechanism import corrected, second_algorithm
 from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows, save
-from noisegate.pictures.hours import hours_picture
+from noisegate.pictures.cells import posterior_picture
+from noisegate.pictures.draw import draw
 from noisegate.pictures.inline import ODDS
-from noisegate.pictures.noise import differences_picture
-from noisegate.pictures.posterior import posterior_picture
+from noisegate.pictures.noise import differences_of, differences_picture
 from noisegate.releases.job import release
 from noisegate.simulation.world import World, simulate
 from noisegate.spec import load_spec
@@ -51,8 +51,7 @@ def main(out: Path, /) -> None:
         save(_kept_zeros(), out / "attack-kept-zeros.svg")
         save(_linked_totals(found, world), out / "attack-linked-totals.svg")
         save(_timetables(found), out / "attack-timetables.svg")
-        assert found.sections.weeks is not None
-        save(picture_of(found.sections.weeks), out / "attack-more-weeks.svg")
+        save(draw(figures_of(found)["weeks"].picture), out / "attack-more-weeks.svg")
 
 
 def _equal_counts(found: Assessment, /) -> Picture:
@@ -63,9 +62,11 @@ def _equal_counts(found: Assessment, /) -> Picture:
     low, high = fit.interval
     print(f"equal counts: {gaps.size} pairs, scale {fit.scale:.2f}, {low:.2f} to {high:.2f}")  # noqa: T201
     return differences_picture(
-        gaps.astype(np.int64),
-        RoundedLaplace(fit.scale).sum_of(2),
-        title=f"{gaps.size} sailings: riders on less riders off, as published",
+        differences_of(
+            gaps.astype(np.int64),
+            RoundedLaplace(fit.scale).sum_of(2),
+            title=f"{gaps.size} sailings: riders on less riders off, as published",
+        )
     )
 
 
@@ -163,13 +164,7 @@ def _timetables(found: Assessment, /) -> Picture:
     """By mode and hour, the share of cells that a single vehicle can have filled."""
     services = found.to_json()["services"]
     print(f"services: {services['cells']}, hours {services['unprotected_hours']}")  # noqa: T201
-    shares = {
-        mode: [
-            one / all_ if all_ else None for one, all_ in zip(row["one_vehicle"], row["cells"], strict=True)
-        ]
-        for mode, row in services["hours"].items()
-    }
-    return hours_picture(shares).properties(
+    return draw(figures_of(found)["hours"].picture).properties(
         title=alt.Title(
             "Share of cells that one vehicle alone can have filled", subtitle="if all run to the second"
         )

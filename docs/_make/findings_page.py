@@ -10,7 +10,7 @@ from pathlib import Path
 from markdown import code, page, table
 
 import noisegate
-from noisegate.report.methods import METHODS
+from noisegate.assessment.judgement import INQUIRIES
 
 _SEVERITIES = ("low", "medium", "high")
 _OUTCOMES = ("fine", "cannot tell", "known", "refused")
@@ -53,6 +53,7 @@ _MEANINGS: Mapping[str, str] = {
 
 def findings_page() -> str:
     """`findings.md`: every id, what it can be, and how it is worked out."""
+    methods = {kind: words.method for one in INQUIRIES for kind, words in one.WORDS.items()}
     findings, checks = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for kind, name, words in _made():
         (findings if kind == "Finding" else checks)[name].update(words)
@@ -69,7 +70,7 @@ def findings_page() -> str:
         "## Findings\n\n" + _table("severity", findings, _SEVERITIES),
         "## Checks\n\n" + _table("outcome", checks, _OUTCOMES),
         "## How findings are worked out",
-        *(f"### {name}\n\n{METHODS[name]}" for name in sorted(findings) if name in METHODS),
+        *(f"### {name}\n\n{methods[name]}" for name in sorted(findings) if name in methods),
     ]
     return page("Findings and checks", "\n\n".join(parts))
 
@@ -88,7 +89,7 @@ def _table(head: str, found: Mapping[str, set[str]], order: tuple[str, ...], /) 
 
 def _made() -> Iterator[tuple[str, str, set[str]]]:
     """Every `Finding(id=..., severity=...)` and `Check(id=..., outcome=...)` that the assessment can make."""
-    for path in sorted((Path(noisegate.__file__).parent / "assess").rglob("*.py")):
+    for path in sorted((Path(noisegate.__file__).parent / "assessment").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
             for node in ast.walk(function):

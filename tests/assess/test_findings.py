@@ -265,7 +265,18 @@ def test_the_assessment_as_json(tables, invent):
         assert set(table["threshold"]) >= {"value", "rule"}
         assert set(table["noise"]) >= {"law", "scale", "interval", "level", "rounding", "evidence", "n"}
     for finding in content["findings"]:
-        assert set(finding) == {"id", "severity", "title", "numbers", "evidence", "advice"}
+        assert list(finding) == [
+            "id",
+            "severity",
+            "title",
+            "numbers",
+            "evidence",
+            "advice",
+            "baseline",
+            "assumptions",
+            "picture",
+        ]
+        assert {f"Assumed: {line}." for line in finding["assumptions"]} <= set(finding["evidence"])
         assert finding["advice"]
     assert {"event_epsilon", "person_epsilon", "delta"} <= set(content["privacy"])
     order = [("low", "medium", "high").index(finding["severity"]) for finding in content["findings"]]
@@ -297,7 +308,7 @@ def test_every_finding_and_check_is_explained():
     """The page names each id that this part of an assessment can state."""
     page = (ROOT / "docs" / "explanation" / "assessment.md").read_text()
     modules = ("card", "couplings", "loss", "margins", "noise", "thresholds", "zeros")
-    folder = ROOT / "src" / "noisegate" / "assess" / "findings"
+    folder = ROOT / "src" / "noisegate" / "assessment"
     stated = {
         name for one in modules for name in re.findall(r'id="([a-z-]+)"', (folder / f"{one}.py").read_text())
     }

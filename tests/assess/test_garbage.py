@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from noisegate import assessment as package
+from noisegate.cli.main import main
 from noisegate.errors import InputError, OutputError
+from noisegate.report import write_assessment
 
 #: Suppressed cells have tests of their own.
 assess = partial(package.assess, attacker=None)
@@ -84,23 +86,29 @@ def test_one_line_without_end(tmp_path):
 
 def test_output_that_cannot_be_written(good, tmp_path):
     out = tmp_path / "out"
-    assess(good, out=out)
+    found = assess(good)
+    write_assessment(found, out)
     assert "assessment.json" in {path.name for path in out.iterdir()}
     before = (out / "assessment.json").read_bytes()
     with pytest.raises(OutputError, match="exists already"):
-        assess(good, out=out)
+        write_assessment(found, out)
     assert (out / "assessment.json").read_bytes() == before
     with pytest.raises(OutputError, match="make it first"):
-        assess(good, out=tmp_path / "no" / "such")
+        write_assessment(found, tmp_path / "no" / "such")
+
+
+def test_a_bad_place_is_refused_before_any_work_is_done(good, tmp_path, capsys, monkeypatch):
+    (tmp_path / "out").mkdir()
+    monkeypatch.setattr("noisegate.assessment.job.judge", pytest.fail)
+    assert main(["assess", *map(str, good), "--out", str(tmp_path / "out"), "--quiet"]) == 2
+    assert "exists already" in capsys.readouterr().err
 
 
 def test_a_failure_leaves_nothing_behind(good, tmp_path, monkeypatch):
-    from noisegate.assessment import job
-
     def broken(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(job, "write_pictures", broken)
+    monkeypatch.setattr("noisegate.report.write._write_pictures", broken)
     with pytest.raises(OutputError, match="No space left on device"):
-        assess(good, out=tmp_path / "out")
+        write_assessment(assess(good), tmp_path / "out")
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]

@@ -15,6 +15,7 @@ from noisegate.errors import DataError
 from noisegate.laws.entropy import SeededNoise
 from noisegate.reading import find_structure, read_table
 from noisegate.releases.job import release
+from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
 from noisegate.workload.truth_file import TruthFile
@@ -106,7 +107,8 @@ def test_the_raw_events_of_a_world_are_read(world):
 def test_an_assessment_with_raw_events_has_the_section_and_no_card(world, tmp_path):
     made, paths = world
     out = tmp_path / "out"
-    found = assess(paths, truth=made.taps, attacker=None, out=out)
+    found = assess(paths, truth=made.taps, attacker=None)
+    write_assessment(found, out)
     content = json.loads((out / "assessment.json").read_text())
     section = content["microdata"]
     finest = section["coarsenings"][0]["unique"]

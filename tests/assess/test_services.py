@@ -16,6 +16,7 @@ from noisegate.errors import DataError, SpecError
 from noisegate.laws.entropy import SeededNoise
 from noisegate.reading import find_structure, read_table
 from noisegate.releases.job import release
+from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec, parse_spec
 from noisegate.timetable import EXACT, domain_grid, link_feed, match_locations, read_feed
@@ -236,7 +237,7 @@ def _cells_of(domain, rows):
 
 def test_the_file_lists_every_cell_of_one_vehicle(punctual, tmp_path):
     out = tmp_path / "out"
-    assess(punctual.paths, gtfs=punctual.world.gtfs, late=4, attacker=None, out=out)
+    write_assessment(assess(punctual.paths, gtfs=punctual.world.gtfs, late=4, attacker=None), out)
     rows = pq.read_table(out / "vehicles.parquet").to_pylist()
     base = punctual.structure.base
     labels = base.labels(np.arange(base.size))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from noisegate.assessment import assess
-from noisegate.assessment.persons import Persons
-from noisegate.assessment.weeks import check_weeks
+from noisegate.assessment.growth import Persons, check_weeks
 from noisegate.cli.main import main
 from noisegate.errors import SpecError
 from noisegate.laws import RoundedLaplace
@@ -16,6 +15,7 @@ from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
 from noisegate.mechanisms.recurrence import Residual
 from noisegate.releases.job import release
+from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
 from noisegate.testing.oracles import simulated_widths
@@ -39,7 +39,8 @@ def paths(folder, name):
 def as_in_2016(world):
     made, folder = world
     out = folder / "assessed"
-    found = assess(paths(folder, "2016"), weeks=52, attacker=None, truth=made.taps, out=out)
+    found = assess(paths(folder, "2016"), weeks=52, attacker=None, truth=made.taps)
+    write_assessment(found, out)
     return found, json.loads((out / "assessment.json").read_text()), out
 
 
@@ -110,7 +111,13 @@ def test_quantiles_of_persons():
 def test_the_picture_is_drawn(as_in_2016):
     _, _, out = as_in_2016
     text = (out / "weeks.svg").read_text()
-    for piece in ("The same release for 52 weeks", "weeks released", "group of 12", "worst case", "composed"):
+    for piece in (
+        "The same release for 52 weeks",
+        "weeks released",
+        "12 people",
+        "worst case",
+        "exact composition",
+    ):
         assert piece in text
 
 
@@ -156,7 +163,8 @@ def test_other_noise_has_its_section_and_picture(tmp_path, noise):
         "date,time,loc,count\n2016-07-25,06:00,A,40\n2016-07-25,06:15,B,60\n2016-07-26,06:15,B,18\n"
     )
     out = tmp_path / "out"
-    found = assess([table], weeks=6, attacker=None, noise=noise, out=out)
+    found = assess([table], weeks=6, attacker=None, noise=noise)
+    write_assessment(found, out)
     section = json.loads((out / "assessment.json").read_text())["weeks"]
     assert len(section["detection"][0]["by_week"]) == 6
     bounded = [at["linear"] is not None for one in section["loss"] for at in one["by_week"]]

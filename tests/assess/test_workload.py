@@ -15,23 +15,24 @@ import pytest
 
 from noisegate.assessment import assess
 from noisegate.cli.main import main
-from noisegate.engine import count
+from noisegate.engine import ExpectedCounts, count
 from noisegate.errors import DataError, SpecError
-from noisegate.inference.profile.parts import STAGES
 from noisegate.laws import DiscreteLaplace
 from noisegate.laws.entropy import SeededNoise
 from noisegate.reading import find_structure, read_table
 from noisegate.releases.job import release
 from noisegate.releases.plan import make_plan
+from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
 from noisegate.tables.question import Question
 from noisegate.workload import measure
 from noisegate.workload.draws import draw_tables
+from noisegate.workload.error_parts import STAGES
 from noisegate.workload.frame import frame_of_card, frame_of_spec, stated_dimension, wanted_by_spec
 from noisegate.workload.measure import Workload
-from noisegate.workload.noised import Kept, MissingRows
-from noisegate.workload.raw import RawEvents
+from noisegate.workload.noised import MissingRows
+from noisegate.workload.raw import count_file
 from noisegate.workload.truth_file import TruthFile
 
 SPEC = """
@@ -141,7 +142,7 @@ def repeated(city, released, request):
     plan = make_plan(load_spec(path))
     frame = frame_of_card(released(request.param))
     wanted = wanted_by_spec(plan.spec)
-    raw = RawEvents(file=opened(city, released(request.param), spec=plan.spec)[0], frame=frame).count(wanted)
+    raw = count_file(opened(city, released(request.param), spec=plan.spec)[0], frame, wanted)
     frames, expected = [], []
     for draw in range(DRAWS):
         entropy = SeededNoise(seed=100 + draw)
@@ -191,7 +192,7 @@ def test_a_bound_that_is_off_by_one_would_be_noticed(repeated, city, released):
     frame = repeated.frames[0]
     loose = replace(frame, bound=replace(frame.bound, cells=frame.bound.cells + 1))
     file, _ = opened(city, released(frame.method), spec=load_spec(city.spec(margins=frame.method)))
-    raw = RawEvents(file=file, frame=loose).count(repeated.wanted)
+    raw = count_file(file, loose, repeated.wanted)
     worst = distances(repeated, raw=raw)
     assert worst["total", "bounding"] > 6
     assert worst["total", "noise"] > 6
@@ -204,7 +205,7 @@ def reconciled(city, released):
     frame = frame_of_card(released("reconcile"))
     file, _ = opened(city, released("reconcile"), spec=plan.spec)
     wanted = [one for one in wanted_by_spec(plan.spec) if one.name in ANSWERED]
-    raw = RawEvents(file=file, frame=frame).count(wanted)
+    raw = count_file(file, frame, wanted)
     entropy = SeededNoise(seed=6)
     expected = {
         one.name: one.parts for one in measure(plan, count(plan.spec, entropy=entropy), entropy=entropy)
@@ -232,7 +233,12 @@ def test_the_split_of_reconciled_tables_is_near_that_of_the_custodian(reconciled
 def test_the_mean_of_a_missing_row_is_that_of_all_its_possible_values(floor):
     law, least = DiscreteLaplace(1.4), 8
     rows = MissingRows(law=law, least=least, zeros="perturb", floor=floor)
-    kept = Kept(sure=np.array([0, 3, 12]), drawing=np.array([0, 2, 0]), kept=np.array([0.0, 1.0, 0.0]))
+    kept = ExpectedCounts(
+        cells=np.arange(3),
+        sure=np.array([0, 3, 12]),
+        drawing=np.array([0, 2, 0]),
+        kept=np.array([0.0, 1.0, 0.0]),
+    )
     chances = [{0: 1.0}, {3: 0.25, 4: 0.5, 5: 0.25}, {12: 1.0}]
     value = np.arange(-200, least)
     for found, counts in zip(rows.means(kept).tolist(), chances, strict=True):
@@ -243,9 +249,9 @@ def test_the_mean_of_a_missing_row_is_that_of_all_its_possible_values(floor):
 
 def test_an_empty_cell_without_noise_held_nothing():
     rows = MissingRows(law=DiscreteLaplace(1.4), least=18, zeros="keep", floor=None)
-    empty = Kept(sure=np.zeros(1, int), drawing=np.zeros(1, int), kept=np.zeros(1))
+    empty = ExpectedCounts.sure_of(np.zeros(1, int), np.zeros(1, int))
     assert rows.means(empty).tolist() == [0.0]
-    far = Kept(sure=np.array([10**6]), drawing=np.zeros(1, int), kept=np.zeros(1))
+    far = ExpectedCounts.sure_of(np.zeros(1, int), np.array([10**6]))
     assert 15 < rows.means(far)[0] <= 17
 
 
@@ -322,7 +328,8 @@ def test_without_raw_data_the_same_questions_have_intervals(released, tmp_path, 
 
 def test_the_report_lists_causes_and_is_for_the_custodian(city, released, tmp_path):
     out = tmp_path / "assessed"
-    assess([released("derive")], attacker=None, truth=city.taps, workload=city.spec(), out=out)
+    found = assess([released("derive")], attacker=None, truth=city.taps, workload=city.spec())
+    write_assessment(found, out)
     text = (out / "report.md").read_text()
     assert "For the custodian only" in text
     assert "Utility by query" in text
@@ -367,7 +374,8 @@ def test_bounding_is_the_mean_of_what_the_engine_keeps(city, released, unit, mos
     bound = f"unit: {unit}, max_cells: {most}, max_per_cell: {each}"
     spec = load_spec(city.spec(**{"unit: person-day, max_cells: 1": bound}))
     file, structure = opened(city, released("derive"), spec=spec)
-    cells, kept = RawEvents(file=file, frame=frame_of_spec(spec, structure)).count(()).bounded
+    kept = count_file(file, frame_of_spec(spec, structure), ()).expected
+    cells = kept.cells
     draws = np.zeros((25, spec.domain.size))
     for draw, one in enumerate(draws):
         found = count(spec, entropy=SeededNoise(seed=draw))

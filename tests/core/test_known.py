@@ -63,7 +63,7 @@ def test_noise_with_a_largest_value_has_no_loss_and_says_why():
 
 
 def test_unknown_zeros_are_two_rivals():
-    known = known_mechanism("laplace", scale=1.4, threshold=18, zeros=None, kept=0.25, basis="recovered")
+    known = known_mechanism("laplace", scale=1.4, threshold=18, zeros=None, kept=0.25, source="recovered")
     assert [(one.zeros, chance) for one, chance in known.rivals] == [("perturb", 0.75), ("keep", 0.25)]
     assert (known.zeros, known.certain, known.mechanism.zeros) == (None, False, "perturb")
     assert {(one.law, one.threshold, one.rounding) for one, _ in known.rivals} == {
@@ -72,7 +72,7 @@ def test_unknown_zeros_are_two_rivals():
 
 
 def test_estimates_mix_and_risk_takes_the_worse():
-    known = known_mechanism("discrete-laplace", scale=1.4, threshold=18, zeros=None, basis="card")
+    known = known_mechanism("discrete-laplace", scale=1.4, threshold=18, zeros=None, source="card")
     assert known.mix([[0.0, 1.0], [1.0, 1.0]]).tolist() == [0.5, 1.0]
     mean, sd = known.mix_moments([2.0, 4.0], [1.0, 1.0])
     assert (float(mean), float(sd)) == (3.0, pytest.approx(np.sqrt(2)))
@@ -83,18 +83,18 @@ def test_estimates_mix_and_risk_takes_the_worse():
 
 
 def test_a_shown_value_is_somebody_only_if_all_rivals_say_so():
-    zeros = {rule: known_mechanism("none", threshold=3, zeros=rule, basis="card") for rule in ("keep", None)}
+    zeros = {rule: known_mechanism("none", threshold=3, zeros=rule, source="card") for rule in ("keep", None)}
     for known in zeros.values():
         low, high = known.raw_range([np.nan, 3.0, 2.0])
         assert (low.tolist(), high.tolist()) == ([0, 3, 1], [2, 3, 0])
-    noisy = known_mechanism("discrete-laplace", scale=1, threshold=3, zeros=None, basis="card")
+    noisy = known_mechanism("discrete-laplace", scale=1, threshold=3, zeros=None, source="card")
     assert noisy.raw_range(5.0)[0] == 0
-    sure = known_mechanism("discrete-laplace", scale=1, threshold=3, zeros="keep", basis="card")
+    sure = known_mechanism("discrete-laplace", scale=1, threshold=3, zeros="keep", source="card")
     assert sure.raw_range(5.0)[0] == 1
 
 
 def test_evidence_changes_the_probabilities_of_rivals():
-    known = known_mechanism("laplace", scale=1.4, threshold=18, zeros=None, basis="card")
+    known = known_mechanism("laplace", scale=1.4, threshold=18, zeros=None, source="card")
     after = known.given([0.0, np.log(3)])
     assert [(one.zeros, round(chance, 12)) for one, chance in after.rivals] == [
         ("keep", 0.75),
@@ -109,20 +109,20 @@ def test_evidence_changes_the_probabilities_of_rivals():
 def test_the_probabilities_of_rivals_add_up(chances):
     mechanism = Mechanism(law=Laplace(1.4))
     with pytest.raises(SpecError, match="probabilities of rival mechanisms"):
-        Known(rivals=tuple((mechanism, chance) for chance in chances), basis="card")
+        Known(rivals=tuple((mechanism, chance) for chance in chances), source="card")
 
 
 def test_what_cannot_be_known_is_refused():
     with pytest.raises(SpecError, match="law must be one of none, laplace"):
-        known_mechanism("cauchy", scale=1, zeros="keep", basis="card")
+        known_mechanism("cauchy", scale=1, zeros="keep", source="card")
     with pytest.raises(SpecError, match="laplace noise needs a scale"):
-        known_mechanism("laplace", zeros="keep", basis="card")
-    with pytest.raises(SpecError, match="basis must be one of"):
-        known_mechanism("none", zeros="keep", basis="rumour")
+        known_mechanism("laplace", zeros="keep", source="card")
+    with pytest.raises(SpecError, match="source must be one of"):
+        known_mechanism("none", zeros="keep", source="rumour")
     with pytest.raises(SpecError, match="chance that zeros are kept"):
-        known_mechanism("none", zeros=None, kept=1, basis="card")
+        known_mechanism("none", zeros=None, kept=1, source="card")
     with pytest.raises(SpecError, match="parts of rivals"):
-        known_mechanism("none", zeros="keep", basis="card").mix([1, 2])
+        known_mechanism("none", zeros="keep", source="card").mix([1, 2])
 
 
 def test_noise_that_a_person_states():

@@ -108,12 +108,6 @@ def test_published_tables_add_up_in_every_domain(domain):
         assert np.abs(found.margins[name] - sums(margin, raw)).mean() < 4
 
 
-def test_a_margin_across_modes_with_own_stops_is_refused_with_the_way_out():
-    domain = own_stops()
-    with pytest.raises(SpecError, match=r"Keep in every margin the dimension .* or use 'margins: derive'"):
-        pieces(domain, margins_of(domain, {"time": ["time"]}))
-
-
 def test_margins_in_a_circle_and_huge_domains_are_refused_before_anything_is_spent():
     domain = plain()
     circle = {"a": ["mode", "time"], "b": ["time", "stop"], "c": ["mode", "stop"]}

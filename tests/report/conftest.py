@@ -1,20 +1,29 @@
 """A browser without a window for the report, and assessments to report on."""
 
 import base64
+import csv
+import itertools
 import json
 import os
 import select
 import shutil
 import subprocess
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from noisegate.assessment import Check, Finding, assess
+from noisegate.assessment.loss import Privacy
+from noisegate.assessment.microdata import Coarsening, Microdata
+from noisegate.assessment.missing_taps import MissingTaps, Ranked
+from noisegate.assessment.score import Row, Score
+from noisegate.assessment.uniqueness import Uniqueness
 from noisegate.report import write_report
-from noisegate.report.browser import browser_command, find_browser
+from noisegate.report.pdf import browser_command, find_browser
+from noisegate.tables.dimension import Kind
 
 
 class Browser:
@@ -146,149 +155,90 @@ HOSTILE = (
 )
 
 
-def whole(*, name="time-loc", place="Manly Wharf"):
-    """An assessment with every part there is; `name` is its base, `place` stands in all that came from data."""
-    curve = np.arange(-6, 7)
-    seen = np.rint(400 * np.exp(-np.abs(curve) / 2) / 4).astype(int)
-    cell = f"ferry 2016-07-25 on 05:45 {place}"
-    exposed = [{"cell": cell, "mean": 16.0, "lo": 13, "hi": 18, "p_zero": 1e-9}]
-    table = {
-        "name": name,
-        "role": "base",
-        "files": [f"/somewhere/{name}.csv"],
-        "rows": 300,
-        "domain_size": 1000,
-        "suppressed": 700,
-        "dimensions": ["mode", "date", "time", "location"],
-        "threshold": {"value": 18.0, "rule": "ge", "sure": 0.999},
-        "details": [
-            {"name": "mode", "kind": "text", "values": 1},
-            {"name": "date", "kind": "date", "values": 2, "first": "2016-07-25", "last": "2016-07-26"},
-            {"name": "time", "kind": "time", "values": 4},
-            {"name": "location", "kind": "text", "values": 5},
-        ],
-        "set_aside": [{"reason": f"odd line {place}", "rows": 2, "example": place}],
-        "noise": {
-            "law": "laplace",
-            "scale": 1.4,
-            "interval": [1.2, 1.6],
-            "level": 0.95,
-            "rounding": "nearest",
-            "n": int(seen.sum()),
-            "curve": {
-                "difference": curve.tolist(),
-                "observed": seen.tolist(),
-                "expected": (seen + 0.5).tolist(),
-                "simulated": seen.tolist(),
-            },
-        },
-    }
-    margin = {**table, "name": f"{name} sum", "role": "margin", "noise": {"law": None, "scale": None, "n": 0}}
-    numbers = {"table": name, "scale": 1.4, "interval": [1.2, 1.6], place: place}
+def _publish(folder, *, name, place):
+    """A base and a margin with rounded noise of their own, cut at 18; the stops have names that came from somebody."""
+    rng = np.random.default_rng(5)
+    stops = [place, f"{place} 1", f"{place} 2", f"{place} 3"]
+    days, hours = [f"2016-07-{day}" for day in range(25, 31)], [f"{hour:02d}:00" for hour in range(24)]
+    rows = list(itertools.product(days, hours, stops))
+    quiet = np.array([stop == stops[3] and int(hour[:2]) % 2 == 0 for _, hour, stop in rows])
+    raw = rng.poisson(np.where(quiet, 12, 60))
+    totals = raw.reshape(-1, len(stops)).sum(axis=1)
+    files = {}
+    for table, header, keys, counts in (
+        (name, ("date", "time", "location", "count"), rows, raw),
+        (f"{name} sum", ("date", "time", "count"), list(itertools.product(days, hours)), totals),
+    ):
+        shown = np.rint(counts + rng.laplace(scale=1.4, size=len(counts))).astype(int)
+        files[table] = folder / f"{table}.csv"
+        with files[table].open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(header)
+            writer.writerows(
+                [*key, count] for key, count in zip(keys, shown.tolist(), strict=True) if count >= 18
+            )
+    return list(files.values())
 
+
+class Stated:
+    """A part of an assessment that says what it is told to."""
+
+    def __init__(self, content, **more):
+        self._content = content
+        self.__dict__.update(more)
+
+    def to_json(self):
+        return self._content
+
+
+def _findings(*, table, place):
     def finding(kind, severity, **rest):
-        return {
-            "id": kind,
-            "severity": severity,
-            "title": f"{kind}: 12 of {place}",
-            "numbers": numbers,
-            "evidence": [f"Seen at {place}.", f"Assumed: {place} is a place."],
-            "advice": f"Do something about {kind} at {place}. Then look again.",
-            **rest,
-        }
+        numbers = {"table": table, "scale": 1.4, "interval": [1.2, 1.6], place: place}
+        return Finding(
+            **{
+                "id": kind,
+                "severity": severity,
+                "title": f"{kind}: 12 of {place}",
+                "numbers": numbers,
+                "evidence": [f"Seen at {place}."],
+                "assumptions": [f"{place} is a place"],
+                "advice": f"Do something about {kind} at {place}. Then look again.",
+                **rest,
+            }
+        )
 
-    findings = [
+    couplings = {"pairs": 385, "couplings": [{"first": place, "gain": 1.4}]}
+    return (
         finding("privacy-loss", "high"),
         finding("zeros-kept", "high"),
-        finding(
-            "coupled-cells", "medium", numbers={"pairs": 385, "couplings": [{"first": place, "gain": 1.4}]}
-        ),
-        finding("pinned-cells", "medium", numbers={"most_exposed": exposed}),
+        finding("coupled-cells", "medium", numbers=couplings),
+        finding("pinned-cells", "medium"),
         finding("presence", "medium", numbers={"present": 9, "suppressed": 700, "probability": 0.99}),
         finding("noise-recovered", "low"),
         finding("something-new", "low"),
-    ]
+    )
+
+
+def _vehicles(*, table, place):
+    """What a timetable says, about one vehicle and one total."""
+    cell = f"ferry 2016-07-25 on 05:45 {place}"
     hours = {"cells": [10] * 23 + [0], "one_vehicle": [9] * 4 + [1] * 19 + [0], "one_stop": [0] * 24}
-    growth = [
-        {"week": week, "linear": 40.0 * week, "tight": 20.0 * week, "delta": 1e-6} for week in (1, 4, 52)
-    ]
-    return {
-        "software": {"name": "noisegate", "version": "0.1.0"},
-        "level": 0.95,
-        "tables": [table, margin],
-        "findings": findings,
-        "privacy": {
-            "event_epsilon": 2.14,
-            "person_epsilon": 85.7,
-            "delta": 1.1e-5,
-            "source": "recovered",
-            "person_events": 40,
-            "unit": place,
-        },
-        "checks": [
-            {"id": "threshold", "outcome": "known", "title": f"{name}: from 18 on", "evidence": [place]},
-            {"id": "margins", "outcome": "cannot tell", "title": f"nothing about {place}", "evidence": []},
-            {"id": "card", "outcome": "fine", "title": "agrees", "evidence": []},
-        ],
-        "inference": {
-            "assumes": [f"{place} is as it seems"],
-            "suppressed_totals": {name: {"mean": 665275.6, "sd": 210.6, "interval": [664862, 665689]}},
-        },
-        "score": {"suppressed": {f"location={place}": {"cells": 700, "coverage": 0.97, "mean_width": 3.7}}},
-        "services": {
-            "hours": {place: hours, "bus": hours},
-            "cells": {"possible": 900, "published_one_vehicle": 4},
-            "one_vehicle": [{"cell": cell, "count": 21, "vehicle": place, "stop": place}],
-            "missing_taps": [
-                {
-                    "margin": name,
-                    "row": place,
-                    "residual": 18,
-                    "candidates": [{"cell": cell, "probability": 0.97}],
-                }
-            ],
-            "merges": {"k": 2, "fragment": f"merges:\n  - {place}\n  - ```{place}```\n"},
-        },
-        "dropped": {
-            "rows": [
-                {
-                    "table": name,
-                    "mode": place,
-                    "possible": 1000,
-                    "published": 300,
-                    "suppressed": 700,
-                    "share": 0.7,
-                    "trips": {"share": 0.2, "share_interval": [0.19, 0.21]},
-                }
-            ],
-            "claims": [
-                {
-                    "claim": f"{place} dropped 0.0005%",
-                    "table": name,
-                    "verdict": "impossible",
-                    "arithmetic": place,
-                }
-            ],
-        },
-        "weeks": {
-            "horizon": 52,
-            "detection": [
-                {
-                    "group": group,
-                    "pattern": "once a week",
-                    "occasions_per_week": 1,
-                    "chance": p,
-                    "by_week": [1 - (1 - p) ** week for week in range(1, 53)],
-                    "weeks_until": {"0.01": 3, "0.5": None, "0.95": None},
-                }
-                for group, p in ((1, 1e-6), (12, 1e-2))
-            ],
-            "width": {"by_week": [12 / week**0.5 for week in range(1, 53)]},
-            "loss": [
-                {"who": f"commuter of {place}", "by_week": growth, "weeks_until": {"1": 1, "10": 1, "100": 3}}
-            ],
-        },
-        "utility": {
+    candidate = SimpleNamespace(probability=0.97)
+    content = {
+        "hours": {place: hours, "bus": hours},
+        "cells": {"possible": 900, "published_one_vehicle": 4},
+        "one_vehicle": [{"cell": cell, "count": 21, "vehicle": place, "stop": place}],
+        "merges": {"k": 2, "fragment": f"merges:\n  - {place}\n  - ```{place}```\n"},
+    }
+    ranked = (Ranked(title=cell, candidate=candidate, on_time=None),)
+    missing = MissingTaps(margin=table, row=place, residual=18.0, noise_sd=2.0, ranked=ranked)
+    return Stated(content, missing=(missing,))
+
+
+def _utility(*, place):
+    """Questions measured against the raw data: one with an answer, and one without."""
+    return Stated(
+        {
             "source": "card",
             "measured": True,
             "how": [f"Lots of {place} are not written down."],
@@ -304,81 +254,143 @@ def whole(*, name="time-loc", place="Manly Wharf"):
                     "spurious_rate": 0.0,
                     "ranking_kept": 0.9,
                 },
-                {"name": "ten busiest", "answered": True, "noise": {"expected_absolute": 3.0}},
                 {"name": f"trips from {place}", "answered": False, "reason": f"no table links {place}"},
             ],
-        },
-        "microdata": {
-            "coarsenings": [
-                {"coarsening": place, "unique": [{"points": 2, "share": 0.4, "interval": [0.38, 0.42]}]}
-            ]
-        },
-    }
-
-
-def cells_table(*, place="Manly Wharf", days=2, times=4, places=5):
-    """Cells of a base: the first place is told sharply, every other one is open or published."""
-    shape = (days, times, places)
-    day, time_, where = (axis.ravel() for axis in np.indices(shape))
-    first = np.datetime64("2016-07-25")
-    published = np.where(where == 1, 30, None).astype(object)
-    told = where == 0
-    return pa.table(
-        {
-            "mode": ["ferry"] * day.size,
-            "date": [str(first + one) for one in day.tolist()],
-            "time": [f"{one // 60:02d}:{one % 60:02d}" for one in (time_ * (1440 // times)).tolist()],
-            "location": [place if one == 0 else f"{place} {one}" for one in where.tolist()],
-            "published": pa.array(published.tolist(), pa.int64()),
-            "mean": np.where(told, 16.0, 1.0),
-            "sd": np.where(told, 1.2, 1.0),
-            "mode_count": np.where(told, 17, 0),
-            "lo": np.where(told, 13, 0),
-            "hi": np.where(told, 18, 4),
-            "p_zero": np.where(told, 1e-9, 0.6),
-            "level": np.full(day.size, 0.95),
         }
     )
 
 
-@pytest.fixture
-def assessed(tmp_path):
-    """Writes an assessment to a new directory and gives its place."""
-
-    def write(content, cells=None):
-        (tmp_path / "assessment.json").write_text(json.dumps(content), encoding="utf-8")
-        if cells is not None:
-            pq.write_table(cells, tmp_path / "cells.parquet")
-        return tmp_path
-
-    return write
+def _filled(found, /, *, name, place):
+    """The assessment with every part there is; `place` stands in all that came from data."""
+    unique = Uniqueness(points=2, able=1.0, sampled=100, unique=40, low=0.38, high=0.42)
+    row = Row(name=f"location={place}", cells=700, coverage=0.97, width=3.7, error=1.0, baseline_error=2.0)
+    claim = SimpleNamespace(
+        claim=SimpleNamespace(text=f"{place} dropped 0.0005%"),
+        rows=SimpleNamespace(table=name),
+        verdict="wrong",
+        arithmetic=lambda: [place],
+    )
+    return replace(
+        found,
+        findings=_findings(table=name, place=place),
+        checks=(
+            Check(id="threshold", outcome="known", title=f"{name}: from 18 on", evidence=[place]),
+            Check(id="margins", outcome="cannot tell", title=f"nothing about {place}"),
+            Check(id="card", outcome="fine", title="agrees"),
+        ),
+        privacy=Privacy(
+            event_epsilon=2.14,
+            person_epsilon=85.7,
+            delta=1.1e-5,
+            source="recovered",
+            numbers={"person_events": 40, "unit": place},
+        ),
+        score=Score(level=0.95, linked=True, rows=(row,), pinned_right=None, present_right=None, outside=0.0),
+        vehicles=_vehicles(table=name, place=place),
+        claims=(claim,),
+        useful=_utility(place=place),
+        microdata=Microdata(
+            persons=100, level=0.95, coarsenings=(Coarsening(minutes=15, places=True, found=(unique,)),)
+        ),
+    )
 
 
 @pytest.fixture(scope="session")
-def reported(tmp_path_factory):
-    """A directory with the whole report, once plain and once with hostile values everywhere."""
-    places = {}
+def bare(tmp_path_factory):
+    """What the tables alone tell, once plain and once with hostile names."""
+    made = {}
     for kind, name, place in (
         ("plain", "time-loc", "Manly Wharf"),
         ("hostile", HOSTILE[1], " ".join(HOSTILE)),
     ):
-        folder = tmp_path_factory.mktemp(kind)
-        (folder / "assessment.json").write_text(json.dumps(whole(name=name, place=place)), encoding="utf-8")
-        pq.write_table(cells_table(place=place), folder / "cells.parquet")
-        write_report(folder)
-        places[kind] = folder
+        files = _publish(tmp_path_factory.mktemp(kind), name=name, place=place)
+        made[kind] = assess(files, noise="laplace:1.4", weeks=52)
+    return made
+
+
+@pytest.fixture(scope="session")
+def assessments(bare):
+    """The same with every part that an assessment can have."""
+    return {
+        "plain": _filled(bare["plain"], name="time-loc", place="Manly Wharf"),
+        "hostile": _filled(bare["hostile"], name=HOSTILE[1], place=" ".join(HOSTILE)),
+    }
+
+
+@pytest.fixture(scope="session")
+def reported(tmp_path_factory, assessments):
+    """A directory with the whole report, once plain and once with hostile values everywhere."""
+    places = {kind: tmp_path_factory.mktemp(f"report-{kind}") for kind in assessments}
+    for kind, folder in places.items():
+        write_report(assessments[kind], folder)
     return places
 
 
 @pytest.fixture
-def content():
-    """The whole assessment as a function of names, to be changed by a test."""
-    return whole
+def whole(assessments):
+    """An assessment with everything, to be changed by a test."""
+    return assessments["plain"]
 
 
 @pytest.fixture
-def cells():
-    return cells_table
+def only(bare):
+    """An assessment with the tables and nothing else, but for what a test adds."""
+
+    def make(**parts):
+        nothing = {
+            "findings": (),
+            "checks": (),
+            "privacy": Privacy(),
+            "inference": None,
+            "couplings": (),
+            "weeks": None,
+        }
+        return replace(bare["plain"], **{**nothing, **parts})
+
+    return make
+
+
+@pytest.fixture
+def inferred():
+    """Makes posteriors of cells: those of the first place are told sharply, others are open or published."""
+
+    def make(*, place="Manly Wharf", days=2, times=4, places=5, kinds=("text", "date", "time", "text")):
+        first = np.datetime64("2016-07-25")
+        labels = (
+            ("ferry",),
+            tuple(str(first + one) for one in range(days)),
+            tuple(f"{one // 60:02d}:{one % 60:02d}" for one in range(0, 1440, 1440 // times)),
+            tuple(place if one == 0 else f"{place} {one}" for one in range(places)),
+        )
+        shape = tuple(map(len, labels))
+        where = np.indices(shape)[3].ravel()
+        told = where == 0
+        names = ("mode", "date", "time", "location")
+        posterior = SimpleNamespace(
+            mean=np.where(told, 16.0, 1.0),
+            sd=np.where(told, 1.2, 1.0),
+            mode=np.where(told, 17, 0),
+            low=np.where(told, 13, 0),
+            high=np.where(told, 18, 4),
+            p_zero=np.where(told, 1e-9, 0.6),
+        )
+        return SimpleNamespace(
+            cells=SimpleNamespace(
+                size=where.size,
+                dimensions=[
+                    SimpleNamespace(name=name, labels=some, kind=Kind(kind))
+                    for name, some, kind in zip(names, labels, kinds, strict=True)
+                ],
+                codes=lambda flat: np.array(np.unravel_index(flat, shape)),
+            ),
+            posterior=posterior,
+            evidence=SimpleNamespace(
+                base=SimpleNamespace(values=np.where(where == 1, 30.0, np.nan)), assumes=()
+            ),
+            totals={},
+        )
+
+    return make
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """The report in a real browser: drawn, quiet, readable on a phone, dark when the reader's screen is."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from noisegate.pictures.inline import DARK, QUIET
@@ -37,7 +39,7 @@ def test_the_report_opens_quietly_and_every_picture_is_drawn(browser, reported, 
     ]
     assert [url for url in requests if not url.startswith("data:")] == [page.resolve().as_uri()]
     drawn = browser.ask(DRAWN)
-    assert len(drawn) == 8
+    assert len(drawn) == 9
     for name, across, down, marks in drawn:
         assert across > 250, name
         assert down > 80, name
@@ -47,7 +49,7 @@ def test_the_report_opens_quietly_and_every_picture_is_drawn(browser, reported, 
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_utility_by_query_fits_a_desk_and_a_phone(browser, assessed, width):
+def test_utility_by_query_fits_a_desk_and_a_phone(browser, only, tmp_path, width):
     causes = ("aggregation", "noise and bounding", "suppression")
     questions = [
         {
@@ -62,10 +64,9 @@ def test_utility_by_query_fits_a_desk_and_a_phone(browser, assessed, width):
         for place in range(12)
     ]
     utility = {"measured": True, "how": ["Noise and bounding are shown together."], "questions": questions}
-    folder = assessed({"tables": [], "utility": utility})
-    write_report(folder)
-    browser.open(folder / "report.html", width=width)
-    ((name, across, _, marks),) = browser.ask(DRAWN)
+    write_report(only(useful=SimpleNamespace(to_json=lambda: utility)), tmp_path)
+    browser.open(tmp_path / "report.html", width=width)
+    ((name, across, _, marks),) = [one for one in browser.ask(DRAWN) if one[0] == "figure-workload"]
     # Dots and bars of the queries, and those of the legend.
     assert (name, marks) == ("figure-workload", 4 * 12 + 4)
     assert across > 250

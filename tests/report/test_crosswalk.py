@@ -6,17 +6,14 @@ from pathlib import Path
 import pytest
 
 import noisegate.assessment
+from noisegate.assessment.judgement import INQUIRIES
 from noisegate.report.build import page_of
-from noisegate.report.methods import METHODS, PLAIN
-from noisegate.report.questions import ISO, REGISTRY, REPORT
-from noisegate.report.source import Source
+from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
 
 
 @pytest.fixture
-def items(content, monkeypatch):
-    empty = '<svg viewBox="0 0 1 1"></svg>'
-    monkeypatch.setattr("noisegate.pictures.inline.vl_convert.vegalite_to_svg", lambda *_, **__: empty)
-    frameworks = page_of(Source(content=content())).frameworks
+def items(whole):
+    frameworks = page_of(whole).frameworks
     return {item.name: item for framework in frameworks for item in framework.items}
 
 
@@ -71,6 +68,7 @@ def test_every_kind_of_finding_has_a_method_and_a_place_in_the_crosswalk():
     }
     asked = {kind for question in (*ISO, *REGISTRY, *REPORT) for kind in question.results}
     assert len(kinds) >= 8
-    assert kinds <= set(METHODS)
-    assert kinds <= set(PLAIN)
+    words = {kind: words for inquiry in INQUIRIES for kind, words in inquiry.WORDS.items()}
+    assert kinds <= set(words)
+    assert all(one.meaning and one.method for one in words.values())
     assert kinds <= asked

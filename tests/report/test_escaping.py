@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from noisegate.pictures.exposed import Exposed, exposed_picture
+from noisegate.pictures.cells import exposed_picture
+from noisegate.pictures.data import Exposed, ExposedCells
 from noisegate.pictures.inline import inline_svg
 from noisegate.report.markdown import escaped
 
@@ -104,7 +105,7 @@ def test_hostile_values_are_shown_as_they_are(page, hostile):
 def test_hostile_values_in_a_picture_are_its_letters(hostile):
     for value in hostile:
         cell = Exposed(name=value, low=1, high=3, mode=2, chance_empty=0.001)
-        svg = inline_svg(exposed_picture([cell]), key="k")
+        svg = inline_svg(exposed_picture(ExposedCells(cells=[cell])), key="k")
         root = ET.fromstring(svg)  # well-formed, so nothing broke out
         texts = [element.text or "" for element in root.iter() if element.tag.endswith("text")]
         assert value in texts
@@ -114,7 +115,7 @@ def test_hostile_values_in_a_picture_are_its_letters(hostile):
 
 def test_names_inside_pictures_stay_apart():
     cell = Exposed(name="a", low=1, high=3, mode=2, chance_empty=0.001)
-    picture = exposed_picture([cell])
+    picture = exposed_picture(ExposedCells(cells=[cell]))
     one, two = inline_svg(picture, key="one"), inline_svg(picture, key="two")
     assert set(re.findall(r'id="([^"]+)"', one)).isdisjoint(re.findall(r'id="([^"]+)"', two))
     assert one == inline_svg(picture, key="one")

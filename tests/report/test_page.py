@@ -1,15 +1,19 @@
 """What stands on the page: the verdict, five numbers, what to do, and every part that the assessment has."""
 
-import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
-from noisegate.errors import DataError
+from noisegate.assessment import Check, Finding
+from noisegate.assessment.judgement import figures_of
+from noisegate.assessment.words import percent
+from noisegate.pictures.draw import drawn_inline
+from noisegate.recovery.zeros import ZeroRule
 from noisegate.report import write_report
 from noisegate.report.build import page_of
-from noisegate.report.source import Source
 
 
 class Outline(HTMLParser):
@@ -34,22 +38,32 @@ def outline(reported):
     return Outline((reported["plain"] / "report.html").read_text(encoding="utf-8"))
 
 
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Pictures are left empty, where a test is about what stands beside them."""
-    empty = '<svg viewBox="0 0 1 1"></svg>'
-    monkeypatch.setattr("noisegate.pictures.inline.vl_convert.vegalite_to_svg", lambda *_, **__: empty)
+class Stated:
+    """A part of an assessment that says what it is told to."""
+
+    def __init__(self, content):
+        self.to_json = lambda: content
 
 
-def page(content, cells=None):
-    return page_of(Source(content=content, cells=cells))
+def finding(kind="x", severity="low", **more):
+    return Finding(**{"id": kind, "severity": severity, "title": "t", "advice": "", **more})
 
 
 def test_every_picture_of_an_assessment_is_drawn_and_numbered_in_order(outline, reported):
     names = [attrs["id"] for attrs in outline.all("figure")]
     assert sorted(names) == sorted(
         f"figure-{key}"
-        for key in ("noise-1", "groups", "responses", "calendar", "exposed", "hours", "weeks", "workload")
+        for key in (
+            "noise-1",
+            "noise-2",
+            "groups",
+            "responses",
+            "calendar",
+            "exposed",
+            "hours",
+            "weeks",
+            "workload",
+        )
     )
     text = (reported["plain"] / "report.html").read_text(encoding="utf-8")
     assert re.findall(r"<b>Figure (\d+)\.</b>", text) == [str(n) for n in range(1, len(names) + 1)]
@@ -57,7 +71,7 @@ def test_every_picture_of_an_assessment_is_drawn_and_numbered_in_order(outline, 
 
 def test_every_picture_says_its_main_number_to_those_who_do_not_see_it(outline):
     pictures = [attrs for attrs in outline.all("div") if attrs.get("class") == "picture"]
-    assert len(pictures) == 8
+    assert len(pictures) == 9
     for attrs in pictures:
         assert attrs["role"] == "img"
         assert re.search(r"\d", attrs["aria-label"])
@@ -101,32 +115,35 @@ def test_nothing_is_fetched_and_nothing_runs(reported):
     }
 
 
-def test_the_same_files_give_the_same_report(reported):
-    before = {kind: (reported["plain"] / kind).read_bytes() for kind in ("report.html", "report.md")}
-    write_report(reported["plain"])
-    assert before == {kind: (reported["plain"] / kind).read_bytes() for kind in before}
+def test_the_same_assessment_gives_the_same_report(reported, whole, tmp_path):
+    write_report(whole, tmp_path)
+    for name in ("report.html", "report.md"):
+        assert (tmp_path / name).read_bytes() == (reported["plain"] / name).read_bytes()
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_a_decision_maker_reads_five_numbers_the_persons_first(content):
-    tiles = page(content()).tiles
-    assert [tile.value for tile in tiles] == ["ε = 85.7", "1 in 91,000", "1.4", "9", "385"]
+def test_a_decision_maker_reads_five_numbers_the_persons_first(whole):
+    scale = whole.noise["time-loc"].fit.scale
+    tiles = page_of(whole).tiles
+    assert [tile.value for tile in tiles] == ["ε = 85.7", "1 in 91,000", f"{scale:.3g}", "9", "385"]
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_where_little_is_known_the_numbers_say_what_is():
-    table = {
-        "name": "t",
-        "role": "base",
-        "rows": 30,
-        "domain_size": 100,
-        "threshold": {"value": 18.0, "sure": 0.99},
-    }
-    dropped = {
-        "rows": [{"table": "t", "mode": None, "trips": {"share": 0.053, "share_interval": [0.052, 0.054]}}]
-    }
-    tiles = page({"tables": [table], "dropped": dropped}).tiles
-    assert [tile.value for tile in tiles] == ["5.3%", "30%", "18", "30"]
+def test_where_little_is_known_the_numbers_say_what_is(only, bare):
+    silent = tuple(
+        replace(
+            one,
+            noise=replace(one.noise, fit=None),
+            summary=replace(one.summary, threshold=replace(one.summary.threshold, value=18.0)),
+        )
+        for one in bare["plain"].tables
+    )
+    made = only(tables=silent)
+    tiles = page_of(made).tiles
+    assert [tile.value for tile in tiles][1:] == [
+        percent(made.base.rows / made.base.domain_size),
+        "18",
+        f"{sum(one.summary.rows for one in silent):,}",
+    ]
+    assert tiles[0].label == "of all events are in cells that were dropped"
 
 
 @pytest.mark.parametrize(
@@ -139,16 +156,14 @@ def test_where_little_is_known_the_numbers_say_what_is():
         ((), ("fine",), "low"),
     ],
 )
-def test_the_verdict_is_as_severe_as_the_worst_finding(severities, outcomes, standing):
-    found = [{"id": "x", "severity": one, "title": "t"} for one in severities]
-    checks = [{"id": "y", "outcome": one, "title": "t"} for one in outcomes]
-    assert page({"tables": [], "findings": found, "checks": checks}).verdict.standing == standing
+def test_the_verdict_is_as_severe_as_the_worst_finding(only, severities, outcomes, standing):
+    found = tuple(finding(severity=one) for one in severities)
+    checks = tuple(Check(id="y", outcome=one, title="t") for one in outcomes)
+    assert page_of(only(findings=found, checks=checks)).verdict.standing == standing
 
 
-def test_the_verdict_gives_its_reasons_in_plain_words_and_each_once(content):
-    verdict = page_of(
-        Source(content={"tables": [], "findings": [*content()["findings"][:2], *content()["findings"]]})
-    ).verdict
+def test_the_verdict_gives_its_reasons_in_plain_words_and_each_once(only, whole):
+    verdict = page_of(only(findings=(*whole.findings[:2], *whole.findings))).verdict
     assert [anchor for _, anchor in verdict.reasons] == [
         "finding-privacy-loss",
         "finding-zeros-kept",
@@ -159,98 +174,55 @@ def test_the_verdict_gives_its_reasons_in_plain_words_and_each_once(content):
     assert verdict.tally == "9 findings (4 high, 3 medium, 2 low)."
 
 
-@pytest.mark.parametrize("part", ["score", "microdata", "utility", "weeks"])
-def test_a_report_made_with_raw_data_says_that_it_is_not_for_publication(part):
-    value = {"persons": {"persons": 3}} if part == "weeks" else {"suppressed": {}, "level": 0.95}
-    assert page({"tables": [], part: value}).notice.startswith("For the custodian only")
-    assert page({"tables": [], part: None}).notice == ""
-    assert page({"tables": [], "weeks": {"persons": None, "horizon": 52}}).notice == ""
+@pytest.mark.parametrize("part", ["score", "microdata", "useful", "weeks"])
+def test_a_report_made_with_raw_data_says_that_it_is_not_for_publication(only, whole, part):
+    value = getattr(whole, part)
+    if part == "weeks":
+        assert page_of(only(weeks=value)).notice == ""
+        value = replace(value, persons=SimpleNamespace())
+    assert page_of(only(**{part: value})).notice.startswith("For the custodian only")
+    assert page_of(only()).notice == ""
 
 
-def test_each_advice_is_given_once_with_all_findings_that_ask_for_it():
-    found = [{"id": kind, "severity": "low", "title": "t", "advice": "Stop."} for kind in ("a", "b", "a")]
-    made = page({"tables": [], "findings": found})
+def test_each_advice_is_given_once_with_all_findings_that_ask_for_it(only):
+    made = page_of(only(findings=tuple(finding(kind, advice="Stop.") for kind in ("a", "b", "a"))))
     assert [(step.text, [anchor for _, anchor in step.findings]) for step in made.steps] == [
         ("Stop.", ["finding-a", "finding-b", "finding-a-2"])
     ]
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_every_finding_has_evidence_method_assumptions_and_its_place_in_the_crosswalk(content):
-    made = page(content())
-    for finding in made.findings:
-        assert finding.evidence
-        assert finding.method
-        assert finding.assumptions[0] == "Manly Wharf is a place."
-        assert finding.answers or finding.kind == "something-new"
-    inferred = next(one for one in made.findings if one.kind == "presence")
-    assert "Manly Wharf is as it seems" in inferred.assumptions
+def test_every_finding_has_evidence_method_assumptions_and_its_place_in_the_crosswalk(whole):
+    for one in page_of(whole).findings:
+        assert one.evidence
+        assert one.method
+        assert one.assumptions[0] == "Manly Wharf is a place."
+        assert one.answers or one.kind == "something-new"
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_what_is_absent_is_left_out_and_nothing_else(content, assessed):
-    everything = content()
-    for part in ("findings", "privacy", "checks", "inference", "services", "weeks"):
-        less = {key: value for key, value in everything.items() if key != part}
-        page(less)
-    assert {section.anchor for section in page(everything).sections} >= {
+def test_what_suppressed_cells_were_rests_on_what_was_assumed_about_all_cells(bare):
+    inferred = next(one for one in page_of(bare["plain"]).findings if one.kind == "presence")
+    assumed = bare["plain"].inference.evidence.assumes
+    assert assumed
+    assert inferred.assumptions == tuple(f"{line}." for line in assumed)
+
+
+def test_what_is_absent_is_left_out_and_nothing_else(whole, only):
+    assert {section.anchor for section in page_of(whole).sections} >= {
         "services",
         "dropped",
         "weeks",
         "microdata",
     }
-    bare = page({"tables": []})
-    assert (bare.sections, bare.findings, bare.steps) == ((), (), ())
-    folder = assessed({"tables": []})
-    assert [file.name for file in write_report(folder).files] == ["report.html", "report.md"]
+    bare = page_of(only())
+    assert {section.anchor for section in bare.sections} == {"tables", "who", "dropped"}
+    assert (bare.findings, bare.steps) == ((), ())
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        {"tables": ["x"], "findings": "none", "checks": {"a": 1}, "privacy": [1], "level": "high"},
-        {
-            "tables": [{"noise": None, "threshold": None, "role": "base"}],
-            "weeks": {"detection": 3, "loss": [1]},
-        },
-        {
-            "tables": [{"role": "base", "noise": {"law": "unheard-of", "scale": 1.0}}],
-            "services": {"hours": {"a": 1}},
-        },
-        {
-            "tables": [{"role": "base", "noise": {"law": "laplace", "scale": -1.0}}],
-            "dropped": [{"share": "x"}],
-        },
-        {
-            "tables": [{"role": "base", "noise": {"curve": {"difference": [1]}}}],
-            "findings": [{"severity": "odd"}],
-        },
-    ],
-)
-@pytest.mark.usefixtures("undrawn")
-def test_a_part_that_is_not_what_it_should_be_is_left_out(broken, assessed):
-    write_report(assessed(broken))
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", json.dumps({"findings": []})])
-def test_a_file_that_is_no_assessment_is_refused_in_one_sentence(tmp_path, text):
-    (tmp_path / "assessment.json").write_text(text)
-    with pytest.raises(DataError, match="assess"):
-        write_report(tmp_path)
-
-
-def test_a_directory_without_an_assessment_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"There is no assessment\.json"):
-        write_report(tmp_path)
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_release_with_perturbed_zeros_shows_nobody_for_certain(content):
-    sound = content()
-    sound["findings"] = [one for one in sound["findings"] if one["id"] != "zeros-kept"]
-    sound["checks"].append({"id": "zeros", "outcome": "fine", "title": "zeros get noise"})
-    keys = {figure.key for part in page(sound).findings for figure in part.figures}
-    keys |= {figure.key for section in page(sound).sections for figure in section.figures}
+def test_a_release_with_perturbed_zeros_shows_nobody_for_certain(whole):
+    sound = replace(whole, zeros=ZeroRule(rule="perturb", source="card", statement="the card says so"))
+    page = page_of(sound)
+    keys = {figure.key for part in page.findings for figure in part.figures}
+    keys |= {figure.key for section in page.sections for figure in section.figures}
     assert "groups" not in keys
     assert "responses" in keys
 
@@ -262,7 +234,7 @@ def test_no_axis_speaks_in_powers(reported):
     assert [label for label in labels if re.fullmatch(r".*\de[+−-]?\d.*", label)] == []
 
 
-def test_answers_from_the_release_alone_can_be_published(content):
+def test_answers_from_the_release_alone_can_be_published(only, whole):
     questions = [
         {
             "name": "by-mode",
@@ -273,11 +245,8 @@ def test_answers_from_the_release_alone_can_be_published(content):
             "relative": 0.04,
         }
     ]
-    alone = {
-        "tables": [],
-        "utility": {"source": "card", "measured": False, "level": 0.95, "questions": questions},
-    }
-    made = page(alone)
+    alone = {"source": "card", "measured": False, "level": 0.95, "questions": questions}
+    made = page_of(only(answered=Stated(alone)))
     assert made.notice == ""
     section = next(one for one in made.sections if one.anchor == "utility")
     assert [grid.caption for grid in section.grids] == ["Answers from the release alone"]
@@ -285,7 +254,7 @@ def test_answers_from_the_release_alone_can_be_published(content):
     (figure,) = section.figures
     assert "half of the interval" in figure.caption
     assert "75.5 events, for by-mode" in figure.alt
-    measured = next(one for one in page(content()).sections if one.anchor == "utility")
+    measured = next(one for one in page_of(whole).sections if one.anchor == "utility")
     assert "Lots of Manly Wharf are not written down." in measured.paragraphs
     assert [grid.caption for grid in measured.grids] == [
         "Mean error of an answer by cause, in events",
@@ -295,10 +264,10 @@ def test_answers_from_the_release_alone_can_be_published(content):
     ]
 
 
-def test_causes_that_cannot_be_told_apart_are_shown_as_one():
+def test_causes_that_cannot_be_told_apart_are_shown_as_one(only):
     errors = {"aggregation": 0.0, "noise and bounding": 12.0, "suppression": 3.0}
     questions = [{"name": "total", "answered": True, "absolute": errors, "total": {"absolute": 11.0}}]
-    made = page({"tables": [], "utility": {"measured": True, "questions": questions}})
+    made = page_of(only(useful=Stated({"measured": True, "questions": questions})))
     section = next(one for one in made.sections if one.anchor == "utility")
     assert section.grids[0].columns == (
         "query",
@@ -308,4 +277,24 @@ def test_causes_that_cannot_be_told_apart_are_shown_as_one():
         "together",
     )
     assert section.grids[0].rows == (("total", "12", "3", "0", "11"),)
-    assert "noise and bounding" in section.figures[0].svg
+    assert "noise and bounding" in drawn_inline(section.figures[0].picture, key="k")
+
+
+def test_an_assessment_and_its_findings_show_themselves_on_one_screen(bare, whole):
+    for one in (bare["plain"], whole, *whole.findings, *bare["plain"].findings, *bare["plain"].checks):
+        text = repr(one)
+        assert len(text.splitlines()) <= 20
+        assert max(map(len, text.splitlines())) <= 120
+
+
+def test_what_a_notebook_shows_is_text(assessments, hostile):
+    for one in (assessments["hostile"], *assessments["hostile"].findings):
+        assert hostile[0] not in one._repr_html_()
+        assert "<script" not in one._repr_html_()
+
+
+def test_every_picture_that_a_finding_names_is_there(bare):
+    found = bare["plain"]
+    named = {one.picture for one in found.findings} - {None}
+    assert named >= {"noise-1", "noise-2", "exposed", "weeks"}
+    assert named <= set(figures_of(found))

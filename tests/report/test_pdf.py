@@ -2,8 +2,8 @@
 
 import pytest
 
-from noisegate.report import write_report
-from noisegate.report.browser import VARIABLE, browser_command, find_browser
+from noisegate.report import print_report, write_report
+from noisegate.report.pdf import VARIABLE, browser_command, find_browser
 
 
 @pytest.fixture
@@ -22,32 +22,37 @@ def program(tmp_path, monkeypatch):
 COPY = 'for one in "$@"; do case "$one" in --print-to-pdf=*) echo "%PDF-" > "${one#--print-to-pdf=}";; esac; done'
 
 
-def test_the_report_is_printed_if_there_is_a_browser(program, assessed):
+@pytest.fixture
+def folder(only, tmp_path):
+    """A directory with a report."""
+    made = tmp_path / "report"
+    made.mkdir()
+    write_report(only(), made)
+    return made
+
+
+def names(folder):
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_the_report_is_printed_if_there_is_a_browser(program, folder):
     program(COPY)
-    written = write_report(assessed({"tables": []}), pdf=True)
-    assert [file.name for file in written.files] == ["report.html", "report.md", "report.pdf"]
-    assert written.note == ""
-    assert all(file.is_file() for file in written.files)
+    assert print_report(folder) == ""
+    assert names(folder) == ["report.html", "report.md", "report.pdf"]
 
 
-def test_without_a_browser_the_report_is_whole_and_says_how_to_print_it(assessed, monkeypatch):
+def test_without_a_browser_the_report_is_whole_and_says_how_to_print_it(folder, monkeypatch):
     monkeypatch.setenv(VARIABLE, "/nowhere/chromium")
-    written = write_report(assessed({"tables": []}), pdf=True)
-    assert [file.name for file in written.files] == ["report.html", "report.md"]
-    assert written.note.startswith("No report.pdf: there is no Chromium here. Install one")
+    note = print_report(folder)
+    assert names(folder) == ["report.html", "report.md"]
+    assert note.startswith("No report.pdf: there is no Chromium here. Install one")
 
 
 @pytest.mark.parametrize("lines", ["exit 1", "true"])
-def test_a_browser_that_fails_leaves_no_file_and_a_sentence(program, assessed, lines):
+def test_a_browser_that_fails_leaves_no_file_and_a_sentence(program, folder, lines):
     program(lines)
-    written = write_report(assessed({"tables": []}), pdf=True)
-    assert len(written.files) == 2
-    assert "print" in written.note
-
-
-def test_nothing_is_printed_unless_asked(program, assessed):
-    program(COPY)
-    assert len(write_report(assessed({"tables": []})).files) == 2
+    assert "print" in print_report(folder)
+    assert names(folder) == ["report.html", "report.md"]
 
 
 def test_the_browser_named_by_the_user_is_taken_and_its_sandbox_stays_unless_root(

@@ -2,14 +2,14 @@
 
 import pytest
 
-from noisegate.report.source import Source
-from noisegate.report.tiles import tiles_of
+from noisegate.assessment.loss import Privacy
+from noisegate.report.summary import tiles_of
 
 
 @pytest.mark.parametrize(
     ("law", "note"), [("none", "there is no noise"), ("uniform", "the noise has a largest value")]
 )
-def test_a_loss_without_bound_says_why(law, note):
-    privacy = {"unbounded": True, "laws": {"time": law}}
-    first = tiles_of(Source(content={"privacy": privacy}))[0]
+def test_a_loss_without_bound_says_why(only, law, note):
+    privacy = Privacy(unbounded=True, numbers={"laws": {"time": law}})
+    first = tiles_of(only(privacy=privacy))[0]
     assert (first.value, first.note) == ("no bound", note)

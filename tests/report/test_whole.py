@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from noisegate.assessment import assess
+from noisegate.report import write_assessment
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def published(tmp_path, hostile):
 
 
 def test_an_assessment_leaves_a_report_that_shows_odd_names_and_runs_none(published, tmp_path):
-    assess(list(published.values()), noise="laplace:1.4", out=tmp_path / "assessed")
+    write_assessment(assess(list(published.values()), noise="laplace:1.4"), tmp_path / "assessed")
     html = (tmp_path / "assessed" / "report.html").read_text(encoding="utf-8")
     text = (tmp_path / "assessed" / "report.md").read_text(encoding="utf-8")
     assert "<script" not in html

@@ -4,7 +4,8 @@ import doctest
 
 import pytest
 
-from noisegate.report import markdown, words
+from noisegate.assessment import words
+from noisegate.report import markdown
 
 
 @pytest.mark.parametrize("module", [words, markdown])

@@ -321,7 +321,7 @@ def test_a_trip_that_frequencies_repeat_is_ridden_at_every_departure(
         ]
     assert ours.calls_by_name("s7")["Gamma [d]"] == (27_000, 27_000)
     ridden = [on for on, _ in read_rides(world) if on["true_trip_id"] in repeated]
-    assert {on["true_trip_id"] for on in ridden} > set(list(repeated)[:3])
+    assert len({on["true_trip_id"] for on in ridden}) > 10
     for on in ridden:
         assert ours.calls_by_name(on["true_trip_id"])[on["stop"]][1] == on["second"]
 

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+import html
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from noisegate.assessment.finding import Check, Finding, by_severity
+import pyarrow as pa
+
+from noisegate.assessment.arrow_tables import cells_batches
+from noisegate.assessment.claims import Judged
+from noisegate.assessment.dropped import Dropped
+from noisegate.assessment.finding import Check, Finding, by_severity, shortened
+from noisegate.assessment.growth import Weeks
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.loss import Privacy
-from noisegate.assessment.outside import Sections
+from noisegate.assessment.microdata import Microdata
 from noisegate.assessment.score import Score
+from noisegate.assessment.timetable import Vehicles
+from noisegate.assessment.words import plain
 from noisegate.reading.structure import Structure
 from noisegate.reading.summary import TableSummary
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.pieces import Pieces
+from noisegate.recovery.zeros import ZeroRule
 from noisegate.workload.answered import Answered
 from noisegate.workload.usefulness import Usefulness
+
+#: A `repr` shows so many findings.
+_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +45,7 @@ class AssessedTable:
         return {**self.summary.to_json(), "noise": self.noise.to_json(level=level)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Assessment:
     """Everything that an assessment found.
 
@@ -45,8 +57,8 @@ class Assessment:
         The most severe first.
     checks
         What was looked at and is in order, or cannot be told.
-    privacy
-        The loss of an event and of a person.
+    privacy, zeros
+        The loss of an event and of a person, and what happens to empty cells.
     level
         Of all intervals.
     structure, couplings, pieces
@@ -56,23 +68,34 @@ class Assessment:
         What is known about every cell of the base, and how well that does against the raw counts.
     useful, answered
         The questions of the workload: their errors against the raw data or, without these, answers with intervals.
-    sections
-        What follows from timetables, claims, more weeks and raw trips.
+    vehicles
+        The vehicles behind cells, if there is a timetable.
+    dropped, claims
+        Rows and trips that the tables do not show, and what was stated about them.
+    weeks
+        What more weeks of the same would give away, if somebody asked and the noise is known.
+    microdata
+        How few known points single a person out, if the raw data say whose events they are.
     """
 
     tables: tuple[AssessedTable, ...]
     findings: tuple[Finding, ...]
     checks: tuple[Check, ...]
     privacy: Privacy
+    zeros: ZeroRule
     level: float
     structure: Structure
     couplings: tuple[Coupling, ...]
+    dropped: Dropped
     pieces: Pieces | None = None
     inference: Inference | None = None
     score: Score | None = None
     useful: Usefulness | None = None
     answered: Answered | None = None
-    sections: Sections = field(default_factory=Sections)
+    vehicles: Vehicles | None = None
+    claims: tuple[Judged, ...] = ()
+    weeks: Weeks | None = None
+    microdata: Microdata | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "findings", tuple(by_severity(self.findings)))
@@ -87,6 +110,19 @@ class Assessment:
         """The noise of each table, by name."""
         return {table.summary.name: table.noise for table in self.tables}
 
+    @property
+    def base(self) -> TableSummary:
+        """What was decided about the finest table."""
+        return self.tables[0].summary
+
+    def finding(self, kind: str, /) -> Finding | None:
+        """The first finding of a kind."""
+        return next((one for one in self.findings if one.id == kind), None)
+
+    def cells_table(self) -> pa.Table | None:
+        """What is known about every cell of the base, as in `cells.parquet`; None if the cells were not inferred."""
+        return None if self.inference is None else pa.concat_tables(cells_batches(self.inference))
+
     def to_json(self) -> dict[str, Any]:
         """The content of `assessment.json`."""
         content: dict[str, Any] = plain(
@@ -100,18 +136,44 @@ class Assessment:
                 "inference": None if self.inference is None else self.inference.to_json(),
                 "score": None if self.score is None else self.score.to_json(),
                 "utility": None if (asked := self.useful or self.answered) is None else asked.to_json(),
-                **self.sections.to_json(),
+                "services": None if self.vehicles is None else self.vehicles.to_json(),
+                "dropped": self._dropped_json(),
+                "weeks": None if self.weeks is None else self.weeks.to_json(),
+                "microdata": None if self.microdata is None else self.microdata.to_json(),
             }
         )
         return content
 
+    def _dropped_json(self) -> dict[str, Any]:
+        totals = {} if self.inference is None else self.inference.totals
+        return {
+            "rows": self.dropped.to_json(),
+            "linked": {
+                name: {
+                    "mean": float(one.mean[0]),
+                    "interval": [int(one.low[0]), int(one.high[0])],
+                    "level": one.level,
+                }
+                for name, one in totals.items()
+            },
+            "claims": [one.to_json() for one in self.claims],
+        }
 
-def plain(value: Any, /) -> Any:
-    """The value with nothing in it that JSON has no word for: NumPy numbers, infinities, tuples."""
-    if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    def __repr__(self) -> str:
+        lines = [f"Assessment of {', '.join(table.summary.name for table in self.tables)}"]
+        lines += [f"  {one.severity.upper()} {one.id}: {one.title}" for one in self.findings[:_SHOWN]]
+        if len(self.findings) > _SHOWN:
+            lines.append(f"  and {len(self.findings) - _SHOWN} more findings")
+        lines.append(f"  {len(self.findings)} findings, {len(self.checks)} checks; see .findings and .checks")
+        return "\n".join(shortened(line) for line in lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{one.severity}</td><td>{html.escape(one.id)}</td><td>{html.escape(one.title)}</td></tr>"
+            for one in self.findings[:_SHOWN]
+        )
+        names = html.escape(", ".join(table.summary.name for table in self.tables))
+        return (
+            f"<p>Assessment of {names}: {len(self.findings)} findings, {len(self.checks)} checks</p>"
+            f"<table><thead><tr><th>severity</th><th>id</th><th>finding</th></tr></thead><tbody>{rows}</tbody></table>"
+        )

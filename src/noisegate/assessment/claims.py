@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from noisegate.assessment.dropped import Dropped, TripShare
+from noisegate.assessment.finding import Check, Finding, Result
+from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import RowCount
 from noisegate.errors import SpecError
 from noisegate.recovery.selection import value_code
 from noisegate.tables.table import Table
 from noisegate.tables.where import find_dimension, folded, listed, split_conditions
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
 
 Verdict = Literal["agrees", "wrong", "cannot tell"]
 
@@ -29,6 +36,24 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 _ALLOWED = 'written like "lightrail off dropped 0.0005%", perhaps with "of rows" or "of trips" and "in TABLE"'
+
+_ADVICE = "State what was dropped as numbers of rows and of trips, with the rule behind them, so that a reader can check them."
+
+WORDS: Mapping[str, Words] = {
+    "dropped-rows": Words(
+        meaning="Something that was stated about dropped rows cannot be right.",
+        method=(
+            "The public domain says how many rows are possible; those that are absent were dropped. The share of "
+            "trips behind them follows from the linked totals. A stated share is checked by plain arithmetic: it "
+            "must be a whole number of rows."
+        ),
+    ),
+}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """What was stated about dropped rows, beside the tables."""
+    return [_claim(one) for one in facts.claims]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,3 +283,35 @@ def _percent(share: float, /) -> str:
         return "0%"
     digits = max(0, 2 - math.floor(math.log10(100 * share)))
     return f"{100 * share:.{min(digits, 12)}f}%"
+
+
+def _claim(one: Judged, /) -> Result:
+    text = f'"{one.claim.text}", in {one.rows.table}'
+    if one.verdict == "wrong":
+        return Finding(
+            id="dropped-rows",
+            severity="low",
+            title=f"A claim is wrong: {text}",
+            numbers=one.to_json(),
+            evidence=one.arithmetic(),
+            advice=_ADVICE,
+        )
+    outcome, words = (
+        ("fine", "agrees with the table") if one.verdict == "agrees" else ("cannot tell", "cannot be checked")
+    )
+    return Check(
+        id="dropped-rows",
+        outcome="fine" if outcome == "fine" else "cannot tell",
+        title=f"the claim {text}, {words}",
+        numbers=one.to_json(),
+        evidence=one.arithmetic(),
+    )
+
+
+def show(assessment: Assessment, /) -> Exhibit:
+    """What was claimed, and whether it can be."""
+    rows = [
+        (one.claim.text, one.rows.table, one.verdict, " ".join(one.arithmetic())) for one in assessment.claims
+    ]
+    grid = Grid.of("Claims about dropped rows", ("claim", "table", "verdict", "arithmetic"), rows)
+    return Exhibit(section="dropped", grids=(grid,))

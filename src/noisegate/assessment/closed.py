@@ -7,12 +7,14 @@ are worth a look, so far less evidence is enough for them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noisegate.assessment.finding import Check, Result
+from noisegate.assessment.inquiry import Words
 from noisegate.assessment.services import Services
 from noisegate.errors import InputError
 from noisegate.recovery.couplings import Coupling, couple, least_published, selected
@@ -20,8 +22,21 @@ from noisegate.recovery.equality import compare
 from noisegate.recovery.search import Search
 from noisegate.timetable.exposure import TwoStopService, two_stop_services
 
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
+
 #: The chance of calling anything equal that is not, over all pairs of the timetable.
 _FALSE_ALARM = 0.01
+_SHOWN = 5
+
+WORDS: Mapping[str, Words] = {}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """The closed two-stop services of the timetable, if it has any."""
+    closed = facts.timetable.closed
+    return [_closed(closed)] if closed is not None and closed.found else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,3 +108,26 @@ def _tries(services: Services, one: TwoStopService, /) -> Iterator[Coupling]:
 
 def _evidence(coupling: Coupling, /) -> float:
     return -math.inf if coupling.equality is None else coupling.equality.log_evidence
+
+
+def _closed(closed: ClosedServices, /) -> Check:
+    shut = [one for one in closed.found if one.closed]
+    names, modes = closed.services.matching.locations, closed.services.feed.modes
+    said = [
+        f"{modes[one.mode]} {names[one.origin]} to {names[one.destination]}, {one.lag_s[1] / 60:g} min, {one.runs:,} runs"
+        for one in shut[:_SHOWN]
+    ]
+    return Check(
+        id="closed-services",
+        outcome="known",
+        title=(
+            f"{len(shut)} of {len(closed.found)} two-stop services are closed; "
+            f"{len(closed.couplings)} of them leave equal counts that were compared"
+        ),
+        numbers={"two_stop": len(closed.found), "closed": len(shut), "coupled": len(closed.couplings)},
+        evidence=said,
+    )
+
+
+def show(_: Assessment, /) -> None:
+    """Nothing beside the finding."""

@@ -4,18 +4,23 @@ A total less its published parts is the raw count of the parts that are not publ
 over all rows of a margin, that estimates the trips that the base does not show. Values just above a
 cut are there because their noise was high rather than low, which overstates the published parts by
 the variance of the noise times the number of values at the cut; this is taken off.
+
+Rows and trips that were dropped, and whether what is said about them can be true.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.assessment.finding import Check, Result, assumed
+from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
+from noisegate.assessment.words import ends, percent
 from noisegate.laws._law import Law
 from noisegate.reading.structure import Structure
 from noisegate.recovery.makers import Makers
@@ -23,6 +28,10 @@ from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.residual_noise import noise_interval, overstated
 from noisegate.tables.table import Table
 from noisegate.timetable.places import mode_of_word
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
 
 Flags = NDArray[np.bool_]
 
@@ -240,3 +249,72 @@ def _margin_places(rows: MarginRows, chosen: Mapping[int, int], /) -> dict[int, 
             return None
         found[same[0][0]] = same[0][1]
     return found
+
+
+WORDS: Mapping[str, Words] = {}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """Rows that each table could have and does not, and the trips behind them."""
+    return about_dropped(facts.dropped)
+
+
+def about_dropped(dropped: Dropped, /) -> list[Result]:
+    """Rows that each table could have and does not, and the trips behind them."""
+    found = dropped.to_json()
+    whole = [one for one in found if one["mode"] is None]
+    said = [_row(one) for one in found if one["mode"] is not None or one["trips"] is not None]
+    if any(one["trips"] for one in found):
+        said += map(assumed, ASSUMES)
+    title = "; ".join(
+        f"{one['table']} publishes {one['published']:,} of {one['possible']:,} possible rows" for one in whole
+    )
+    return [
+        Check(
+            id="dropped-rows",
+            outcome="known",
+            title=title,
+            numbers={
+                "tables": [
+                    {key: one[key] for key in ("table", "possible", "published", "suppressed")}
+                    for one in whole
+                ]
+            },
+            evidence=said,
+        )
+    ]
+
+
+def _row(one: dict[str, Any], /) -> str:
+    who = one["mode"] or "all"
+    text = f"{one['table']}, {who}: {one['suppressed']:,} of {one['possible']:,} rows are missing"
+    trips = one["trips"]
+    if trips is None:
+        return f"{text}."
+    low, high = trips["share_interval"]
+    more = " or more" if trips["margin_rows_suppressed"] else ""
+    return f"{text}, with {trips['share']:.2%}{more} of the trips ({low:.2%} to {high:.2%}, by {trips['source']})."
+
+
+def show(assessment: Assessment, /) -> Exhibit:
+    """Rows by table and mode, and the share of trips behind those that are missing."""
+    rows = [
+        (
+            one["table"],
+            one["mode"] or "all",
+            one["possible"],
+            one["published"],
+            one["suppressed"],
+            percent(one["share"]),
+            _trips(one["trips"]),
+        )
+        for one in assessment.dropped.to_json()
+    ]
+    columns = ("table", "mode", "possible rows", "published", "dropped", "share", "share of trips")
+    return Exhibit(section="dropped", grids=(Grid.of("Rows possible, published and dropped", columns, rows),))
+
+
+def _trips(trips: Mapping[str, Any] | None, /) -> str:
+    if trips is None:
+        return "not known"
+    return f"{percent(trips['share'])} ({ends(trips['share_interval'])})"

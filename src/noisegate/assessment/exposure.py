@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noisegate.assessment.finding import Check, Finding, Result
+from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Words
 from noisegate.assessment.roles import Ints
 from noisegate.assessment.services import Services, tolerance_of
+from noisegate.assessment.words import label, number, percent
+from noisegate.pictures.data import HourShares
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import names, published
 from noisegate.tables.dimension import Kind
@@ -26,10 +30,34 @@ from noisegate.timetable.merges import (
     suggest_merges,
 )
 
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
+
 #: Cells and vehicles that are listed by name.
 _LISTED = 200
 #: An hour is unprotected if more than this share of its cells belongs to one vehicle.
 _SHARE = 0.5
+_SHOWN = 5
+
+WORDS: Mapping[str, Words] = {
+    "vehicle-unique-cells": Words(
+        meaning="At quiet hours, a published count can be that of a single vehicle.",
+        method=(
+            "Published places are matched to the stops of the timetable. For every cell, the vehicles that call "
+            "there in its time bin are counted, with a tolerance for early and late running. A cell that only one"
+            " vehicle can have filled tells about that vehicle, however wide the bin."
+        ),
+    ),
+}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """Published cells of one vehicle, if there is a timetable."""
+    services, exposure = facts.timetable.services, facts.exposure
+    if services is None or exposure is None:
+        return []
+    return [_unique(services, exposure, facts.merges)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,3 +268,163 @@ def _merged(scheduled: Linkage, reach: Linkage, /, *, k: int, by_hour: bool) -> 
     places = scheduled.grid.size("location")
     levels = {OWN: np.arange(places), ALL: np.zeros(places, dtype=np.int64)}
     return suggest_merges(scheduled, k=k, levels=levels, reach=reach, by_hour=by_hour)
+
+
+def _unique(services: Services, exposure: Exposure, suggestion: Suggestion | None, /) -> Result:
+    numbers = exposure.to_json()["cells"] | {
+        "unprotected_hours": exposure.unprotected(),
+        "trails": len(exposure.trails),
+        "late_min": services.late,
+    }
+    if not exposure.published_alone:
+        return Check(
+            id="vehicle-unique-cells",
+            outcome="fine",
+            title=f"no published cell belongs to one vehicle, if cards are read within {services.late} min of the timetable",
+            numbers=numbers,
+        )
+    said = [_trail(trail) for trail in exposure.trails[:_SHOWN]]
+    said += [_cell(cell) for cell in exposure.listed[: _SHOWN - len(said)]]
+    said += [
+        f"{mode}: most cells belong to one vehicle at {_hours(hours)}."
+        for mode, hours in exposure.unprotected().items()
+    ]
+    return Finding(
+        id="vehicle-unique-cells",
+        severity="medium",
+        title=(
+            f"{exposure.published_alone:,} of {exposure.published:,} published cells belong to one vehicle"
+            + (
+                f"; {len(exposure.trails):,} vehicles can be followed from cell to cell"
+                if exposure.trails
+                else ""
+            )
+        ),
+        numbers=numbers,
+        baseline={
+            "from": "vehicles that run to the second",
+            "published_one_vehicle": exposure.published_scheduled_alone,
+        },
+        evidence=said,
+        assumptions=[f"every card is read within {services.late} min of the timetable"],
+        picture="hours",
+        advice=_advice(suggestion),
+    )
+
+
+def _trail(trail: Sequence[UniqueCell], /) -> str:
+    cells = "; ".join(f"{cell.title}: {cell.count:g}" for cell in trail[:3])
+    more = f" and {len(trail) - 3} more" if len(trail) > 3 else ""
+    return f"{trail[0].vehicle}: {cells}{more}."
+
+
+def _cell(cell: UniqueCell, /) -> str:
+    where = f", at {cell.stop}" if cell.stop else ""
+    return f"{cell.title}: {cell.count:g} on {cell.vehicle}{where}."
+
+
+def _hours(hours: Sequence[int], /) -> str:
+    """Hours in words, neighbours together: 00-04, 22."""
+    spans: list[list[int]] = []
+    for hour in sorted(hours):
+        if spans and hour == spans[-1][1] + 1:
+            spans[-1][1] = hour
+        else:
+            spans.append([hour, hour])
+    return ", ".join(f"{low:02d}:00-{high:02d}:59" for low, high in spans)
+
+
+def _advice(suggestion: Suggestion | None, /) -> str:
+    start = "Merge times or places at the hours when few vehicles run"
+    if suggestion is None:
+        return f"{start}, so that every cell mixes several."
+    merges = suggestion.merges
+    if merges.hopeless:
+        return f"{start}. On some dates a mode has fewer than {merges.k} vehicles in all: leave it out, or ask for fewer."
+    rest = (
+        f" Nothing is known about {suggestion.uncovered} locations without a stop."
+        if suggestion.uncovered
+        else ""
+    )
+    return (
+        f"{start}: the fragment of a release spec in the section 'services' leaves every cell with at least {merges.k} "
+        f"vehicles ({merges.before:,} cells become {merges.after:,}).{rest}"
+    )
+
+
+def show(assessment: Assessment, /) -> Exhibit | None:
+    """Cells and the vehicles behind them, the hours at which bins stop protecting, and what to merge."""
+    if assessment.vehicles is None:
+        return None
+    content = assessment.vehicles.to_json()
+    alone = [
+        (one["cell"], one["count"], one["vehicle"], one["stop"] or "several")
+        for one in content["one_vehicle"]
+    ]
+    return Exhibit(
+        section="services",
+        grids=(
+            Grid.of(
+                "Cells and the vehicles behind them",
+                ("what", "cells"),
+                [(label(name), value) for name, value in content["cells"].items()],
+            ),
+            Grid.of(
+                "Published cells of one vehicle", ("cell", "published", "vehicle", "stop"), alone, most=10
+            ),
+        ),
+        figures=_hours_figures(content["hours"]),
+        listings=_merge_listings(content["merges"]),
+    )
+
+
+def _merge_listings(merges: Mapping[str, Any] | None, /) -> tuple[Listing, ...]:
+    """The piece of a release spec that mixes vehicles, if one is suggested."""
+    if merges is None or not merges["fragment"]:
+        return ()
+    caption = f"For the release spec: merges that leave at least {number(merges['k'])} vehicles in every cell"
+    return (Listing(caption=caption, text=merges["fragment"].rstrip()),)
+
+
+def _hours_figures(hours: Mapping[str, Any], /) -> tuple[Figure, ...]:
+    """The share of cells that one vehicle alone can have filled, by mode and hour."""
+    shares = {
+        mode: [
+            alone / cells if cells else None
+            for cells, alone in zip(row["cells"], row["one_vehicle"], strict=True)
+        ]
+        for mode, row in hours.items()
+    }
+    known = [
+        (share, hour, mode)
+        for mode, row in shares.items()
+        for hour, share in enumerate(row)
+        if share is not None
+    ]
+    if not known:
+        return ()
+    share, hour, mode = max(known, key=lambda one: (one[0], -one[1]))
+    figure = Figure(
+        key="hours",
+        caption=(
+            "Where bins stop protecting: for each mode and hour, the share of possible cells that only one vehicle of the "
+            "timetable can have filled, if all run to the second. Empty: nothing runs."
+        ),
+        alt=(
+            f"Heat map of modes by hour of the day. The largest share is {percent(share)}, for {mode} at {hour:02d}:00."
+        ),
+        picture=HourShares(shares=shares),
+        data=Grid.of(
+            "Cells by mode and hour",
+            ("mode", "hour", "cells", "of one vehicle"),
+            (
+                (name, hour, row["cells"][hour], row["one_vehicle"][hour])
+                for name, row in hours.items()
+                for hour in range(len(row["cells"]))
+                if row["cells"][hour]
+            ),
+            most=120,
+        ),
+        about=("vehicle-unique-cells",),
+    )
+    return (figure,)

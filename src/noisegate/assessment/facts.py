@@ -1,16 +1,33 @@
-"""What is found out about tables before anything is judged: couplings, margins, noise, the zero rule."""
+"""What is found out about tables before anything is judged, each fact when a question first needs it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
 
-from noisegate.assessment.outside import Linked
+import numpy as np
+
+from noisegate.assessment.card import about_card
+from noisegate.assessment.claims import Judged, judge_claim
+from noisegate.assessment.dropped import Dropped
+from noisegate.assessment.evidence import AttackEvidence, consistent_tables
+from noisegate.assessment.exposure import Exposure, Suggestion, suggest
+from noisegate.assessment.finding import Finding, Result
+from noisegate.assessment.growth import Persons, Weeks
+from noisegate.assessment.inference import Inference, infer_cells
+from noisegate.assessment.loss import Privacy, privacy_of
+from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
+from noisegate.assessment.missing_taps import MissingTaps, missing_taps
 from noisegate.assessment.request import Request
+from noisegate.assessment.score import Score, score
+from noisegate.assessment.timetable import Timetable, Vehicles
+from noisegate.errors import DataError
 from noisegate.reading.structure import Structure
 from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling, couple
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
+from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.recovery.moments import Moments
 from noisegate.recovery.noise import Noise
@@ -20,66 +37,317 @@ from noisegate.recovery.search import Search, search
 from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
 from noisegate.tables.table import Table
+from noisegate.workload.answered import Answered, answer_questions
+from noisegate.workload.frame import WorkloadSource, find_workload
+from noisegate.workload.raw import merged_truth
+from noisegate.workload.truth_file import Truth, TruthFile
+from noisegate.workload.usefulness import Usefulness, usefulness
 
 #: Called with a short description of what is being done.
 Progress = Callable[[str], None]
 #: So many couplings, those with the most evidence first, are enough to recover noise from.
 _MOST_PAIR_SETS = 6
+_NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
+_SUMS = "not inferred, because the cells of the base are sums of counts that were cut one by one"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Facts:
-    """What was found out about the tables before anything is judged."""
+    """What was found out about the tables; each fact is worked out once, when somebody asks for it.
 
-    structure: Structure
-    rows: tuple[MarginRows, ...]
-    pieces: Pieces | None
-    stated: tuple[Coupling, ...]
-    search: Search
-    noise: dict[str, Noise]
-    zeros: ZeroRule
-    card: Card | None
-    linked: Linked
+    Attributes
+    ----------
+    structure
+        The tables, and how they hang together.
+    request
+        What a person says beyond them.
+    stated_card
+        The card as it was found; `card` is the same where the tables do not contradict it.
+    report
+        Called with what is being done.
+    """
 
-    @property
+    def __init__(
+        self, structure: Structure, request: Request, card: Card | None, report: Progress, /
+    ) -> None:
+        self.structure = structure
+        self.request = request
+        self.stated_card = card
+        self.report = report
+
+    @cached_property
+    def pieces(self) -> Pieces | None:
+        """Whether the cells of the base are sums of pieces."""
+        return find_pieces(self.structure.base, told=self.request.piece)
+
+    @cached_property
+    def stated(self) -> tuple[Coupling, ...]:
+        """The pairs that a person stated, in every table that can show them."""
+        return _stated_couplings(self.structure, self.request)
+
+    @cached_property
+    def timetable(self) -> Timetable:
+        """The timetable linked to the base; empty if none was given."""
+        return Timetable.of(self.request.outside, self.structure, self.report)
+
+    @cached_property
+    def search(self) -> Search:
+        """Couplings among series of the base, and what the timetable adds to them."""
+        timetable = self.timetable
+        self.report("looking for coupled series")
+        return timetable.joined(search(self.structure.base))
+
+    @cached_property
+    def rows(self) -> tuple[MarginRows, ...]:
+        """The rows of each margin beside the sums of the base."""
+        card = self.stated_card
+        add_up = card is not None and card.margins in ("derive", "reconcile")
+        return tuple(MarginRows.of(link, self.pieces, stated=add_up) for link in self.structure.links)
+
+    @cached_property
+    def noise(self) -> dict[str, Noise]:
+        """The noise of each table, by name."""
+        pieces, stated = self.pieces, self.stated
+        said = [
+            one for statement in self.request.statements for one in stated_sets(statement, self.structure)
+        ]
+        pairs = _pair_sets(stated, self.search, self.structure.base, pieces)
+        return recover(
+            [*said, *pairs, *_margin_sets(self.rows)],
+            [cells.name for cells in self.structure.tables],
+            level=self.request.level,
+            assumes=pieces.assumption if pieces is not None and pieces.number else "",
+            report=self.report,
+        )
+
+    @cached_property
     def couplings(self) -> tuple[Coupling, ...]:
         """Couplings that hold: found, or stated and not refused."""
         refused = {one.title for noise in self.noise.values() for one, _ in noise.refused}
         found = _without(self.search.found, self.stated)
         return tuple(c for c in (*self.stated, *found) if c.title not in refused)
 
+    @cached_property
+    def _zeros_shown(self) -> ZeroRule:
+        """What the tables say about empty cells."""
+        fit = self.noise[self.structure.base.name].fit
+        self.report("testing the zero rule")
+        return zero_rule([one for one in self.rows if perturbed_apart(one)], fit)
 
-def find_facts(structure: Structure, request: Request, card: Card | None, report: Progress, /) -> Facts:
-    """Everything that the tables tell, before it is judged."""
-    base = structure.base
-    pieces = find_pieces(base, told=request.piece)
-    stated = _stated_couplings(structure, request)
-    said = [one for statement in request.statements for one in stated_sets(statement, structure)]
-    linked = Linked.of(request.outside, structure, report)
-    report("looking for coupled series")
-    found = linked.joined(search(base))
-    add_up = card is not None and card.margins in ("derive", "reconcile")
-    rows = tuple(MarginRows.of(link, pieces, stated=add_up) for link in structure.links)
-    sets = [*said, *_pair_sets(stated, found, base, pieces), *_margin_sets(rows)]
-    noise = recover(
-        sets,
-        [cells.name for cells in structure.tables],
-        level=request.level,
-        assumes=pieces.assumption if pieces is not None and pieces.number else "",
-        report=report,
-    )
-    report("testing the zero rule")
-    return Facts(
-        structure=structure,
-        rows=rows,
-        pieces=pieces,
-        stated=stated,
-        search=found,
-        noise=noise,
-        zeros=zero_rule([one for one in rows if perturbed_apart(one)], noise[base.name].fit),
-        card=card,
-        linked=linked,
-    )
+    @cached_property
+    def agreement(self) -> list[Result]:
+        """Where the tables agree with the card, and where they do not."""
+        return about_card(self.stated_card, self.structure.tables, self.noise, self._zeros_shown)
+
+    @cached_property
+    def card(self) -> Card | None:
+        """A card that can be relied on; None if there is none."""
+        return None if any(isinstance(one, Finding) for one in self.agreement) else self.stated_card
+
+    @cached_property
+    def zeros(self) -> ZeroRule:
+        """What happens to empty cells, as the tables or else the card tell."""
+        return self._zeros_shown.or_as_stated(self.card)
+
+    @cached_property
+    def makers(self) -> Makers:
+        """What is known about how each table was made."""
+        return Makers(noise=self.noise, card=self.card, stated=self.request.noise, zeros=self.zeros.rule)
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        """The loss, over all tables but those that are sums of published ones; the card's, if it can be relied on."""
+        counted = [cells for cells in self.structure.tables if cells.name not in self._summed]
+        return privacy_of(counted, self.noise, zeros=self.zeros.rule, card=self.card)
+
+    @cached_property
+    def _summed(self) -> frozenset[str]:
+        """Margins that are sums of the published base."""
+        return frozenset(one.link.margin.name for one in self.rows if perturbed_apart(one) is False)
+
+    @cached_property
+    def _inferred(self) -> tuple[Inference | None, str]:
+        """The posterior of every cell of the base, or why there is none."""
+        attacker = self.request.attacker
+        if attacker is None:
+            return None, ""
+        if self.pieces is not None:
+            return None, _SUMS
+        makers = replace(self.makers, consistent=consistent_tables(self.rows))
+        zero = self.timetable.structural_zero()
+        evidence = AttackEvidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
+        if evidence is None:
+            return None, _NO_NOISE
+        level = self.request.level
+        try:
+            return infer_cells(evidence, attacker=attacker, level=level, report=self.report), ""
+        except DataError as problem:
+            return None, f"not inferred: {problem}"
+
+    @property
+    def inference(self) -> Inference | None:
+        """The posterior of every cell of the base; None if nobody asked for it, or it cannot be had."""
+        return self._inferred[0]
+
+    @property
+    def why_not_inferred(self) -> str:
+        """Why there is no posterior; empty if there is one."""
+        return self._inferred[1]
+
+    @cached_property
+    def asked(self) -> WorkloadSource | None:
+        """The questions of the workload, on the card or in a spec."""
+        return find_workload(self.card, self.request.workload)
+
+    @cached_property
+    def truth_file(self) -> TruthFile | None:
+        """The raw data, if they are given."""
+        request = self.request
+        if request.truth is None:
+            return None
+        return TruthFile.open(
+            request.truth, self.structure.base, person=request.person, spec=request.workload
+        )
+
+    @cached_property
+    def truth(self) -> Truth | None:
+        """The raw count of every cell, if it is given."""
+        asked, file = self.asked, self.truth_file
+        if file is None:
+            return None
+        self.report("counting raw events")
+        merged = None if asked is None else merged_truth(asked, self.structure, file)
+        return file.count_cells(self.structure.base) if merged is None else merged
+
+    @cached_property
+    def score(self) -> Score | None:
+        """How well the attack really did."""
+        inference, truth = self.inference, self.truth
+        if inference is None or truth is None:
+            return None
+        return score(inference, truth, report=self.report)
+
+    @cached_property
+    def useful(self) -> Usefulness | None:
+        """The error of each question of the workload, against the raw data."""
+        if self.truth is None:
+            return None
+        self.report("measuring the workload")
+        return usefulness(self.structure, self.truth, asked=self.asked)
+
+    @cached_property
+    def answered(self) -> Answered | None:
+        """The questions of the workload answered from the release, where there are no raw data."""
+        if self.truth is not None or self.asked is None:
+            return None
+        return answer_questions(self.asked, level=self.request.level, report=self.report)
+
+    @cached_property
+    def person_events(self) -> PersonEvents | None:
+        """The raw events in the order of persons; None if the raw data do not say whose they are."""
+        file = self.truth_file
+        return None if file is None or file.person is None else read_person_events(file, self.structure.base)
+
+    @cached_property
+    def microdata(self) -> Microdata | None:
+        """How many persons a few known points single out in the raw events."""
+        if self.person_events is None:
+            return None
+        self.report("looking for persons who are unique")
+        # The same persons are drawn on every run.
+        return Microdata.of(self.person_events, rng=np.random.default_rng(0), level=self.request.level)
+
+    @cached_property
+    def exposure(self) -> Exposure | None:
+        """Table of one vehicle; None without a timetable."""
+        services = self.timetable.services
+        if services is None:
+            return None
+        self.report("looking at vehicles behind cells")
+        return Exposure.of(services)
+
+    @cached_property
+    def merges(self) -> Suggestion | None:
+        """What to merge so that every cell mixes several vehicles."""
+        services = self.timetable.services
+        return None if services is None else suggest(services, self.structure, k=self.request.outside.k)
+
+    @cached_property
+    def missing_taps(self) -> tuple[MissingTaps, ...]:
+        """The residuals of all margins with noise of their own, and the cells that they may belong to."""
+        services = self.timetable.services
+        base = None if services is None else self.makers.of(self.structure.base, self.structure)
+        if services is None or base is None or base.mechanism.threshold is None:
+            return ()
+        found: list[MissingTaps] = []
+        for one in self.rows:
+            margin = self.makers.of(one.link.margin, self.structure)
+            if margin is None or one.pieces is not None or perturbed_apart(one) is False or one.link.unlisted:
+                continue
+            found += missing_taps(services, one, base=base, margin=margin, level=self.request.level)
+        return tuple(found)
+
+    @cached_property
+    def vehicles(self) -> Vehicles | None:
+        """Everything that the timetable says about the vehicles behind cells."""
+        services, closed, exposure = self.timetable.services, self.timetable.closed, self.exposure
+        if services is None or closed is None or exposure is None:
+            return None
+        return Vehicles(
+            services=services,
+            closed=closed,
+            unused=self.timetable.unused,
+            exposure=exposure,
+            missing=self.missing_taps,
+            merges=self.merges,
+        )
+
+    @cached_property
+    def dropped(self) -> Dropped:
+        """Rows and trips that the tables do not show."""
+        return Dropped.of(self.structure, self.rows, self.makers, level=self.request.level)
+
+    @cached_property
+    def claims(self) -> tuple[Judged, ...]:
+        """What was stated about dropped rows, beside the tables."""
+        stated = self.request.outside.claims
+        return tuple(one for claim in stated for one in judge_claim(claim, self.dropped))
+
+    @cached_property
+    def weeks(self) -> Weeks | None:
+        """What more weeks would give away; None if nobody asked, or the noise is not known."""
+        horizon = self.request.outside.weeks
+        if horizon is None:
+            return None
+        events = self.person_events
+        self.report("looking ahead")
+        tables = self._counted()
+        if not tables:
+            return None
+        weeks = Weeks.of(
+            tables,
+            self.rows,
+            horizon=horizon,
+            level=self.request.level,
+            zeros_known=self.makers.zeros is not None,
+            card=self.card,
+        )
+        if events is None:
+            return weeks
+        persons = Persons.of(events.events, days=events.days, event_epsilon=self.privacy.event_epsilon)
+        return replace(weeks, persons=persons)
+
+    def _counted(self) -> list[Seen]:
+        """The tables that add to the loss, the base first; empty if the noise of the base is not known."""
+        found = []
+        for cells in self.structure.tables:
+            said = None if self.card is None else self.card.of(cells)
+            own = said.scale is not None if said is not None else cells.name not in self._summed
+            seen = self.makers.of(cells, self.structure) if own else None
+            if seen is None and cells is self.structure.base:
+                return []
+            if seen is not None:
+                found.append(seen)
+        return found
 
 
 def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupling, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -13,9 +14,11 @@ Outcome = Literal["fine", "cannot tell", "known", "refused"]
 
 #: From the least to the most severe.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+#: A `repr` shows so many lines of evidence, and so much of each.
+_LINES, _WIDTH = 5, 120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Finding:
     """One result of an assessment that somebody should act on.
 
@@ -29,10 +32,16 @@ class Finding:
         One sentence with the main number.
     numbers
         Everything that was worked out, by name.
+    baseline
+        What would be known without what the finding is about, by name; empty where there is no such thing.
     evidence
         Sentences that name the cells or tables it rests on.
+    assumptions
+        What it rests on and nobody can check, without a full stop.
     advice
         What to do about it.
+    picture
+        The name of its picture among those of the assessment; None if it has none.
     """
 
     id: str
@@ -40,25 +49,47 @@ class Finding:
     title: str
     advice: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    baseline: Mapping[str, Any] = field(default_factory=dict)
     evidence: Sequence[str] = ()
+    assumptions: Sequence[str] = ()
+    picture: str | None = None
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
             raise InternalError(f"a finding cannot have severity {self.severity!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """As plain values for JSON; assumptions stand among the evidence too, as they always did."""
         return {
             "id": self.id,
             "severity": self.severity,
             "title": self.title,
             "numbers": dict(self.numbers),
-            "evidence": list(self.evidence),
+            "evidence": [*self.evidence, *map(assumed, self.assumptions)],
             "advice": self.advice,
+            "baseline": dict(self.baseline),
+            "assumptions": list(self.assumptions),
+            "picture": self.picture,
         }
 
+    def __repr__(self) -> str:
+        lines = [f"{self.severity.upper()} {self.id}: {self.title}"]
+        lines += [f"  - {line}" for line in self.evidence[:_LINES]]
+        if len(self.evidence) > _LINES:
+            lines.append(f"  - and {len(self.evidence) - _LINES:,} more")
+        lines += [f"  Assumed: {line}" for line in self.assumptions[:_LINES]]
+        lines.append(f"  Advice: {self.advice}")
+        return "\n".join(shortened(line) for line in lines)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    def _repr_html_(self) -> str:
+        said = "".join(f"<li>{html.escape(line)}</li>" for line in self.evidence[:_LINES])
+        return (
+            f"<p><b>{self.severity.upper()}</b> {html.escape(self.id)}: {html.escape(self.title)}</p>"
+            f"<ul>{said}</ul><p><i>{html.escape(self.advice)}</i></p>"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Check:
     """Something that was looked at and gave no reason to act.
 
@@ -82,8 +113,21 @@ class Check:
             "evidence": list(self.evidence),
         }
 
+    def __repr__(self) -> str:
+        return shortened(f"{self.outcome} {self.id}: {self.title}")
+
 
 Result = Finding | Check
+
+
+def shortened(line: str, /) -> str:
+    """The line, as far as a screen has room for it."""
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
+
+
+def assumed(line: str, /) -> str:
+    """An assumption as it stands among evidence."""
+    return f"Assumed: {line}."
 
 
 def by_severity(findings: Sequence[Finding], /) -> list[Finding]:

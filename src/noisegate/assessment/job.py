@@ -1,4 +1,4 @@
-"""The assessment job: read published tables, find out what they tell, judge it, write it down."""
+"""The assessment job: read published tables, find out what they tell, judge it. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -9,29 +9,18 @@ from pathlib import Path
 
 from noisegate.assessment.assessment import Assessment
 from noisegate.assessment.attackers import Attacker
-from noisegate.assessment.cells_file import write_cells
 from noisegate.assessment.claims import Claim
 from noisegate.assessment.evidence import card_domain
-from noisegate.assessment.facts import Progress, find_facts
-from noisegate.assessment.files import (
-    check_output,
-    staged,
-    write_assessment,
-    write_pictures,
-    write_weeks_picture,
-)
+from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.judgement import judge
-from noisegate.assessment.outside import Outside
-from noisegate.assessment.request import Request
+from noisegate.assessment.request import Outside, Request
 from noisegate.assessment.services import LATE_MIN
-from noisegate.assessment.vehicles_file import write_vehicle_cells
+from noisegate.mechanisms.known import parse_noise
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.reader import TableSources, read_tables
 from noisegate.reading.structure import find_structure
 from noisegate.recovery.card import read_card
-from noisegate.recovery.makers import StatedNoise
 from noisegate.recovery.selection import Statement, parse_lag
-from noisegate.report import write_report
 from noisegate.spec import load_spec
 
 AnyPath = str | os.PathLike[str]
@@ -59,7 +48,6 @@ def assess(
     claims: Sequence[str] = (),
     weeks: int | None = None,
     level: float = 0.95,
-    out: AnyPath | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """What published tables give away.
@@ -102,17 +90,12 @@ def assess(
         How many weeks of such releases to look ahead.
     level
         Of all intervals.
-    out
-        A directory to make for `assessment.json`, `cells.parquet`, pictures and the report; it must not exist.
 
     Raises
     ------
-    DataError, SpecError, OutputError
+    DataError, SpecError
         One sentence: what is wrong, and the way out.
     """
-    folder = None if out is None else Path(out)
-    if folder is not None:
-        check_output(folder)
     request = Request(
         pairs=tuple((str(a), str(b)) for a, b in pairs),
         statements=tuple(Statement.parse(text) for text in identities),
@@ -120,7 +103,7 @@ def assess(
         piece=None if summed_from is None else parse_lag(summed_from),
         level=level,
         attacker=attacker,
-        noise=None if noise is None else StatedNoise.parse(noise),
+        noise=None if noise is None else parse_noise(noise),
         truth=None if truth is None else Path(truth),
         person=person,
         workload=None if workload is None else load_spec(workload),
@@ -139,17 +122,4 @@ def assess(
     files = [file for table in read for file in table.files]
     stated = read_card(None if card is None else Path(card), files)
     structure = find_structure(read, overrides=overrides, domain=card_domain(stated))
-    result = judge(find_facts(structure, request, stated, report), request, report)
-    if folder is not None:
-        report("writing")
-        with staged(folder) as staging:
-            write_assessment(staging, result.to_json())
-            write_pictures(staging, result.noise)
-            write_weeks_picture(staging, result.sections.weeks)
-            if result.sections.linked is not None:
-                write_vehicle_cells(staging, result.sections.linked)
-            if result.inference is not None:
-                write_cells(staging, result.inference)
-            report("writing the report")
-            write_report(staging)
-    return result
+    return judge(Facts(structure, request, stated, report))

@@ -1,24 +1,33 @@
 """What would happen if trips were published with a person behind them: how few known points single somebody out.
 
 Only the custodian can ask: it takes the raw events. Nothing about any single person leaves this module.
+
+Why trips with a person behind them must not be published by such means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from noisegate.assessment.finding import Finding, Result
+from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
+from noisegate.assessment.words import ends, share
 from noisegate.errors import DataError
 from noisegate.tables.dimension import Kind
 from noisegate.tables.table import Table
 from noisegate.workload.truth_file import TruthFile
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
 
 Ints = NDArray[np.int64]
 
@@ -205,3 +214,71 @@ def read_person_events(file: TruthFile, base: Table, /) -> PersonEvents | None:
         except duckdb.Error:
             raise DataError(f"{file.path} cannot be read as Parquet or CSV with a header.") from None
     return PersonEvents.of(table, person=names[0], place=names[1], time=names[2])
+
+
+_MANY = 0.5
+
+
+WORDS: Mapping[str, Words] = {
+    "microdata": Words(
+        meaning="Trips that are linked to persons could not be protected by these means.",
+        method=(
+            "With the raw events at hand: how many persons are the only ones with one, two, three or four known "
+            "places and times. This is why linked trips are not fit for release."
+        ),
+    ),
+}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """How few known points single a person out, if the raw data say whose events they are."""
+    return about_microdata(facts.microdata)
+
+
+def about_microdata(microdata: Microdata | None, /) -> list[Result]:
+    """How few known points single a person out, if the raw data is given."""
+    if microdata is None:
+        return []
+    finest = microdata.coarsenings[0]
+    known = [one for one in finest.found if one.share is not None]
+    if not known:
+        return []
+    most = known[-1]
+    said = [
+        f"{one.title}: "
+        + ", ".join(
+            f"{u.points} point{'s' if u.points > 1 else ''} {u.share:.1%} ({u.low:.1%} to {u.high:.1%})"
+            for u in one.found
+            if u.share is not None
+        )
+        + "."
+        for one in microdata.coarsenings
+    ]
+    first = next((one for one in known if (one.share or 0) > _MANY), most)
+    return [
+        Finding(
+            id="microdata",
+            severity="low",
+            title=(
+                f"If trips were published, {first.share:.0%} of persons would be unique from {first.points} known "
+                f"point{'s' if first.points > 1 else ''}"
+            ),
+            numbers=microdata.to_json(),
+            evidence=said,
+            advice="Do not publish trips or journeys with a person behind them, however coded; publish counts.",
+        )
+    ]
+
+
+def show(assessment: Assessment, /) -> Exhibit | None:
+    """How many persons a few known points single out."""
+    if assessment.microdata is None:
+        return None
+    rows = [
+        (one.title, point.points, share(point.share), ends([point.low, point.high]))
+        for one in assessment.microdata.coarsenings
+        for point in one.found
+    ]
+    columns = ("places and times", "known points", "persons who are unique", "interval")
+    grid = Grid.of("Persons told apart by a few known points, in the raw events", columns, rows)
+    return Exhibit(section="microdata", grids=(grid,))

@@ -6,22 +6,37 @@ linked tables gave away, beyond the obvious.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.assessment.attackers import Report
+from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inference import Inference
+from noisegate.assessment.inquiry import Exhibit, Grid, Words
+from noisegate.assessment.words import share
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.tables.dimension import Kind
 from noisegate.workload.truth_file import Truth
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
 
 Bools = NDArray[np.bool_]
 
 #: Dimensions of at most so many values are shown value by value.
 _FEW_VALUES = 12
+
+WORDS: Mapping[str, Words] = {}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """How well the attack really did."""
+    return about_score(facts.score)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +142,39 @@ def _groups(inference: Inference, /) -> list[tuple[str, Bools]]:
             codes = cells.codes(np.arange(cells.size))[j]
             return [(f"{dimension.name}={label}", codes == k) for k, label in enumerate(dimension.labels)]
     return []
+
+
+def about_score(score: Score | None, /) -> list[Result]:
+    """How well the attack really did."""
+    if score is None:
+        return []
+    whole = score.rows[0]
+    gain = 1 - whole.error / whole.baseline_error if whole.baseline_error else 0.0
+    better = f"{gain:.1%} closer" if gain >= 0 else f"{-gain:.1%} further off"
+    said = f"mean error {whole.error:.2f}"
+    if score.linked:
+        said = f"estimates are {better} than without the margins ({said} against {whole.baseline_error:.2f})"
+    return [
+        Check(
+            id="attack-score",
+            outcome="known",
+            title=(
+                f"against the raw counts: {score.level:.0%} intervals hold {whole.coverage:.1%} of {whole.cells:,} "
+                f"suppressed cells, {said}"
+            ),
+            numbers=score.to_json(),
+        )
+    ]
+
+
+def show(assessment: Assessment, /) -> Exhibit | None:
+    """How well the attack did, where the raw counts are known."""
+    if assessment.score is None:
+        return None
+    keys = ("mean_width", "mean_absolute_error", "baseline_mean_absolute_error")
+    rows = []
+    for row in assessment.score.rows:
+        one = row.to_json()
+        rows.append((row.name.replace("=", " "), row.cells, share(row.coverage), *(one[key] for key in keys)))
+    columns = ("suppressed cells", "number", "covered", "mean width", "mean error", "without margins")
+    return Exhibit(section="cells", grids=(Grid.of("The attack against the raw counts", columns, rows),))

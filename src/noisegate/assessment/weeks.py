@@ -1,283 +1,263 @@
-"""How the risks grow if the same release is made week after week (MATH 5)."""
+"""What more weeks of the same would give away."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
+from noisegate.assessment.finding import Check, Finding, Result, Severity, assumed
+from noisegate.assessment.growth import CERTAINTIES, EPSILONS, WIDTHS, Weeks
+from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
+from noisegate.assessment.words import chance, number
+from noisegate.pictures.data import Curve, Panel, WeekPanels
 
-from noisegate import limits
-from noisegate.assessment.persons import Persons
-from noisegate.errors import SpecError
-from noisegate.mechanisms.composition import STATED_DELTA, LossAt, loss_by_week
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.privacy import detection
-from noisegate.mechanisms.recurrence import IntervalWidths, Residual, occasions_until, seen_by, widths
-from noisegate.recovery.card import Card
-from noisegate.recovery.makers import Seen
-from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Table
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
 
-GROUPS = (1, 5, 12)
-#: How often something recurs: the name, and how many cells it is in every week.
-PATTERNS = (("once a week", 1), ("every workday", 5))
-#: Whose loss is stated: one event that recurs, a commuter with two journeys of two taps on five days, and a heavy traveller.
-TRAVELLERS = (
-    ("one event a week", 1),
-    ("commuter, 20 events a week", 20),
-    ("heavy traveller, 60 events a week", 60),
+#: A chance of being seen above the first is high, above the second medium.
+_HIGH, _MEDIUM = 0.05, 0.001
+_ADVICE = (
+    "Decide on the number of weeks beforehand and spread one budget over them: perturb zeros, bound what a person adds, and "
+    "choose the noise from the epsilon that is wanted for all weeks together."
 )
-CERTAINTIES = (0.01, 0.5, 0.95)
-WIDTHS = (4, 2, 0)
-EPSILONS = (1.0, 10.0, 100.0)
-#: The recurring suppressed count that is looked at, as a share of the least published one (12 of 18), and the parts of its
-#: total if no row of the tables tells.
-_SHARE, PARTS = 2 / 3, 2
-_LOSS_WEEKS = (1, 2, 4, 8, 13, 26, 39, 52, 78, 104, 156, 208, 260, 312, 364, 416, 468, 520)
+
+WORDS: Mapping[str, Words] = {
+    "more-weeks": Words(
+        meaning="The risks grow with every further week that is released.",
+        method=(
+            "For somebody who comes back every week, the chance of showing at least once is that of one week, "
+            "repeated. Repeated differences average, so an interval shrinks with the root of the weeks. Losses "
+            "add up, in the worst case and by exact composition."
+        ),
+    ),
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recurring:
-    """A group that recurs in cells that are otherwise empty: `chance` that a published count proves it, each time."""
-
-    group: int
-    pattern: str
-    per_week: int
-    chance: float
-
-    def by_week(self, weeks: int, /) -> list[float]:
-        """The chance that it has been proved by the end of each week."""
-        return [float(p) for p in seen_by(self.chance, self.per_week * np.arange(1, weeks + 1))]
-
-    def weeks_until(self, certainty: float, /) -> int | None:
-        """The week by which that is as certain as asked for; None for never."""
-        occasions = occasions_until(self.chance, certainty)
-        return None if occasions is None else -(-occasions // self.per_week)
+def ask(facts: Facts, /) -> list[Result]:
+    """What more weeks would give away, if somebody asked."""
+    return [] if facts.request.outside.weeks is None else about_weeks(facts.weeks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
-    """The loss of one kind of person, at some weeks."""
-
-    who: str
-    events_per_week: int
-    at: tuple[LossAt, ...]
-
-    def weeks_until(self, epsilon: float, /) -> int | None:
-        """The week in which the worst-case epsilon exceeds `epsilon`; None if none bounds it from the start."""
-        weekly = self.at[0].linear / self.at[0].weeks
-        return math.floor(epsilon / weekly) + 1 if math.isfinite(weekly) and weekly > 0 else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Weeks:
-    """The risks of so many weeks.
-
-    Attributes
-    ----------
-    recurring
-        Groups that recur, by size and pattern.
-    width, parts
-        How well a recurring suppressed count is known, and how many published parts its total has; None where
-        nothing is suppressed.
-    growth
-        The loss of kinds of persons; empty where the noise has no loss that can be composed.
-    promised
-        What a card promises to a person for one release, and the days that a release covers; None without a card.
-    persons
-        The same for the persons in the raw data, if there are any.
-    """
-
-    horizon: int
-    level: float
-    recurring: tuple[Recurring, ...]
-    width: IntervalWidths | None
-    parts: int
-    growth: tuple[Growth, ...]
-    assumes: tuple[str, ...]
-    zeros_known: bool = True
-    promised: tuple[float, int] | None = None
-    persons: Persons | None = field(default=None)
-
-    @classmethod
-    def of(
-        cls,
-        tables: Sequence[Seen],
-        rows: Iterable[MarginRows],
-        /,
-        *,
-        horizon: int,
-        level: float,
-        zeros_known: bool = True,
-        card: Card | None = None,
-    ) -> Weeks:
-        """The risks of `horizon` weeks of releases like this one.
-
-        Parameters
-        ----------
-        tables
-            The tables that were perturbed on their own, the base first, and how each was made.
-        rows
-            The links to margins: the sharpest row tells how few published parts a total can have.
-        zeros_known
-            Whether it is known what happens to zeros. If not, they are taken to be kept, which is the worse case.
-        """
-        check_weeks(horizon)
-        mechanisms = [_plain(seen.mechanism) for seen in tables]
-        if not zeros_known:
-            mechanisms = [replace(mechanism, zeros="keep") for mechanism in mechanisms]
-        base = mechanisms[0]
-        recurring = tuple(
-            Recurring(group=group, pattern=pattern, per_week=times, chance=detection(base, group))
-            for group in GROUPS
-            for pattern, times in PATTERNS
-        )
-        parts = _fewest_parts(rows)
-        total = mechanisms[1].law if len(mechanisms) > 1 else base.law
-        width = None
-        if base.threshold is not None and base.law.variance > 0:
-            residual = Residual(
-                total=total, part=base.law, parts=PARTS if parts is None else parts, cell=base
+def about_weeks(weeks: Weeks | None, /) -> list[Result]:
+    """Detection, width and loss after so many weeks; None if the noise is not known."""
+    if weeks is None:
+        return [
+            Check(
+                id="more-weeks",
+                outcome="cannot tell",
+                title="what more weeks would give away is not known, because the noise is not; state it with --noise",
             )
-            width = _widths(residual, horizon, level)
-        assumed = dict.fromkeys(line for seen in tables for line in seen.assumes)
-        return cls(
-            horizon=horizon,
-            level=level,
-            recurring=recurring,
-            width=width,
-            parts=PARTS if parts is None else parts,
-            growth=_growth(mechanisms, horizon),
-            zeros_known=zeros_known,
-            assumes=(
-                *assumed,
-                "every week is released like these, with fresh noise",
-                *(() if zeros_known else ("empty cells stay empty, which these tables do not tell",)),
-            ),
-            promised=_promised(card, tables[0].cells),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The section `weeks` of `assessment.json`."""
-        return {
-            "horizon": self.horizon,
-            "level": self.level,
-            "delta": STATED_DELTA,
-            "assumes": list(self.assumes),
-            "zeros_known": self.zeros_known,
-            "detection": [
-                {
-                    "group": one.group,
-                    "pattern": one.pattern,
-                    "occasions_per_week": one.per_week,
-                    "chance": one.chance,
-                    "by_week": one.by_week(self.horizon),
-                    "weeks_until": {f"{c:g}": one.weeks_until(c) for c in CERTAINTIES},
-                }
-                for one in self.recurring
-            ],
-            "width": None if self.width is None else self._width_json(self.width),
-            "loss": [
-                {
-                    "who": one.who,
-                    "events_per_week": one.events_per_week,
-                    "by_week": [
-                        {
-                            "week": at.weeks,
-                            "linear": at.linear,
-                            "tight": at.tight,
-                            "delta": at.delta,
-                            "shown": at.shown,
-                        }
-                        for at in one.at
-                    ],
-                    "weeks_until": {f"{e:g}": one.weeks_until(e) for e in EPSILONS},
-                }
-                for one in self.growth
-            ],
-            "promised": None
-            if self.promised is None
-            else {"person_epsilon": self.promised[0], "days": self.promised[1]},
-            "persons": None if self.persons is None else self.persons.to_json(),
-        }
-
-    def _width_json(self, width: IntervalWidths, /) -> dict[str, Any]:
-        return {
-            "count": width.count,
-            "parts": self.parts,
-            "level": width.level,
-            "by_week": width.expected.tolist(),
-            "pinned_by_week": width.pinned.tolist(),
-            "weeks_until": {str(w): width.weeks_until(w) for w in WIDTHS},
-        }
-
-
-def check_weeks(horizon: int, /) -> None:
-    """Refuse a number of weeks that makes no sense."""
-    if (
-        isinstance(horizon, bool)
-        or not isinstance(horizon, int)
-        or not 1 <= horizon <= limits.current().weeks
-    ):
-        raise SpecError.for_value(
-            "--weeks", found=horizon, allowed=f"a whole number from 1 to {limits.current().weeks}"
-        )
-
-
-def _widths(residual: Residual, horizon: int, level: float, /) -> IntervalWidths | None:
-    """The widths of a count that is two thirds of the least published one; None if such a count is never suppressed."""
-    count = max(1, round(_SHARE * (residual.cell.threshold or 0.0)))
-    if residual.cell.response(count).log_suppressed == -math.inf:
-        return None
-    return widths(residual, count=count, weeks=horizon, level=level)
-
-
-def _plain(mechanism: Mechanism, /) -> Mechanism:
-    """The mechanism with noise as it shows in whole numbers, cut after rounding: what can be composed."""
-    return replace(mechanism, law=mechanism.published_law, cut="after")
-
-
-def _growth(mechanisms: Sequence[Mechanism], horizon: int, /) -> tuple[Growth, ...]:
-    """The loss of all travellers; none for noise with a largest value, whose loss nothing bounds."""
-    at = [week for week in _LOSS_WEEKS if week < horizon] + [horizon]
-    try:
-        return tuple(
-            Growth(
-                who=who,
-                events_per_week=events,
-                at=tuple(loss_by_week(mechanisms, events_per_week=events, weeks=at)),
+        ]
+    said = [*_seen(weeks), *_width(weeks), *_loss(weeks), *_persons(weeks)]
+    numbers = weeks.to_json()
+    shown = max((one.by_week(weeks.horizon)[-1] for one in weeks.recurring), default=0.0)
+    short = {"horizon": weeks.horizon, "seen": shown, "weeks_until": numbers["detection"][-1]["weeks_until"]}
+    if shown == 0:
+        return [
+            Check(
+                id="more-weeks",
+                outcome="known",
+                title=f"after {weeks.horizon} weeks a published count still proves nothing; the loss grows{_epsilon(weeks)}",
+                numbers=short,
+                evidence=[*said, *map(assumed, weeks.assumes)],
             )
-            for who, events in TRAVELLERS
-            if all(mechanism.law.variance > 0 for mechanism in mechanisms)
+        ]
+    severity: Severity = "high" if shown > _HIGH else "medium" if shown > _MEDIUM else "low"
+    after = f"after {weeks.horizon} weeks a recurring group of 12 has been seen with probability up to {shown:.3g}"
+    if not weeks.zeros_known:
+        severity, after = "medium" if severity == "high" else "low", f"if empty cells stay empty, {after}"
+    return [
+        Finding(
+            id="more-weeks",
+            severity=severity,
+            title=f"{after[0].upper()}{after[1:]}",
+            numbers=short,
+            evidence=said,
+            assumptions=weeks.assumes,
+            baseline={"from": "one week", "seen": max(one.by_week(1)[-1] for one in weeks.recurring)},
+            advice=_ADVICE,
+            picture="weeks",
         )
-    except SpecError:
-        return ()
-
-
-def _fewest_parts(rows: Iterable[MarginRows], /) -> int | None:
-    """The fewest published members of a row of a margin that has noise of its own and a member missing."""
-    found = [
-        int(one.link.shown[one.rows[short]].min())
-        for one in rows
-        if perturbed_apart(one) is not False and one.residual.any()
-        for short in [(one.missing > 0) & (one.link.shown[one.rows] > 0)]
-        if short.any()
     ]
-    return min(found, default=None)
 
 
-def _promised(card: Card | None, cells: Table, /) -> tuple[float, int] | None:
-    """What the card promises to a person however many events there are, and for how many days."""
-    if card is None or card.unit == "event" or card.person_epsilon is None:
+def _epsilon(weeks: Weeks, /) -> str:
+    if not weeks.growth:
+        return ""
+    last = weeks.growth[min(1, len(weeks.growth) - 1)].at[-1]
+    return f" to epsilon {last.tight:.3g} for a commuter" if math.isfinite(last.tight) else " without bound"
+
+
+def _seen(weeks: Weeks, /) -> list[str]:
+    said = []
+    for one in weeks.recurring:
+        chance = one.by_week(weeks.horizon)[-1]
+        if chance <= 0:
+            continue
+        who = "one person" if one.group == 1 else f"a group of {one.group}"
+        until = ", ".join(
+            f"{c:.0%} after {w:,} weeks" for c in CERTAINTIES if (w := one.weeks_until(c)) is not None
+        )
+        said.append(
+            f"{who}, {one.pattern}: seen with probability {chance:.3g} in {weeks.horizon} weeks; {until}."
+        )
+    return said
+
+
+def _width(weeks: Weeks, /) -> list[str]:
+    width = weeks.width
+    if width is None:
+        return []
+    until = [(w, width.weeks_until(w)) for w in WIDTHS]
+    reached = ", ".join(f"{w} after {n} weeks" for w, n in until if n is not None)
+    return [
+        f"A suppressed count of {width.count} that recurs, in a total with {weeks.parts} published parts: its "
+        f"{width.level:.0%} interval is {width.expected[0]:.1f} wide after one week and {width.expected[-1]:.1f} after "
+        f"{weeks.horizon}" + (f"; {reached}." if reached else ".")
+    ]
+
+
+def _loss(weeks: Weeks, /) -> list[str]:
+    if any(not math.isfinite(one.at[0].linear) for one in weeks.growth):
+        return ["No epsilon bounds the loss, of one week or of many: the noise has a largest value."]
+    said = [
+        f"{one.who}: epsilon {one.at[0].linear:.3g} after one week; after {weeks.horizon}, {one.at[-1].linear:.4g} in the "
+        f"worst case and {one.at[-1].tight:.4g} at delta {one.at[-1].delta:.2g}."
+        for one in weeks.growth
+    ]
+    if weeks.promised is not None:
+        epsilon, days = weeks.promised
+        releases = -(-7 * weeks.horizon // days)
+        said.append(
+            f"The card promises a person epsilon {epsilon:.3g} for {days} days: {releases * epsilon:.4g} for "
+            f"{releases} releases."
+        )
+    return said
+
+
+def _persons(weeks: Weeks, /) -> list[str]:
+    if weeks.persons is None or weeks.persons.event_epsilon is None:
+        return []
+    costs = weeks.persons.to_json()["quantiles"]
+    wanted = [one for one in costs if one["share_of_persons"] in (0.5, 0.9, 0.99)]
+    parts = ", ".join(f"{one['share_of_persons']:.0%} at most {one['epsilon']:.3g}" for one in wanted)
+    return [f"In the raw data, of {weeks.persons.days} days: {parts} in the worst case."]
+
+
+def show(assessment: Assessment, /) -> Exhibit | None:
+    """Growth by week: being seen, a recurring count, and the loss."""
+    weeks = assessment.weeks
+    if weeks is None:
         return None
-    return card.person_epsilon, days_of(cells)
+    return Exhibit(section="weeks", grids=(_recurring(weeks), _losses(weeks)), figures=tuple(_figures(weeks)))
 
 
-def days_of(cells: Table, /) -> int:
-    """How many days a table covers; 7 if it has no dates."""
-    dates = [d for d in cells.dimensions if d.kind is Kind.DATE]
-    return int((~dates[0].unknown).sum()) if dates else 7
+def _recurring(weeks: Weeks, /) -> Grid:
+    """How many weeks it takes to prove a group that recurs."""
+    rows = [
+        (
+            f"{number(one.group)}, {one.pattern}",
+            one.chance,
+            *(one.weeks_until(certainty) or "never" for certainty in CERTAINTIES),
+        )
+        for one in weeks.recurring
+        if one.chance
+    ]
+    columns = ("people, how often", "chance each time", *(f"{c:.0%} after weeks" for c in CERTAINTIES))
+    return Grid.of("Weeks until a recurring group has been proved", columns, rows)
+
+
+def _losses(weeks: Weeks, /) -> Grid:
+    """When the loss of a traveller exceeds round numbers."""
+    rows = [(one.who, *(one.weeks_until(e) or "never" for e in EPSILONS)) for one in weeks.growth]
+    first, *rest = EPSILONS
+    columns = ("who", f"epsilon above {first:g} in week", *(f"above {e:g}" for e in rest))
+    return Grid.of("Weeks until the loss exceeds", columns, rows)
+
+
+def _figures(weeks: Weeks, /) -> Iterator[Figure]:
+    """Three panels over the weeks, those that are known."""
+    seen, width, loss = _seen_curves(weeks), _width_curve(weeks), _loss_curves(weeks)
+    panels = [
+        Panel(
+            title="chance that a recurring group has been proved to be there",
+            curves=seen,
+            factors=True,
+            chances=True,
+        ),
+        Panel(
+            title="width of the interval of a recurring suppressed count", curves={"": width} if width else {}
+        ),
+        Panel(title="epsilon of a commuter", curves=loss, factors=True),
+    ]
+    shown = [panel for panel in panels if panel.curves]
+    if not shown:
+        return
+    yield Figure(
+        key="weeks",
+        caption=(
+            "What every further week adds, if it is released like these with fresh noise. A group recurs once a week in a cell "
+            "that would otherwise be empty; a suppressed count recurs in a total that is published; losses add up."
+        ),
+        alt=f"Curves over the weeks. {_last_values(weeks, seen, width, loss)}",
+        picture=WeekPanels(panels=shown, title=f"The same release for {weeks.horizon} weeks"),
+        data=Grid.of(
+            "Risks by week", ("what", "week", "value"), _points({**seen, "width": width, **loss}), most=80
+        ),
+        about=("more-weeks",),
+    )
+
+
+def _seen_curves(weeks: Weeks, /) -> dict[str, Curve]:
+    """The chance by week for groups that recur once a week."""
+    curves = {
+        f"{number(one.group)} {'person' if one.group == 1 else 'people'}": [
+            (float(week), p) for week, p in enumerate(one.by_week(weeks.horizon), 1) if p > 0
+        ]
+        for one in weeks.recurring
+        if one.per_week == 1
+    }
+    return {name: curve for name, curve in curves.items() if curve}
+
+
+def _width_curve(weeks: Weeks, /) -> Curve:
+    if weeks.width is None:
+        return ()
+    return [(float(week), float(value)) for week, value in enumerate(weeks.width.expected, 1)]
+
+
+def _loss_curves(weeks: Weeks, /) -> dict[str, Curve]:
+    """Epsilon of the commuter, in the worst case and by exact composition."""
+    chosen = next((one for one in weeks.growth if "commuter" in one.who), None)
+    if chosen is None:
+        return {}
+    pairs = {
+        "worst case": [(one.weeks, one.linear) for one in chosen.at],
+        "exact composition": [(one.weeks, one.tight) for one in chosen.at],
+    }
+    curves = {
+        name: [(float(week), value) for week, value in points if math.isfinite(value) and value > 0]
+        for name, points in pairs.items()
+    }
+    return {name: curve for name, curve in curves.items() if curve}
+
+
+def _last_values(weeks: Weeks, seen: Mapping[str, Curve], width: Curve, loss: Mapping[str, Curve], /) -> str:
+    """The last values, in words."""
+    parts = [
+        f"a group of {name} is proved with {chance(curve[-1][1])}" for name, curve in list(seen.items())[-1:]
+    ]
+    if width:
+        parts.append(f"the interval shrinks from {width[0][1]:.1f} to {width[-1][1]:.1f}")
+    parts += [f"epsilon grows to {curve[-1][1]:,.0f} in the {name}" for name, curve in list(loss.items())[:1]]
+    return f"After {number(weeks.horizon)} weeks, {', '.join(parts)}."
+
+
+def _points(curves: Mapping[str, Curve], /) -> Iterator[Sequence[object]]:
+    for name, curve in curves.items():
+        every = max(1, len(curve) // 8)
+        kept = curve[::every] if (len(curve) - 1) % every == 0 else [*curve[::every], curve[-1]]
+        for week, value in kept:
+            yield name, week, float(f"{value:.4g}")

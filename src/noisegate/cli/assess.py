@@ -178,6 +178,7 @@ def assess(
     from noisegate.cli.progress import Steps
     from noisegate.errors import FindingsAbove, SpecError
     from noisegate.reading.overrides import load_overrides
+    from noisegate.report.write import check_output, print_report, write_assessment
 
     if fail_on is not None:
         at_least((), fail_on)
@@ -185,6 +186,8 @@ def assess(
     if pdf and out is None:
         raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
     overrides = None if spec is None else load_overrides(spec)
+    if out is not None:
+        check_output(out)
     with Steps(silent=quiet) as steps:
         result = run(
             tables,
@@ -208,16 +211,15 @@ def assess(
             claims=claim or (),
             weeks=weeks,
             level=level,
-            out=out,
             progress=steps.show,
         )
+        if out is not None:
+            write_assessment(result, out, progress=steps.show)
     show(result)
     write_json(json, result.to_json())
     if out is not None:
         console.print(f"Written to {escape(str(out))}; open {escape(str(out / 'report.html'))} in a browser.")
     if out is not None and pdf:
-        from noisegate.report import print_report
-
         console.print(escape(print_report(out) or f"Printed to {out / 'report.pdf'}."))
     if fail_on is not None and (failed := at_least(result.findings, fail_on)):
         raise FindingsAbove(
@@ -234,8 +236,9 @@ def show(result: Assessment, /) -> None:
     console.print(_noise_table(result.tables))
     console.print(f"[dim]{_NOISE_LEGEND}[/dim]")
     console.rule(f"Findings: {len(result.findings) or 'none'}", align="left")
+    said_below = () if result.inference is None else result.inference.evidence.assumes
     for finding in result.findings:
-        _show_finding(finding)
+        _show_finding(finding, said_below)
     console.rule("Looked at", align="left")
     console.print(f"[dim]{_CHECK_LEGEND}[/dim]")
     for check in result.checks:
@@ -297,19 +300,18 @@ def _noise_table(tables: tuple[AssessedTable, ...], /) -> Table:
     return grid
 
 
-def _show_finding(finding: Finding, /) -> None:
+def _show_finding(finding: Finding, said_below: tuple[str, ...], /) -> None:
+    """Print a finding; assumptions of the inference of all cells are said once, where it is looked at."""
     colour = _COLOURS[finding.severity]
     console.print(f"[bold {colour}]{finding.severity.upper()}[/bold {colour}] {escape(finding.title)}")
     # What was assumed is always shown; of the rest, enough to see what it is about.
-    rest = [line for line in finding.evidence if not line.startswith("Assumed")]
-    for line in rest[:_SHOWN]:
+    for line in finding.evidence[:_SHOWN]:
         console.print(_bullet(line))
-    if len(rest) > _SHOWN:
-        more = f"[dim]- and {len(rest) - _SHOWN} more, with --json or --out[/dim]"
+    if len(finding.evidence) > _SHOWN:
+        more = f"[dim]- and {len(finding.evidence) - _SHOWN} more, with --json or --out[/dim]"
         console.print(Padding(more, (0, 0, 0, 2), expand=False))
-    for line in finding.evidence:
-        if line.startswith("Assumed"):
-            console.print(_bullet(line))
+    for line in () if tuple(finding.assumptions) == said_below else finding.assumptions:
+        console.print(_bullet(f"Assumed: {line}."))
     console.print(Padding(f"[bold]Advice[/bold]: {escape(finding.advice)}", (0, 0, 1, 2), expand=False))
 
 

@@ -55,7 +55,8 @@ def mechanism(
     facts = statement(chosen)
     _show(facts)
     if plot is not None:
-        from noisegate.pictures import mechanism_picture, save
+        from noisegate.pictures.canvas import save
+        from noisegate.pictures.mechanism import mechanism_picture
 
         save(mechanism_picture(chosen), plot)
         console.print(f"\nPicture: {plot}")

@@ -16,7 +16,7 @@ from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
     from noisegate.releases.job import ReleaseResult
-    from noisegate.workload.measure import Measured
+    from noisegate.workload.error_parts import Measured
 
 
 def release(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from noisegate.engine import Counts
     from noisegate.releases.plan import Plan
     from noisegate.spec import ReleaseSpec
-    from noisegate.workload.measure import Measured
+    from noisegate.workload.error_parts import Measured
     from noisegate.workload.outlook import Outlook, QuestionOutlook
 
 #: The places among the factors of an outlook that a terminal has room for.
@@ -42,8 +42,8 @@ def show_plan(
         found = outlook(spec, wanted=error, like=like, report=bar.show)
     _print_plan(found)
     if picture is not None:
-        from noisegate.pictures import save
-        from noisegate.pictures.outlook import outlook_picture
+        from noisegate.pictures.canvas import save
+        from noisegate.pictures.queries import outlook_picture
 
         curves = {one.name: one.curve for one in found.questions if one.by_epsilon}
         save(
@@ -181,7 +181,7 @@ def measured_json(name: str, found: Sequence[Measured], /) -> dict[str, Any]:
         "spec": name,
         "private": False,
         "warning": _WARNING,
-        "questions": [one.as_json() for one in found],
+        "questions": [one.to_json() for one in found],
     }
 
 

@@ -20,6 +20,7 @@ from noisegate.errors import OutputError
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.laws.entropy import Entropy
 from noisegate.releases.job import release
+from noisegate.report.write import write_assessment
 from noisegate.simulation.world import World, simulate
 from noisegate.spec import load_spec
 
@@ -88,8 +89,8 @@ class Chapter:
     @property
     def one_vehicle(self) -> int:
         """Published cells that only one scheduled vehicle can have filled."""
-        services = self.assessment.to_json()["services"] or {}
-        return int(services.get("cells", {}).get("published_one_vehicle", 0))
+        vehicles = self.assessment.vehicles
+        return 0 if vehicles is None else vehicles.exposure.published_alone
 
     @property
     def severities(self) -> dict[str, int]:
@@ -187,9 +188,9 @@ def _chapter(
         [released / f"{name}.csv" for name in _TABLES],
         gtfs=world.gtfs,
         weeks=52,
-        out=folder / "assessment",
         progress=say,
     )
+    write_assessment(assessment, folder / "assessment", progress=say)
     say("measuring errors")
     return Chapter(
         recipe=recipe,

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from noisegate.errors import SpecError
 from noisegate.laws._law import LatticeLaw, Law
 from noisegate.laws.gaussian import Gaussian
 from noisegate.laws.laplace import DiscreteLaplace, Laplace
-from noisegate.margins.design import Box, Design, MeasuredTable
+from noisegate.margins.design import Design, Influence, MeasuredTable
 from noisegate.margins.shape import Table, TableShape
 
 Floats = NDArray[np.float64]
@@ -44,6 +44,14 @@ _NEGLIGIBLE = 1e-13
 _REACH_SDS = 32
 _WIDEST_SD = 2048.0
 _TAIL_NATS = 40.0
+
+
+class Influenced(Protocol):
+    """A design that knows how each measured noise enters the estimate of a sum."""
+
+    def influences(self, box: Any, /) -> tuple[Influence, ...]:
+        """How each measured noise enters the estimated sum over a box."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +88,7 @@ class ErrorLaw:
     terms: tuple[ErrorTerm, ...]
 
     @classmethod
-    def of(cls, design: Design, laws: tuple[Law, ...], box: Box, /) -> ErrorLaw:
+    def of(cls, design: Influenced, laws: tuple[Law, ...], box: Any, /) -> ErrorLaw:
         """The error of the estimated sum over a box; `laws` are those of the measured tables."""
         found = design.influences(box)
         return cls(

@@ -100,14 +100,7 @@ class _Rounder:
         self.known = {estimate.design.shape.axes: estimate.base, **tables}
         self.shape = estimate.design.shape
         self.fixed: dict[Table, Ints] = {}
-        total = float(np.abs(estimate.base).sum()) + self.shape.cells
-        bits = math.ceil(math.log2(total)) + 1
-        if bits > _MOST_TOTAL_BITS:
-            raise DataError(
-                f"the table's values add up to more than 2^{_MOST_TOTAL_BITS}; they cannot be counts."
-            )
-        self.shift = min(_MOST_SHIFT, 62 - bits)
-        self.tolerance = max(_TOLERANCE, total * 1e-12)
+        self.shift, self.tolerance = fixed_point(estimate.base)
 
     def take(self, step: Step) -> None:
         """Fix one more table."""
@@ -131,34 +124,13 @@ class _Rounder:
         return tables
 
     def _apportion(self, step: Apportion, values: Floats) -> Ints:
-        rest = tuple(axis for axis in step.table if axis not in step.within)
-        view = _arranged(values, step.table, (step.within, rest))
-        out = np.empty(view.shape, np.int64)
-        sums = self._known(step.within).reshape(-1)
-        round_groups(view, self._bend(step.table), sums, self.tolerance, self.shift, out)
-        return self._restored(out, (step.within, rest), step.table)
+        return self.limits(step.table).apportion(
+            values, step.table, within=step.within, sums=self._known(step.within)
+        )
 
     def _join(self, step: Join, values: Floats) -> Ints:
-        shared = tuple(axis for axis in step.rows if axis in step.columns)
-        short, long = (
-            tuple(axis for axis in side if axis not in shared)
-            for side in sorted((step.rows, step.columns), key=lambda t: math.prod(self.shape.lengths(t)))
-        )
-        parts = (shared, short, long)
-        view = _arranged(values, step.table, parts)
-        sums = [
-            _arranged(
-                self._known(self.shape.table(shared + side)), self.shape.table(shared + side), (shared, side)
-            )
-            for side in (short, long)
-        ]
-        out = np.empty(view.shape, np.int64)
-        worked = round_slices(
-            view, self._bend(step.table), sums[0], sums[1], self.tolerance, _SWEEPS, self.shift, out
-        )
-        if not worked:
-            raise InternalError("controlled rounding found no augmenting path.")
-        return self._restored(out, parts, step.table)
+        sums = {table: self._known(table) for table in (step.rows, step.columns)}
+        return self.limits(step.table).join(values, step.table, sums=sums)
 
     def estimated(self, table: Table) -> Floats:
         """The estimate of `table`, from the smallest known one that contains it."""
@@ -174,14 +146,69 @@ class _Rounder:
                 return np.asarray(values.sum(axis=gone))
         raise InternalError("a table was rounded before the sums it must have.")
 
-    def _bend(self, table: Table) -> float:
-        return BEND_SDS * math.sqrt(self.estimate.variance(table))
+    def limits(self, table: Table) -> Rounding:
+        """How the cells of a table are rounded."""
+        bend = BEND_SDS * math.sqrt(self.estimate.variance(table))
+        return Rounding(bend=bend, tolerance=self.tolerance, shift=self.shift)
 
-    def _restored(self, values: Ints, parts: tuple[Table, ...], table: Table) -> Ints:
-        """An array over merged `parts` as an array of `table`."""
-        order = [axis for part in parts for axis in part]
-        split = values.reshape(self.shape.lengths(tuple(order)))
-        return np.ascontiguousarray(np.transpose(split, [order.index(axis) for axis in table]))
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounding:
+    """How far estimates bend, how near sums come before they are mended, and the bits behind the point."""
+
+    bend: float
+    tolerance: float
+    shift: int
+
+    def near(self, values: Floats, table: Table, /, *, sums: Mapping[Table, Ints]) -> Ints:
+        """Whole numbers near `values` that add up to one coarser table, or to two."""
+        if len(sums) == 1:
+            ((within, known),) = sums.items()
+            return self.apportion(values, table, within=within, sums=known)
+        return self.join(values, table, sums=sums)
+
+    def apportion(self, values: Floats, table: Table, /, *, within: Table, sums: Ints) -> Ints:
+        """Whole numbers near `values` that add up to the given sums over what `within` does not keep."""
+        rest = tuple(axis for axis in table if axis not in within)
+        view = _arranged(values, table, (within, rest))
+        out = np.empty(view.shape, np.int64)
+        round_groups(view, self.bend, sums.reshape(-1), self.tolerance, self.shift, out)
+        return _restored(out, (within, rest), table, values.shape)
+
+    def join(self, values: Floats, table: Table, /, *, sums: Mapping[Table, Ints]) -> Ints:
+        """Whole numbers near `values` that add up to two tables, which agree on the axes they share."""
+        rows, columns = sums
+        shared = tuple(axis for axis in rows if axis in columns)
+        short, long = sorted((rows, columns), key=lambda t: sums[t].size)
+        parts = (shared, *(tuple(axis for axis in side if axis not in shared) for side in (short, long)))
+        view = _arranged(values, table, parts)
+        given = [
+            _arranged(sums[side], side, (shared, own))
+            for side, own in zip((short, long), parts[1:], strict=True)
+        ]
+        out = np.empty(view.shape, np.int64)
+        worked = round_slices(view, self.bend, given[0], given[1], self.tolerance, _SWEEPS, self.shift, out)
+        if not worked:
+            raise InternalError("controlled rounding found no augmenting path.")
+        return _restored(out, parts, table, values.shape)
+
+
+def fixed_point(base: Floats, /) -> tuple[int, float]:
+    """The bits behind the point for a table like this, and how near sums can come; refuses what cannot be counts."""
+    total = float(np.abs(base).sum()) + base.size
+    bits = math.ceil(math.log2(total)) + 1
+    if bits > _MOST_TOTAL_BITS:
+        raise DataError(
+            f"the table's values add up to more than 2^{_MOST_TOTAL_BITS}; they cannot be counts."
+        )
+    return min(_MOST_SHIFT, 62 - bits), max(_TOLERANCE, total * 1e-12)
+
+
+def _restored(values: Ints, parts: tuple[Table, ...], table: Table, shape: tuple[int, ...], /) -> Ints:
+    """An array over merged `parts` as an array of `table`."""
+    order = [axis for part in parts for axis in part]
+    split = values.reshape([shape[table.index(axis)] for axis in order])
+    return np.ascontiguousarray(np.transpose(split, [order.index(axis) for axis in table]))
 
 
 def _arranged(values: NDArray[Number], table: Table, parts: tuple[Table, ...]) -> NDArray[Number]:

@@ -3,8 +3,8 @@
 A domain with merged or impossible values is a union of blocks, each a product (`tables.domain`). Least squares and
 rounding work on products. Two blocks that add to a common margin cell belong together; blocks that
 do not can be treated apart, since nothing ties their cells. A *piece* is a set of blocks that belong together. It is
-usable if its blocks fit together into one product: hours beside quarter-hours along the time axis do;
-the stops of two modes under a margin that leaves out the mode do not.
+usable if its blocks fit together into one product: hours beside quarter-hours along the time axis do. Or into a product but for one
+nested axis (`nested.py`): the stops of several modes under a margin that leaves out the mode do.
 
 All of this depends on the public domain and the names of the tables, so it can be asked before anything is spent.
 """
@@ -12,7 +12,7 @@ All of this depends on the public domain and the names of the tables, so it can 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeVar
@@ -21,15 +21,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.margins.integers import round_consistent
+from noisegate.margins.design import Box, Design, MeasuredTable
+from noisegate.margins.integers import ConsistentTables, round_consistent
+from noisegate.margins.nested import (
+    Ladder,
+    NestedBox,
+    NestedDesign,
+    NestedReconciled,
+    NestedShape,
+    NestedTables,
+    reconcile_nested,
+    round_nested,
+)
 from noisegate.margins.plan import plan_rounding
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
 from noisegate.margins.shape import TableShape
 from noisegate.tables.axis import Axis, Ints
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
+from noisegate.tables.selection import Groups
 
 Floats = NDArray[np.float64]
+
+#: Entries of a nested axis: each is a noise that the law of an error is worked out from.
+_MOST_ENTRIES = 1_000_000
+
 Number = TypeVar("Number", np.float64, np.int64)
 
 
@@ -69,6 +85,9 @@ class Part:
     def view(self, flat: NDArray[Number], /) -> tuple[NDArray[Number], Any]:
         """The block as a dense array, and the index of what is meant of it."""
         block = flat[self.start : self.start + math.prod(self.shape)].reshape(self.shape)
+        if sum(one is not None for one in self.chosen) > 1:
+            places = zip(self.shape, self.chosen, strict=True)
+            return block, np.ix_(*(np.arange(size) if one is None else one for size, one in places))
         return block, tuple(slice(None) if one is None else _range(one) for one in self.chosen)
 
 
@@ -104,8 +123,174 @@ class Piece:
             taken = dense if len(self.parts) == 1 else dense[np.ix_(*part.places)]
             block[index] = taken.reshape(block[index].shape)
 
+    def estimate(self, base: NoisyTable, measured: Mapping[str, NoisyTable], /) -> Reconciled:
+        """The least-squares estimate of the piece, given arrays over the whole domain."""
+        whole = Measurement(axes=self.shape.axes, values=self.take(base.values), variance=base.variance)
+        parts = [
+            Measurement(
+                axes=self.margin_axes[name],
+                values=table.values[self.margin_cells[name]],
+                variance=table.variance,
+            )
+            for name, table in measured.items()
+        ]
+        return reconcile(whole, parts)
 
-def pieces(domain: Domain, margins: Mapping[str, Margin], /) -> tuple[Piece, ...]:
+    def rounded(self, estimate: Any, /) -> ConsistentTables:
+        """Whole numbers near an estimate of the piece."""
+        return round_consistent(estimate, margins=self.margin_axes.values())
+
+    def design(self, variances: Mapping[tuple[str, ...], float], /) -> Design:
+        """The measured tables, by the dimensions of each, and the variance of their noise."""
+        return Design(
+            shape=self.shape,
+            measured=tuple(
+                MeasuredTable(table=self.shape.table(names), variance=variance)
+                for names, variance in variances.items()
+            ),
+        )
+
+    def cell(self, design: Any, names: Iterable[str], /) -> Box:
+        """A cell of a table as a box; all have the same error."""
+        return dict.fromkeys(design.shape.table(names), 1)
+
+    def boxes(self, cells: Groups, /) -> Ints:
+        """For each group of a question, how many labels of each axis lie in it; zeros if none do."""
+        names, selection = self.shape.axes, cells.selection
+        taken = np.zeros((cells.size, len(names)), np.int64)
+        inside = {
+            name: labels[selection.mask(name)[labels]]
+            for name, labels in zip(names, self.labels, strict=True)
+        }
+        if not all(codes.size for codes in inside.values()):
+            return taken
+        grids = [inside[name] for name in selection.by]
+        places = (
+            np.ravel_multi_index(np.ix_(*grids), cells.group_shape).reshape(-1) if grids else np.zeros(1, int)
+        )
+        taken[places] = [1 if name in selection.by else codes.size for name, codes in inside.items()]
+        return taken
+
+    def box(self, taken: Ints, /) -> Box | None:
+        """A row of `boxes` as a box; None if nothing lies in it."""
+        return dict(zip(self.shape.axes, taken.tolist(), strict=True)) if taken.all() else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NestedPart:
+    """A part of one block: the place of the axes that are nested, and the row of each combination of their entries."""
+
+    part: Part
+    front: tuple[int, ...]
+    rows: Ints
+
+    def dense(self, flat: NDArray[Number], /) -> NDArray[Number]:
+        """The part with its nested axes first, a view if possible."""
+        block, index = self.part.view(flat)
+        return np.moveaxis(block[index], self.front, range(len(self.front)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NestedPiece:
+    """A part of a domain that is a product but for a nested axis, and shares no margin cell with the rest of it."""
+
+    shape: NestedShape
+    labels: tuple[Ints, ...]
+    parts: tuple[NestedPart, ...]
+    margin_cells: dict[str, Ints]
+    margin_axes: dict[str, tuple[str, ...]]
+
+    def take(self, flat: NDArray[Number], /) -> NDArray[Number]:
+        """The piece's part of an array over the domain, as a dense array with the nested axis first."""
+        plain: list[int] = [size for _, size in self.shape.plain]
+        dense = np.empty((self.shape.ladder.size, *plain), flat.dtype)
+        for part in self.parts:
+            dense[part.rows] = part.dense(flat).reshape(part.rows.size, *plain)
+        return dense
+
+    def put(self, dense: NDArray[Number], flat: NDArray[Number], /) -> None:
+        """Write a dense array of the piece into an array over the domain."""
+        for part in self.parts:
+            block, index = part.part.view(flat)
+            moved = np.moveaxis(block[index], part.front, range(len(part.front)))
+            taken = dense[part.rows].reshape(moved.shape)
+            block[index] = np.moveaxis(taken, range(len(part.front)), part.front)
+
+    def estimate(self, base: NoisyTable, measured: Mapping[str, NoisyTable], /) -> NestedReconciled:
+        """The least-squares estimate of the piece, given arrays over the whole domain."""
+        margins = {
+            self.margin_axes[name]: (table.values[self.margin_cells[name]], table.variance)
+            for name, table in measured.items()
+        }
+        return reconcile_nested(self.shape, (self.take(base.values), base.variance), margins)
+
+    def rounded(self, estimate: Any, /) -> NestedTables:
+        """Whole numbers near an estimate of the piece."""
+        return round_nested(estimate, self.margin_axes.values())
+
+    def design(self, variances: Mapping[tuple[str, ...], float], /) -> NestedDesign:
+        """The measured tables, by the dimensions of each, and the variance of their noise."""
+        return NestedDesign(
+            shape=self.shape,
+            measured=tuple(
+                MeasuredTable(table=self.shape.table(names), variance=variance)
+                for names, variance in variances.items()
+            ),
+        )
+
+    def cell(self, design: Any, names: Iterable[str], /) -> NestedBox:
+        """The cell of a table with the largest error, as a box."""
+        found: NestedBox = design.widest(self.shape.table(names))
+        return found
+
+    def boxes(self, cells: Groups, /) -> Ints:
+        """For each group of a question how many labels of each plain axis lie in it, then how many entries of each class."""
+        selection, ladder = cells.selection, self.shape.ladder
+        weights = dict(zip(selection.by, _weights(cells.group_shape), strict=True))
+        classes = ladder.sizes[-2]
+        taken = np.zeros((cells.size, len(self.shape.plain) + classes), np.int64)
+        meant = np.ones(ladder.size, bool)
+        terms = np.zeros(ladder.size, np.int64)
+        for name, codes in zip(ladder.names, ladder.entries, strict=True):
+            meant &= selection.mask(name)[codes]
+            terms += codes * weights.get(name, 0)
+        inside = [
+            labels[selection.mask(name)[labels]]
+            for (name, _), labels in zip(self.shape.plain, self.labels, strict=True)
+        ]
+        if not meant.any() or not all(codes.size for codes in inside):
+            return taken
+        starts, which = np.unique(terms[meant], return_inverse=True)
+        counts = np.zeros((starts.size, classes), np.int64)
+        np.add.at(counts, (which, ladder.levels[-2][meant]), 1)
+        places = starts
+        for (name, _), codes in zip(self.shape.plain, inside, strict=True):
+            if name in weights:
+                places = np.add.outer(places, codes * weights[name])
+        flat = places.reshape(starts.size, -1)
+        taken[flat, : len(inside)] = [
+            1 if name in weights else codes.size
+            for (name, _), codes in zip(self.shape.plain, inside, strict=True)
+        ]
+        taken[flat, len(inside) :] = counts[:, np.newaxis, :]
+        return taken
+
+    def box(self, taken: Ints, /) -> NestedBox | None:
+        """A row of `boxes` as a box; None if nothing lies in it."""
+        plain, entries = taken[: len(self.shape.plain)], taken[len(self.shape.plain) :]
+        if not plain.all() or not entries.any():
+            return None
+        return NestedBox(plain=tuple(plain.tolist()), entries=tuple(entries.tolist()))
+
+
+AnyPiece = Piece | NestedPiece
+
+
+def _weights(shape: tuple[int, ...], /) -> list[int]:
+    return [math.prod(shape[place + 1 :]) for place in range(len(shape))]
+
+
+def pieces(domain: Domain, margins: Mapping[str, Margin], /) -> tuple[AnyPiece, ...]:
     """The domain's pieces under these margins; refuses what cannot be reconciled, with the way out.
 
     Examples
@@ -141,7 +326,7 @@ def reconcile_tables(
         margins={name: np.empty(margin.domain.size, np.int64) for name, margin in margins.items()},
     )
     for piece, estimate in _estimates(domain, margins, base, measured):
-        tables = round_consistent(estimate, margins=piece.margin_axes.values())
+        tables = piece.rounded(estimate)
         piece.put(tables.base, out.base)
         for name, axes in piece.margin_axes.items():
             out.margins[name][piece.margin_cells[name]] = tables.table(axes)
@@ -170,22 +355,13 @@ def estimate_tables(
 
 def _estimates(
     domain: Domain, margins: Mapping[str, Margin], base: NoisyTable, measured: Mapping[str, NoisyTable], /
-) -> Iterator[tuple[Piece, Reconciled]]:
+) -> Iterator[tuple[AnyPiece, Any]]:
     """Every piece of the domain with its estimate."""
     _check_length(base, domain.size)
     for name, table in measured.items():
         _check_length(table, margins[name].domain.size)
     for piece in pieces(domain, margins):
-        whole = Measurement(axes=piece.shape.axes, values=piece.take(base.values), variance=base.variance)
-        parts = [
-            Measurement(
-                axes=piece.margin_axes[name],
-                values=table.values[piece.margin_cells[name]],
-                variance=table.variance,
-            )
-            for name, table in measured.items()
-        ]
-        yield piece, reconcile(whole, parts)
+        yield piece, piece.estimate(base, measured)
 
 
 def _range(places: Ints, /) -> slice | Ints:
@@ -287,7 +463,7 @@ def _groups(size: int, ties: list[tuple[int, int]], /) -> list[list[int]]:
     return list(found.values())
 
 
-def _piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Tied], /) -> Piece:
+def _piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Tied], /) -> AnyPiece:
     order = [d for axis in domain.axes for d in axis]
     axes = [
         {d: axis.entries[axis.place(d)] for axis in part.axes(domain) for d in axis.dimensions}
@@ -296,11 +472,7 @@ def _piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Tied], /)
     labels = tuple(np.unique(np.concatenate([one[d] for one in axes])) for d in order)
     sizes = tuple(codes.size for codes in labels)
     if math.prod(sizes) != sum(math.prod(axis.size for axis in part.axes(domain)) for part in group):
-        raise SpecError(
-            "'margins: reconcile' cannot handle a margin that adds up parts of the domain with different "
-            "values (stops that only one mode has, say). Keep in every margin the dimension that the merges and "
-            "'only' depend on, or use 'margins: derive'."
-        )
+        return _nested_piece(domain, margins, group)
     shape = TableShape(axes=tuple(domain.names[d] for d in order), sizes=sizes)
     tables = {name: shape.table(margin.domain.names) for name, margin in margins.items()}
     return Piece(
@@ -322,6 +494,85 @@ def _piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Tied], /)
         },
         margin_axes=tables,
     )
+
+
+def _nested_piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Tied], /) -> NestedPiece:
+    """Parts that are a product but for one nested axis: made of the axes in which they differ or are no product."""
+    axes = [part.axes(domain) for part in group]
+    front = tuple(
+        place for place in range(len(domain.axes)) if any(_uneven(one[place], axes[0][place]) for one in axes)
+    )
+    rest = [d for place, axis in enumerate(domain.axes) if place not in front for d in axis]
+    dimensions = tuple(d for place in front for d in domain.axes[place])
+    combined = [_outer([one[place] for place in front]) for one in axes]
+    entries = Axis.of(dimensions, np.concatenate(combined, axis=1)).entries
+    labels = {d: np.unique(axis.entries[axis.place(d)]) for axis in axes[0] for d in axis.dimensions}
+    if entries.shape[1] > _MOST_ENTRIES:
+        raise SpecError(
+            "'margins: reconcile' cannot handle a margin that adds up parts of the domain with values as different as "
+            f"these: {entries.shape[1]:,} combinations, at most {_MOST_ENTRIES:,} are allowed. Keep in every margin the "
+            "dimension that the merges depend on, or use 'margins: derive'."
+        )
+    names = tuple(domain.names[d] for d in dimensions)
+    kept = [margin.domain.names for margin in margins.values()]
+    ladder = Ladder.of(names, entries, kept)
+    shape = NestedShape(
+        axes=tuple(domain.names[d] for axis in domain.axes for d in axis),
+        plain=tuple((domain.names[d], labels[d].size) for d in rest),
+        ladder=ladder,
+    )
+    plan_rounding(shape, kept)
+    tables = {name: shape.table(margin.domain.names) for name, margin in margins.items()}
+    known = Axis.of(dimensions, ladder.entries)
+    order = np.argsort(known.find(list(ladder.entries)))
+    return NestedPiece(
+        shape=shape,
+        labels=tuple(labels[d] for d in rest),
+        parts=tuple(
+            NestedPart(
+                part=Part(
+                    start=int(domain.offsets[part.index]),
+                    shape=domain.blocks[part.index].shape,
+                    chosen=part.chosen,
+                    places=(),
+                ),
+                front=front,
+                rows=order[known.find(list(own))],
+            )
+            for part, own in zip(group, combined, strict=True)
+        ),
+        margin_cells={
+            name: _nested_cells(margin, tables[name], shape, {domain.names[d]: labels[d] for d in rest})
+            for name, margin in margins.items()
+        },
+        margin_axes=tables,
+    )
+
+
+def _uneven(axis: Axis, other: Axis, /) -> bool:
+    """Whether an axis has other entries than another, or entries that are no product of its dimensions' labels."""
+    sizes = [np.unique(codes).size for codes in axis.entries]
+    return not np.array_equal(axis.entries, other.entries) or math.prod(sizes) != axis.size
+
+
+def _outer(axes: list[Axis], /) -> Ints:
+    """The label codes of every combination of the entries of some axes, in the order of an array over them."""
+    places = np.indices([axis.size for axis in axes]).reshape(len(axes), -1)
+    return np.concatenate([axis.entries[:, place] for axis, place in zip(axes, places, strict=True)])
+
+
+def _nested_cells(
+    margin: Margin, table: tuple[str, ...], shape: NestedShape, labels: Mapping[str, Ints], /
+) -> Ints:
+    """The numbers of the margin's cells within a piece, as an array of its table."""
+    ladder, level = shape.ladder, shape.level(table)
+    first = np.unique(ladder.levels[level], return_index=True)[1]
+    plain = shape.plain_axes(table)
+    grid = np.indices([first.size, *(labels[name].size for name in plain)])
+    codes = {name: labels[name][place] for name, place in zip(plain, grid[1:], strict=True)}
+    codes |= {name: row[first][grid[0]] for name, row in zip(ladder.names, ladder.entries, strict=True)}
+    cells = margin.domain.encode(*(codes[name] for name in margin.domain.names))
+    return cells if level else np.asarray(cells[0])
 
 
 def _margin_cells(

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from noisegate.errors import SpecError
-from noisegate.margins.shape import Table, TableShape
+from noisegate.margins.shape import Table
 
 _Axes = frozenset[str]
 
@@ -54,7 +55,20 @@ class Join:
 Step = Nearest | Apportion | Join
 
 
-def plan_rounding(shape: TableShape, margins: Iterable[Iterable[str]], /) -> tuple[Step, ...]:
+class NamedAxes(Protocol):
+    """A shape as far as a plan needs it: its axes, and a table's axes with all that follow from them."""
+
+    @property
+    def axes(self) -> Table:
+        """The axes of the base."""
+        ...
+
+    def table(self, axes: Iterable[str], /) -> Table:
+        """The table that keeps `axes`."""
+        ...
+
+
+def plan_rounding(shape: NamedAxes, margins: Iterable[Iterable[str]], /) -> tuple[Step, ...]:
     """The steps that end with a base that adds up to every one of `margins`.
 
     Raises
@@ -65,6 +79,7 @@ def plan_rounding(shape: TableShape, margins: Iterable[Iterable[str]], /) -> tup
 
     Examples
     --------
+    >>> from noisegate.margins.shape import TableShape
     >>> shape = TableShape(axes=("day", "time", "location"), sizes=(2, 4, 3))
     >>> for step in plan_rounding(shape, [("day", "time"), ("day", "location")]):
     ...     print(step)
@@ -83,7 +98,7 @@ def plan_rounding(shape: TableShape, margins: Iterable[Iterable[str]], /) -> tup
 class _Planner:
     """Collects steps; `fixed` are the tables whose integers are known by then, all in agreement."""
 
-    shape: TableShape
+    shape: NamedAxes
     margins: list[_Axes]
     fixed: list[_Axes] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)

@@ -33,12 +33,14 @@ from numpy.typing import NDArray
 
 from noisegate.errors import InternalError, SpecError
 from noisegate.margins.design import Design, MeasuredTable, subsets
+from noisegate.margins.nested import NestedDesign, NestedShape
 from noisegate.margins.shape import Table, TableShape
 
 _STEPS = 1000
 _MOST_STARTS = 16
 _LEAST_SHARE = 1e-9
 Floats = NDArray[np.float64]
+AnyShape = TableShape | NestedShape
 
 
 def error_ratios(shape: TableShape, shares: Mapping[Table, Fraction], /) -> dict[Table, float]:
@@ -60,7 +62,7 @@ def error_ratios(shape: TableShape, shares: Mapping[Table, Fraction], /) -> dict
 
 
 def best_split(
-    shapes: TableShape | Sequence[TableShape],
+    shapes: AnyShape | Sequence[AnyShape],
     tables: Mapping[str, Iterable[str]],
     /,
     *,
@@ -85,9 +87,11 @@ def best_split(
         raise SpecError(
             f"goal and base_floor must lie strictly between 0 and 1, got {goal} and {base_floor}."
         )
-    pieces = (shapes,) if isinstance(shapes, TableShape) else tuple(shapes)
+    pieces = (shapes,) if isinstance(shapes, TableShape | NestedShape) else tuple(shapes)
     shape = pieces[0]
-    named = {name: shape.table(axes) for name, axes in tables.items()}
+    named = {name: tuple(axis for axis in shape.axes if axis in set(axes)) for name, axes in tables.items()}
+    for axes in tables.values():
+        shape.table(axes)
     if len(set(named.values())) != len(named):
         raise SpecError("two tables have the same dimensions; declare each table once.")
     if shape.axes not in named.values():
@@ -106,7 +110,7 @@ def best_split(
 class _Problem:
     """The minimisation over the margins' shares; the base has what they leave."""
 
-    pieces: tuple[TableShape, ...]
+    pieces: tuple[AnyShape, ...]
     margins: tuple[Table, ...]
     goal: float
     base_floor: float
@@ -143,7 +147,7 @@ class _Problem:
 
     def _wanted(self, table: Table) -> float:
         """The share with which `table`, measured alone, reaches the goal."""
-        alone = [1 / math.sqrt(shape.terms(table)) for shape in self.pieces]
+        alone = [1 / math.sqrt(shape.terms(shape.table(table))) for shape in self.pieces]
         return float(np.average(alone, weights=self._weights())) / self.goal
 
     def _granted(self) -> list[int]:
@@ -195,13 +199,19 @@ class _Problem:
         return bool((self._slack(shares) >= -1e-6).all())
 
 
-def _ratios(shape: TableShape, tables: list[Table], shares: list[float]) -> list[float]:
+def _ratios(shape: AnyShape, tables: list[Table], shares: list[float]) -> list[float]:
     """Square roots of variance ratios; a share s gives variance 1/s^2, derive gives one per base cell."""
     measured = [
         MeasuredTable(table=table, variance=share**-2)
         for table, share in zip(tables, shares, strict=True)
         if share > _LEAST_SHARE or table == shape.axes
     ]
+    if isinstance(shape, NestedShape):
+        nested = NestedDesign(
+            shape=shape,
+            measured=tuple(MeasuredTable(table=shape.table(m.table), variance=m.variance) for m in measured),
+        )
+        return [nested.ratio(shape.table(t)) for t in tables]
     design = Design(shape=shape, measured=tuple(measured))
     return [math.sqrt(design.variance(design.cell_of(t)) / shape.terms(t)) for t in tables]
 

@@ -8,16 +8,13 @@ tables; the same whichever table the sum is read from. All of it is public: it f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from noisegate.laws._law import LatticeLaw
-from noisegate.margins.design import Design, MeasuredTable
 from noisegate.margins.error import ErrorLaw, ErrorTerm
-from noisegate.margins.pieces import Piece, pieces
+from noisegate.margins.pieces import AnyPiece, pieces
 from noisegate.tables.domain import Domain, Ints
 from noisegate.tables.margin import Margin
 from noisegate.tables.selection import Groups, Selection
@@ -34,7 +31,7 @@ class SumErrors:
     margins: Mapping[str, Margin]
     laws: Mapping[str, LatticeLaw]
     method: Method
-    parts: tuple[Piece, ...]
+    parts: tuple[AnyPiece, ...]
 
     @classmethod
     def of(
@@ -82,47 +79,22 @@ class SumErrors:
             }
             return [made[n] for n in terms[groups].tolist()]
         known: dict[bytes, ErrorLaw] = {}
-        boxes = np.stack([self._boxes(cells, piece) for piece in self.parts], axis=1)
+        boxes = [piece.boxes(cells) for piece in self.parts]
         found = []
         for group in groups.tolist():
-            key = boxes[group].tobytes()
+            own = [one[group] for one in boxes]
+            key = b"".join(one.tobytes() for one in own)
             if key not in known:
-                known[key] = self._of_boxes(boxes[group])
+                known[key] = self._of_boxes(own)
             found.append(known[key])
         return found
 
-    def _boxes(self, cells: Groups, piece: Piece, /) -> Ints:
-        """For each group, how many labels of each axis of the piece lie in it; zeros if none do."""
-        names, selection = piece.shape.axes, cells.selection
-        taken = np.zeros((cells.size, len(names)), np.int64)
-        inside = {
-            name: labels[selection.mask(name)[labels]]
-            for name, labels in zip(names, piece.labels, strict=True)
-        }
-        if not all(codes.size for codes in inside.values()):
-            return taken
-        grids = [inside[name] for name in selection.by]
-        places = (
-            np.ravel_multi_index(np.ix_(*grids), cells.group_shape).reshape(-1) if grids else np.zeros(1, int)
-        )
-        taken[places] = [1 if name in selection.by else codes.size for name, codes in inside.items()]
-        return taken
-
-    def _of_boxes(self, boxes: Ints, /) -> ErrorLaw:
+    def _of_boxes(self, boxes: Sequence[Ints], /) -> ErrorLaw:
         terms: list[ErrorTerm] = []
-        for piece, taken in zip(self.parts, boxes, strict=True):
-            if taken.all():
-                box = dict(zip(piece.shape.axes, taken.tolist(), strict=True))
-                terms += ErrorLaw.of(*self._design(piece), box).terms
-        return ErrorLaw(terms=tuple(terms))
-
-    def _design(self, piece: Piece, /) -> tuple[Design, tuple[LatticeLaw, ...]]:
         names = {self.base: self.domain.names, **{name: m.domain.names for name, m in self.margins.items()}}
-        design = Design(
-            shape=piece.shape,
-            measured=tuple(
-                MeasuredTable(table=piece.shape.table(names[name]), variance=law.variance)
-                for name, law in self.laws.items()
-            ),
-        )
-        return design, tuple(self.laws.values())
+        for piece, taken in zip(self.parts, boxes, strict=True):
+            box = piece.box(taken)
+            if box is not None:
+                design = piece.design({names[name]: law.variance for name, law in self.laws.items()})
+                terms += ErrorLaw.of(design, tuple(self.laws.values()), box).terms
+        return ErrorLaw(terms=tuple(terms))

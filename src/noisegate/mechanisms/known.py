@@ -24,7 +24,7 @@ from noisegate.mechanisms.mechanism import Cut, Mechanism, Rounding, Rule, Zeros
 #: Why a cell shows a marker: for its own count, to protect another cell, or for a reason that nobody states.
 Cause = Literal["primary", "secondary", "unknown"]
 #: Who says how a table was made; `borrowed`: its noise is taken to be that of another table.
-Basis = Literal["card", "person", "recovered", "borrowed"]
+Authority = Literal["card", "person", "recovered", "borrowed"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,19 +64,19 @@ class Known:
     ----------
     rivals
         Mechanisms and probabilities, the likeliest first; the probabilities add up to 1.
-    basis
+    source
         Who says so.
     assumes
         What had to be assumed, in words.
     """
 
     rivals: tuple[tuple[Mechanism, float], ...]
-    basis: Basis
+    source: Authority
     assumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.basis not in get_args(Basis):
-            raise SpecError.for_choice("basis", found=self.basis, allowed=get_args(Basis))
+        if self.source not in get_args(Authority):
+            raise SpecError.for_choice("source", found=self.source, allowed=get_args(Authority))
         chances = [chance for _, chance in self.rivals]
         if not chances or min(chances) <= 0 or not math.isclose(sum(chances), 1.0, abs_tol=1e-9):
             raise SpecError.for_value(
@@ -86,9 +86,9 @@ class Known:
         object.__setattr__(self, "rivals", tuple(ranked))
 
     @classmethod
-    def sure(cls, mechanism: Mechanism, /, *, basis: Basis, assumes: Sequence[str] = ()) -> Self:
+    def sure(cls, mechanism: Mechanism, /, *, source: Authority, assumes: Sequence[str] = ()) -> Self:
         """That `mechanism` made the table, beyond doubt."""
-        return cls(rivals=((mechanism, 1.0),), basis=basis, assumes=tuple(assumes))
+        return cls(rivals=((mechanism, 1.0),), source=source, assumes=tuple(assumes))
 
     @property
     def mechanism(self) -> Mechanism:
@@ -165,7 +165,7 @@ def known_mechanism(
     cut: Cut = "after",
     zeros: Zeros | None,
     kept: float = 0.5,
-    basis: Basis,
+    source: Authority,
     assumes: Sequence[str] = (),
 ) -> Known:
     """What a table's noise, threshold and zero rule say about its making.
@@ -183,7 +183,7 @@ def known_mechanism(
 
     Examples
     --------
-    >>> known_mechanism("laplace", scale=1.4, threshold=18, zeros=None, basis="card").zeros is None
+    >>> known_mechanism("laplace", scale=1.4, threshold=18, zeros=None, source="card").zeros is None
     True
     """
     noise = law if isinstance(law, Law) else named_law(law, scale=scale)
@@ -196,11 +196,11 @@ def known_mechanism(
         zeros=zeros or "perturb",
     )
     if zeros is not None:
-        return Known.sure(made, basis=basis, assumes=assumes)
+        return Known.sure(made, source=source, assumes=assumes)
     if not 0 < kept < 1:
         raise SpecError.for_value("the chance that zeros are kept", found=kept, allowed="above 0 and below 1")
     rivals = ((made, 1 - kept), (replace(made, zeros="keep"), kept))
-    return Known(rivals=rivals, basis=basis, assumes=tuple(assumes))
+    return Known(rivals=rivals, source=source, assumes=tuple(assumes))
 
 
 def named_law(name: str, /, *, scale: float | None = None) -> Law:

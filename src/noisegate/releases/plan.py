@@ -14,9 +14,8 @@ from functools import cached_property
 from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.margins import pieces
-from noisegate.margins.design import Design, MeasuredTable
 from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm
-from noisegate.margins.pieces import Piece
+from noisegate.margins.pieces import AnyPiece
 from noisegate.margins.prediction import LEVEL
 from noisegate.margins.split import best_split
 from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
@@ -138,7 +137,7 @@ class _Planner:
             )
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[AnyPiece, ...]:
         """The parts of the domain that are reconciled; refuses margins that cannot be."""
         return pieces(self.spec.domain, self.spec.margins)
 
@@ -236,18 +235,13 @@ class _Planner:
         base = self.noises[self.spec.base].law
         return ErrorLaw(terms=(ErrorTerm(coefficient=1.0, copies=self._terms(name), law=base),))
 
-    def _reconciled_law(self, piece: Piece, name: str, /) -> ErrorLaw:
+    def _reconciled_law(self, piece: AnyPiece, name: str, /) -> ErrorLaw:
         measured: Mapping[str, PublishedNoise] = self.noises
-        axes = {table: piece.shape.table(self.spec.tables[table]) for table in self.spec.tables}
-        design = Design(
-            shape=piece.shape,
-            measured=tuple(
-                MeasuredTable(table=axes[table], variance=noise.law.variance)
-                for table, noise in measured.items()
-            ),
+        design = piece.design(
+            {self.spec.tables[table]: noise.law.variance for table, noise in measured.items()}
         )
         laws = tuple(noise.law for noise in measured.values())
-        return ErrorLaw.of(design, laws, design.cell_of(axes[name]))
+        return ErrorLaw.of(design, laws, piece.cell(design, self.spec.tables[name]))
 
 
 def _least_passing(noise: PublishedNoise, share: float, /) -> int:

@@ -1,11 +1,10 @@
-"""The report of an assessment: one page for people, as HTML, Markdown and PDF.
+"""The report of an assessment: one page for people, as HTML, Markdown and PDF, and files for programs.
 
-A function of the files that an assessment wrote (`assessment.json`, `cells.parquet`); nothing is computed
-here that is not in them, but for what a recovered mechanism does to one count.
+A function of the assessment alone; nothing is worked out here.
 """
 
 from __future__ import annotations
 
-from noisegate.report.write import Written, print_report, write_report
+from noisegate.report.write import check_output, print_report, write_assessment, write_report
 
-__all__ = ["Written", "print_report", "write_report"]
+__all__ = ["check_output", "print_report", "write_assessment", "write_report"]

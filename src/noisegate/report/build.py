@@ -1,38 +1,20 @@
-"""From the files of an assessment to the page: what stands where, and in which order."""
+"""From an assessment to the page: what stands where, and in which order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import metadata
 
+from noisegate.assessment.assessment import Assessment
+from noisegate.assessment.finding import Check
+from noisegate.assessment.inquiry import Exhibit, Figure, Section
+from noisegate.assessment.judgement import exhibits_of
+from noisegate.assessment.words import plural
 from noisegate.report.crosswalk import Places, frameworks_of
-from noisegate.report.figures.cells import cell_figures
-from noisegate.report.figures.detection import detection_figures
-from noisegate.report.figures.noise import noise_figures
-from noisegate.report.figures.responses import response_figures
-from noisegate.report.figures.services import service_figures
-from noisegate.report.figures.utility import utility_figures
-from noisegate.report.figures.weeks import week_figures
-from noisegate.report.glossary import GLOSSARY
-from noisegate.report.page import Figure, FindingPart, Page, Section
+from noisegate.report.page import FindingPart, Page, PageSection
 from noisegate.report.parts import anchors_of, check_parts, finding_parts, with_references
-from noisegate.report.sections import SECTIONS, section_of
-from noisegate.report.source import Source
-from noisegate.report.tiles import tiles_of
-from noisegate.report.utility import is_measured
-from noisegate.report.verdict import steps_of, verdict_of
-from noisegate.report.words import plural
-
-#: Figures in the order in which they are looked for.
-_FIGURES: tuple[Callable[[Source], Iterator[Figure]], ...] = (
-    noise_figures,
-    detection_figures,
-    response_figures,
-    cell_figures,
-    service_figures,
-    utility_figures,
-    week_figures,
-)
+from noisegate.report.summary import GLOSSARY, steps_of, tiles_of, verdict_of
 
 #: Said above all else where figures were measured against raw data.
 _NOTICE = (
@@ -40,68 +22,113 @@ _NOTICE = (
     "publish this report. One without the raw data can be published."
 )
 
+#: In the order of the page: the title of a section, and what is said first.
+SECTIONS: Mapping[Section, tuple[str, str]] = {
+    "tables": (
+        "The tables, and how they were made",
+        "What was read, and what was found out about the cut and the noise of each table.",
+    ),
+    "who": (
+        "Who shows",
+        "A value that is published from a cell that would otherwise be empty proves that somebody was there.",
+    ),
+    "cells": (
+        "What suppressed cells were",
+        "Cells that were withheld can often be told from the totals they are in.",
+    ),
+    "services": (
+        "One vehicle, one cell",
+        "Where a timetable leaves one vehicle only for a cell, the count is that vehicle's.",
+    ),
+    "dropped": ("Rows that were dropped", "What the public domain allows, and what is missing from it."),
+    "weeks": ("More weeks", "How the risks grow if the release goes on."),
+    "microdata": (
+        "Why linked trips are another matter",
+        "How many persons a few known places and times single out in the raw events, which are not published.",
+    ),
+    "utility": (
+        "Utility by query",
+        "What analysts lose: how far off the answer to each query is or may be, and which queries have none.",
+    ),
+}
 
-def page_of(source: Source, /) -> Page:
+
+def page_of(assessment: Assessment, /) -> Page:
     """The whole report."""
-    figures = [figure for draw in _FIGURES for figure in draw(source)]
-    anchors, check_anchors = anchors_of(source.findings, "finding"), anchors_of(source.checks, "check")
-    findings, rest = finding_parts(source, anchors, figures)
-    checks = check_parts(source, check_anchors)
-    sections = [section_of(name, source, rest) for name in SECTIONS]
-    shown = [one for one in sections if not one.empty]
-    frameworks = frameworks_of(source, _places(source, findings, check_anchors, shown))
+    exhibits = exhibits_of(assessment)
+    figures = [figure for one in exhibits for figure in one.figures]
+    found, looked = assessment.findings, assessment.checks
+    anchors, check_anchors = anchors_of(found, "finding"), anchors_of(looked, "check")
+    findings, rest = finding_parts(found, anchors, figures)
+    shown = [one for name in SECTIONS if not (one := _section(name, exhibits, rest)).empty]
+    frameworks = frameworks_of(assessment.privacy, _places(findings, looked, check_anchors, shown))
     findings, placed = _numbered(with_references(findings, frameworks), shown)
-    software = source.section("software") or {}
     return Page(
-        title=str(source.base.get("name") or "Published tables"),
-        about=_about(source),
-        software=" ".join(str(software[key]) for key in ("name", "version") if key in software),
-        notice=_NOTICE if _knows_the_truth(source) else "",
-        verdict=verdict_of(source, anchors),
-        tiles=tiles_of(source),
-        steps=steps_of(source, anchors),
+        title=assessment.base.name,
+        about=_about(assessment),
+        software=f"noisegate {metadata.version('noisegate')}",
+        notice=_NOTICE if _knows_the_truth(assessment) else "",
+        verdict=verdict_of(assessment, anchors),
+        tiles=tiles_of(assessment),
+        steps=steps_of(assessment, anchors),
         findings=findings,
         sections=placed,
-        checks=checks,
+        checks=check_parts(looked, check_anchors),
         frameworks=frameworks,
         glossary=GLOSSARY,
     )
 
 
-def _knows_the_truth(source: Source, /) -> bool:
-    """Whether anything in the assessment was measured against raw data."""
-    return (
-        any(source.content.get(name) for name in ("score", "microdata"))
-        or is_measured(source)
-        or bool((source.section("weeks") or {}).get("persons"))
+def _section(name: Section, exhibits: Iterable[Exhibit], rest: Sequence[Figure], /) -> PageSection:
+    """One section with its tables, and those of its figures that belong to no finding; maybe empty."""
+    title, lead = SECTIONS[name]
+    mine = [one for one in exhibits if one.section == name]
+    return PageSection(
+        anchor=name,
+        title=title,
+        paragraphs=(lead, *(line for one in mine for line in one.paragraphs)),
+        grids=tuple(grid for one in mine for grid in one.grids if grid.rows),
+        figures=tuple(figure for one in mine for figure in one.figures if figure in rest),
+        listings=tuple(listing for one in mine for listing in one.listings),
     )
 
 
-def _about(source: Source, /) -> str:
+def _knows_the_truth(assessment: Assessment, /) -> bool:
+    """Whether anything in the assessment was measured against raw data."""
+    weeks = assessment.weeks
+    measured = (assessment.score, assessment.microdata, assessment.useful, weeks and weeks.persons)
+    return any(one is not None for one in measured)
+
+
+def _about(assessment: Assessment, /) -> str:
     """One line: which tables, which days."""
-    details = [one for one in source.base.get("details") or () if one.get("kind") == "date"]
-    days = f", {details[0].get('first')} to {details[0].get('last')}" if details else ""
-    names = ", ".join(str(table.get("name")) for table in source.tables)
-    return f"{plural(len(source.tables), 'table')}: {names}{days}"
+    dates = [one for one in assessment.base.details if one.kind == "date"]
+    days = f", {dates[0].first} to {dates[0].last}" if dates else ""
+    names = ", ".join(table.summary.name for table in assessment.tables)
+    return f"{plural(len(assessment.tables), 'table')}: {names}{days}"
 
 
 def _places(
-    source: Source, findings: Iterable[FindingPart], checks: Mapping[int, str], sections: Iterable[Section], /
+    findings: Iterable[FindingPart],
+    checks: Sequence[Check],
+    anchors: Mapping[int, str],
+    sections: Iterable[PageSection],
+    /,
 ) -> Places:
-    """Where the cross-walk can point to; `checks` gives the place of each check by its number."""
+    """Where the cross-walk can point to; `anchors` gives the place of each check by its number."""
     found: dict[str, str] = {}
     for part in findings:
         found.setdefault(part.kind, part.anchor)
     looked: dict[str, tuple[str, frozenset[str]]] = {}
-    for place, one in enumerate(source.checks):
-        anchor, outcomes = looked.get(str(one.get("id")), (checks[place], frozenset()))
-        looked[str(one.get("id"))] = (anchor, outcomes | {str(one.get("outcome"))})
+    for place, one in enumerate(checks):
+        anchor, outcomes = looked.get(one.id, (anchors[place], frozenset()))
+        looked[one.id] = (anchor, outcomes | {one.outcome})
     return Places(findings=found, checks=looked, sections={one.anchor: one.title for one in sections})
 
 
 def _numbered(
-    findings: Iterable[FindingPart], sections: Iterable[Section], /
-) -> tuple[tuple[FindingPart, ...], tuple[Section, ...]]:
+    findings: Iterable[FindingPart], sections: Iterable[PageSection], /
+) -> tuple[tuple[FindingPart, ...], tuple[PageSection, ...]]:
     """Findings and sections with their figures numbered in the order in which they are read."""
     numbers: dict[str, int] = {}
 

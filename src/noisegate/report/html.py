@@ -12,9 +12,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from noisegate.assessment.inquiry import Figure
+from noisegate.pictures.draw import drawn_inline
 from noisegate.pictures.inline import dark_rules
 from noisegate.report.crosswalk import DISCLAIMER
-from noisegate.report.page import Figure, Page
+from noisegate.report.page import Page
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PAGE, _STYLE = "report.html.j2", "report.css"
@@ -49,8 +51,8 @@ def _environment() -> Environment:
 
 
 def _picture(figure: Figure, /) -> Markup:
-    """The picture as it is: the converter escaped what came from data."""
-    return Markup(figure.svg)  # noqa: S704 - made by us, see inline_svg
+    """The picture, drawn: the converter escaped what came from data."""
+    return Markup(drawn_inline(figure.picture, key=figure.key))  # noqa: S704 - made by us, see inline_svg
 
 
 def _split(text: str, /) -> tuple[str, str]:

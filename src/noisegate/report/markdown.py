@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from noisegate.assessment.inquiry import Figure, Grid, Listing
 from noisegate.report.crosswalk import DISCLAIMER
 from noisegate.report.html import OUTCOMES
-from noisegate.report.page import Figure, FindingPart, Framework, Grid, Listing, Page
+from noisegate.report.page import FindingPart, Framework, Page
 
 #: What has a meaning in Markdown or in HTML inside it.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&$^=:@])")
@@ -50,10 +51,7 @@ def render_markdown(page: Page, /) -> str:
             lines += _listing(listing)
     if page.checks:
         lines += ["## What else was looked at", ""]
-        lines += [
-            f"- **{OUTCOMES.get(one.outcome, escaped(one.outcome))}**: {escaped(one.title)}"
-            for one in page.checks
-        ]
+        lines += [f"- **{OUTCOMES[one.outcome]}**: {escaped(one.title)}" for one in page.checks]
         lines.append("")
     lines += ["## What others ask", "", escaped(DISCLAIMER), ""]
     for framework in page.frameworks:

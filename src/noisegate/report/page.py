@@ -1,104 +1,18 @@
 """The page: what a report says, before anybody decides whether it becomes HTML, Markdown or paper.
 
 All texts are plain: values that came from data stand in them as they are. Each writer escapes them for its
-own format, and nothing here is markup but `Figure.svg`, which the picture writer made and escaped.
+own format, and nothing here is markup; figures are plain data, drawn by whoever writes the page.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
-from noisegate.errors import InternalError
-from noisegate.report.words import number
+from noisegate.assessment.finding import Outcome, Severity
+from noisegate.assessment.inquiry import Figure, Grid, Listing
 
-#: Texts that stand in a column of numbers: digits and their signs, and words for what is no number.
-_NUMBER = re.compile(
-    r"(?:below |above |about |1 in )?[-−]?[\d.,]+(?:e[-+]?\d+)?%?(?: to [-−\d.,]+%?)?(?: \(.*\))?"
-)
-_NO_NUMBER = frozenset(("–", "never", "none", "not known", "no bound"))
-
-Severity = Literal["high", "medium", "low"]
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 Standing = Literal["high", "medium", "low", "open"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """A table: caption, names of columns, rows of texts; `numeric` columns are set to the right."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[int, ...] = ()
-    left_out: int = 0
-
-    def __post_init__(self) -> None:
-        if any(len(row) != len(self.columns) for row in self.rows):
-            raise InternalError("the rows of a table in the report do not fit its columns")
-
-    @classmethod
-    def of(
-        cls, caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]], /, *, most: int = 60
-    ) -> Grid:
-        """A table of any values, as many rows as are worth reading; columns of numbers are set to the right."""
-        every = list(rows)
-        shown = [tuple(number(value) for value in row) for row in every[:most]]
-        numeric = [
-            place for place in range(len(columns)) if shown and all(_sets_right(row[place]) for row in shown)
-        ]
-        return cls(
-            caption=caption,
-            columns=tuple(columns),
-            rows=tuple(shown),
-            numeric=tuple(numeric),
-            left_out=len(every) - len(shown),
-        )
-
-
-def _sets_right(text: str, /) -> bool:
-    return text in _NO_NUMBER or _NUMBER.fullmatch(text) is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A picture with everything that stands around it.
-
-    Attributes
-    ----------
-    key
-        Its name; a figure is drawn once.
-    number
-        Its place on the page, from 1.
-    caption
-        What it shows, and how to read it.
-    alt
-        What it says, with the main number, for those who do not see it.
-    svg
-        The picture itself, safe to stand in HTML.
-    data
-        The numbers behind it.
-    about
-        The kinds of finding it belongs to, the closest first.
-    table
-        The table it is about, if it is about one.
-    """
-
-    key: str
-    caption: str
-    alt: str
-    svg: str
-    number: int = 0
-    data: Grid | None = None
-    about: tuple[str, ...] = ()
-    table: str = ""
-
-    @property
-    def anchor(self) -> str:
-        """Where it stands."""
-        return f"figure-{self.key}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,27 +74,18 @@ class CheckPart:
     """Something that was looked at and gave no reason to act."""
 
     anchor: str
-    outcome: str
+    outcome: Outcome
     title: str
     evidence: tuple[str, ...] = ()
 
     @property
     def rank(self) -> int:
         """What is open comes first, what is settled last."""
-        order = ("refused", "cannot tell", "fine", "known")
-        return order.index(self.outcome) if self.outcome in order else len(order)
+        return ("refused", "cannot tell", "fine", "known").index(self.outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """A text to copy, line by line as it is."""
-
-    caption: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class PageSection:
     """A part of the page: paragraphs, tables, figures. One with nothing in it is left out."""
 
     anchor: str
@@ -238,7 +143,7 @@ class Page:
     tiles: tuple[Tile, ...]
     steps: tuple[Step, ...]
     findings: tuple[FindingPart, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[PageSection, ...]
     checks: tuple[CheckPart, ...]
     frameworks: tuple[Framework, ...]
     glossary: tuple[tuple[str, str], ...] = field(default=())

@@ -1,37 +1,115 @@
-"""Writing a report beside its assessment."""
+"""Writing an assessment and its report: staged, and renamed into place at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
+from noisegate.assessment import noise, weeks
+from noisegate.assessment.arrow_tables import cells_batches, vehicles_table
+from noisegate.assessment.assessment import Assessment
+from noisegate.assessment.inference import Inference
 from noisegate.errors import OutputError
 from noisegate.report.pdf import print_pdf
-from noisegate.report.source import Source
 
-#: The files of a report.
+#: The files of an assessment: for programs, and for people.
+ASSESSMENT, CELLS, VEHICLES = "assessment.json", "cells.parquet", "vehicles.parquet"
 HTML, MARKDOWN, PDF = "report.html", "report.md", "report.pdf"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What was written, and what was not and why."""
-
-    files: tuple[Path, ...]
-    note: str = ""
+#: Characters of a name that have no place in a file's.
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def write_report(directory: Path, /, *, pdf: bool = False) -> Written:
-    """Write `report.html` and `report.md` beside `assessment.json`, and `report.pdf` if asked for.
+def check_output(folder: Path, /) -> None:
+    """Refuse a place that exists or cannot be written, before any work is done."""
+    if folder.exists() or folder.is_symlink():
+        raise OutputError(f"The output directory {folder} exists already; remove it, or choose another name.")
+    parent = folder.resolve().parent
+    if not parent.is_dir():
+        raise OutputError(f"There is no directory {parent} to put the assessment in; make it first.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"The directory {parent} cannot be written; choose another place.")
 
-    A function of the files in `directory` alone: the same files give the same report. Parts that are not
-    there are left out. A PDF needs a Chromium; without one the report is complete otherwise, and `note` says
-    how to get one.
+
+def write_assessment(
+    assessment: Assessment, folder: Path, /, *, progress: Callable[[str], None] = lambda _: None
+) -> None:
+    """Write everything that an assessment leaves to `folder`, which must not exist: all of it, or nothing.
+
+    `assessment.json`, `cells.parquet` and `vehicles.parquet` for programs, pictures, `report.html` and `report.md` for
+    people.
 
     Raises
     ------
-    DataError
-        If there is no assessment in `directory`, or it cannot be read.
+    OutputError
+        If the folder exists, or cannot be written.
+    """
+    check_output(folder)
+    progress("writing")
+    with _staged(folder) as staging:
+        text = json.dumps(assessment.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        (staging / ASSESSMENT).write_text(text, encoding="utf-8")
+        if assessment.vehicles is not None:
+            content = vehicles_table(assessment.vehicles.services)
+            pq.write_table(content, staging / VEHICLES, compression="zstd")
+        if assessment.inference is not None:
+            _write_cells(staging / CELLS, assessment.inference)
+        _write_pictures(staging, assessment)
+        progress("writing the report")
+        write_report(assessment, staging)
+
+
+@contextmanager
+def _staged(folder: Path, /) -> Iterator[Path]:
+    """A directory to write into that becomes `folder` when all is well and disappears otherwise."""
+    staging = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
+    try:
+        staging.mkdir()
+        yield staging
+        staging.rename(folder)
+    except OSError as problem:
+        reason = problem.strerror or "unknown reason"
+        raise OutputError(f"The assessment cannot be written to {folder}: {reason}.") from problem
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _write_cells(file: Path, inference: Inference, /) -> None:
+    batches = cells_batches(inference)
+    first = next(batches)
+    with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+        writer.write_table(first)
+        for batch in batches:
+            writer.write_table(batch)
+
+
+def _write_pictures(folder: Path, assessment: Assessment, /) -> None:
+    """Write `noise-TABLE.svg` for each table whose noise was recovered, and `weeks.svg` if weeks were looked at."""
+    # Drawing takes a second to load.
+    from noisegate.pictures.canvas import save
+    from noisegate.pictures.draw import draw
+
+    shown = [noise.show(assessment), weeks.show(assessment)]
+    for figure in (figure for one in shown if one is not None for figure in one.figures):
+        if figure.table:
+            save(draw(figure.picture), folder / f"noise-{_UNSAFE.sub('_', figure.table)}.svg")
+        elif figure.key == "weeks" and assessment.weeks is not None and assessment.weeks.width is not None:
+            save(draw(figure.picture), folder / "weeks.svg")
+
+
+def write_report(assessment: Assessment, directory: Path, /) -> None:
+    """Write `report.html` and `report.md` to `directory`: a function of the assessment alone.
+
+    Raises
+    ------
     OutputError
         If the report cannot be written.
     """
@@ -40,19 +118,13 @@ def write_report(directory: Path, /, *, pdf: bool = False) -> Written:
     from noisegate.report.html import render_html
     from noisegate.report.markdown import render_markdown
 
-    page = page_of(Source.read(directory))
-    files = [directory / HTML, directory / MARKDOWN]
+    page = page_of(assessment)
     try:
-        files[0].write_text(render_html(page), encoding="utf-8")
-        files[1].write_text(render_markdown(page), encoding="utf-8")
+        (directory / HTML).write_text(render_html(page), encoding="utf-8")
+        (directory / MARKDOWN).write_text(render_markdown(page), encoding="utf-8")
     except OSError as problem:
         reason = problem.strerror or "unknown reason"
         raise OutputError(f"The report cannot be written to {directory}: {reason}.") from problem
-    note = ""
-    if pdf:
-        note = print_report(directory)
-        files += [] if note else [directory / PDF]
-    return Written(files=tuple(files), note=note)
 
 
 def print_report(directory: Path, /) -> str:

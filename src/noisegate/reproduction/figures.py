@@ -7,13 +7,11 @@ from pathlib import Path
 from noisegate.errors import OutputError
 from noisegate.laws.laplace import RoundedLaplace
 from noisegate.mechanisms.mechanism import second_algorithm
-from noisegate.pictures import (
-    detection_picture,
-    differences_picture,
-    posterior_picture,
-    response_picture,
-    save,
-)
+from noisegate.pictures.canvas import save
+from noisegate.pictures.cells import posterior_picture
+from noisegate.pictures.data import Responses
+from noisegate.pictures.mechanism import groups_of, groups_picture, response_picture
+from noisegate.pictures.noise import differences_of, differences_picture
 from noisegate.reproduction.item import SCALE
 from noisegate.reproduction.linked import posterior
 from noisegate.reproduction.noise import simulated_pairs
@@ -31,16 +29,20 @@ def write_figures(folder: Path, /) -> list[Path]:
     law = RoundedLaplace(SCALE).difference()
     pictures = {
         "figure-1-differences": differences_picture(
-            first[0] - first[1], law, title="4,000 simulated sailings, p = 1.4: on minus off"
+            differences_of(first[0] - first[1], law, title="4,000 simulated sailings, p = 1.4: on minus off")
         ),
-        "figure-2-responses": response_picture(second_algorithm(scale=1.0), [0, 17, 20]),
+        "figure-2-responses": response_picture(
+            Responses(mechanism=second_algorithm(scale=1.0), counts=[0, 17, 20])
+        ),
         "figure-3-differences-and-simulation": differences_picture(
-            first[0] - first[1],
-            law,
-            simulated=second[0] - second[1],
-            title="Differences, their law, and a second simulation",
+            differences_of(
+                first[0] - first[1],
+                law,
+                simulated=second[0] - second[1],
+                title="Differences, their law, and a second simulation",
+            )
         ),
-        "detection-by-group": detection_picture(second_algorithm(), groups=range(1, 18)),
+        "detection-by-group": groups_picture(groups_of(second_algorithm(), range(1, 18))),
         "cremorne-point": posterior_picture(
             {
                 "residual and suppression": posterior(censored=True),

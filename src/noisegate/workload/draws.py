@@ -1,4 +1,4 @@
-"""Tables with fresh noise, before and after small values are left out; and a question put to one of them.
+"""Tables with fresh noise, before and after small values are left out.
 
 The noise is drawn for measuring and thrown away; nothing of it is published.
 """
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from noisegate.laws.entropy import Entropy
 from noisegate.margins.pieces import NoisyTable, estimate_tables, reconcile_tables
 from noisegate.releases.plan import Plan, TablePlan
-from noisegate.tables.question import Asked
-from noisegate.tables.selection import Groups
+from noisegate.tables.domain import Domain
 
 Floats = NDArray[np.float64]
 
@@ -99,6 +98,11 @@ def _noisy(plan: Plan, table: TablePlan, counts: BaseCounts, entropy: Entropy, /
     return NoisyTable(values=values, variance=table.noise.law.variance)
 
 
+def table_domain(plan: Plan, name: str, /) -> Domain:
+    """The cells of a planned table."""
+    return plan.spec.domain if name == plan.base.name else plan.spec.margins[name].domain
+
+
 def raw_table(plan: Plan, name: str, counts: BaseCounts, /) -> NDArray[np.int64]:
     """The raw counts of a table, zeros included."""
     if name == plan.base.name:
@@ -108,24 +112,3 @@ def raw_table(plan: Plan, name: str, counts: BaseCounts, /) -> NDArray[np.int64]
     margin = plan.spec.margins[name]
     sums = np.bincount(margin.of(counts.cells), weights=counts.raw_counts, minlength=margin.domain.size)
     return sums.astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reader:
-    """One question put to one table; cells that are asked for in part count in part."""
-
-    asked: Asked
-    table: str
-    cells: Groups
-    groups: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, asked: Asked, plan: Plan, table: str, /) -> Reader:
-        """The question put to `table`, which has all that it needs."""
-        domain = plan.spec.domain if table == plan.base.name else plan.spec.margins[table].domain
-        cells = asked.selection.groups(domain)
-        return cls(asked=asked, table=table, cells=cells, groups=np.flatnonzero(cells.counts()))
-
-    def answer(self, values: NDArray[Any], /) -> Floats:
-        """The answer by groups."""
-        return self.cells.sums(values)[self.groups]

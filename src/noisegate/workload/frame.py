@@ -89,15 +89,15 @@ class Frame:
         days = [name for name, one in self.dimensions.items() if isinstance(one, DateDimension)]
         return days[0] if len(days) == 1 else None
 
-    def answering(self, selection: Selection, /) -> tuple[FrameTable, Groups]:
-        """The table that a reader would ask, with the least noise, and the cells to add up."""
+    def answering(self, selection: Selection, /) -> FrameTable:
+        """The table that a reader would ask, with the least noise."""
         able = {
             table.name: selection.groups(table.domain)
             for table in self.tables
             if selection.restricted <= set(table.domain.names)
         }
         name = self._fewest(able) if self.release is None else self.release.errors.best_table(able)
-        return next(table for table in self.tables if table.name == name), able[name]
+        return next(table for table in self.tables if table.name == name)
 
     def _fewest(self, able: Mapping[str, Groups], /) -> str:
         """The table with the fewest cells to add up; derived margins have no more to say than the base."""

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from noisegate.engine.counts import ExpectedCounts
 from noisegate.inference.profile.combination import lattice_law
 from noisegate.laws._law import LatticeLaw
 from noisegate.margins.error import ErrorLaw
 from noisegate.query.release import Release
 from noisegate.tables.selection import Selection
 from noisegate.workload.frame import Frame, FrameTable
-from noisegate.workload.raw import Kept, RawCells
+from noisegate.workload.raw import RawCells
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -57,7 +58,7 @@ class MissingRows:
     zeros: str
     floor: float | None
 
-    def means(self, kept: Kept, /) -> Floats:
+    def means(self, kept: ExpectedCounts, /) -> Floats:
         """The mean of each of these missing rows.
 
         Lots are taken to be drawn event by event, each with the mean chance of its cell.
@@ -111,18 +112,19 @@ class Noised:
 
     frame: Frame
     raw: RawCells
+    kept: ExpectedCounts = field(init=False)
     _known: dict[str, Floats] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kept", self.raw.kept)
 
     def bounded(self, table: FrameTable, /) -> Floats:
         """The raw counts of a table with each unit held to its bound, on average over the lots."""
-        cells, kept = self._kept()
-        return table.sums(cells, kept.mean)
+        return table.sums(self.kept.cells, self.kept.mean)
 
     def spread(self, table: FrameTable, /) -> Floats:
         """The variance of these counts by the lots, as if they were drawn event by event."""
-        cells, kept = self._kept()
-        share = kept.kept / np.maximum(kept.drawing, 1)
-        return table.sums(cells, kept.kept * (1 - share))
+        return table.sums(self.kept.cells, self.kept.variance)
 
     def of(self, table: FrameTable, /) -> Floats:
         """The values of a table before any row was left out.
@@ -147,27 +149,17 @@ class Noised:
             return np.where(table.shown, table.values, means)
         return self._agreeing(table, means)
 
-    def _kept(self) -> tuple[NDArray[np.int64], Kept]:
-        """What is left of raw counts after bounding; all of them where that cannot be told."""
-        if self.raw.bounded is not None:
-            return self.raw.bounded
-        cells, place = np.unique(self.raw.cells, return_inverse=True)
-        sure = np.rint(np.bincount(place, weights=self.raw.counts)).astype(np.int64)
-        return cells, Kept(sure=sure, drawing=np.zeros_like(sure), kept=np.zeros(sure.size))
-
     def _means(self, table: FrameTable, rows: MissingRows | None, /) -> Floats:
         """The mean of every cell, if it is missing; nothing where no row is left out."""
         if rows is None:
             return np.zeros(table.domain.size)
-        cells, kept = self._kept()
-        sure, drawing = (
-            np.rint(table.sums(cells, one)).astype(np.int64) for one in (kept.sure, kept.drawing)
-        )
-        whole = Kept(sure=sure, drawing=drawing, kept=table.sums(cells, kept.kept))
-        empty = Kept(sure=np.zeros(1, np.int64), drawing=np.zeros(1, np.int64), kept=np.zeros(1))
-        found = np.full(table.domain.size, rows.means(empty)[0])
-        used = np.flatnonzero((sure + drawing > 0) & ~table.shown)
-        found[used] = rows.means(whole.take(used))
+        zero = np.zeros(1, np.int64)
+        found = np.full(table.domain.size, rows.means(ExpectedCounts.sure_of(zero, zero))[0])
+        kept = self.kept
+        if table.margin is not None:
+            kept = ExpectedCounts.sum_of([replace(kept, cells=table.margin.of(kept.cells))])
+        kept = kept.take((kept.sure + kept.drawing > 0) & ~table.shown[kept.cells])
+        found[kept.cells] = rows.means(kept)
         return found
 
     def _reconciled(self, table: FrameTable, release: Release, /) -> Floats:

@@ -37,12 +37,13 @@ from noisegate.tables.question import Asked
 from noisegate.workload.draws import (
     BaseCounts,
     Floats,
-    Reader,
     made_tables,
     noisy_tables,
     raw_table,
+    table_domain,
     unrestricted_tables,
 )
+from noisegate.workload.error_parts import Reader
 
 #: Draws at least and at most, and the cells that are drawn in all if that allows for fewer.
 DRAWS, MOST_DRAWS, MOST_DRAWN = 20, 400, 40_000_000
@@ -118,7 +119,10 @@ class _Stage:
     def of(
         cls, plan: Plan, counts: BaseCounts, predictions: Mapping[str, tuple[Asked, Prediction]], /
     ) -> _Stage:
-        readers = {name: Reader.of(asked, plan, known.table) for name, (asked, known) in predictions.items()}
+        readers = {
+            name: Reader.of(asked, known.table, table_domain(plan, known.table))
+            for name, (asked, known) in predictions.items()
+        }
         truth = {name: one.answer(raw_table(plan, one.table, counts)) for name, one in readers.items()}
         return cls(plan=plan, counts=counts, readers=readers, truth=truth)
 

@@ -1,0 +1,123 @@
+"""Whether the tables agree with their card."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from noisegate.assessment.finding import Check, Finding, Result
+from noisegate.assessment.inquiry import Words
+from noisegate.recovery.card import Card, CardTable
+from noisegate.recovery.noise import Noise
+from noisegate.recovery.outcome import NoiseFit
+from noisegate.recovery.zeros import ZeroRule
+from noisegate.tables.table import Table
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
+
+#: Laws that residuals alone do not always tell apart.
+_FAMILIES = {
+    "laplace": "laplace",
+    "rounded-laplace": "laplace",
+    "discrete-laplace": "laplace",
+    "gaussian": "gaussian",
+    "rounded-gaussian": "gaussian",
+    "discrete-gaussian": "gaussian",
+}
+
+WORDS: Mapping[str, Words] = {
+    "card-disagrees": Words(
+        meaning="The tables are not what their card says.",
+        method=(
+            "What the card states (least count shown, law, scale, rule for zeros) is compared with what the "
+            "tables show. A scale disagrees only when it lies well outside the recovered interval."
+        ),
+    ),
+}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """Where the tables agree with the card, and where they do not."""
+    return facts.agreement
+
+
+def about_card(
+    card: Card | None, tables: Sequence[Table], noise: Mapping[str, Noise], zeros: ZeroRule, /
+) -> list[Result]:
+    """Where the tables agree with the card, and where they do not."""
+    if card is None:
+        return []
+    agreed: list[str] = []
+    wrong: list[str] = []
+    for cells in tables:
+        stated = card.of(cells)
+        if stated is None:
+            continue
+        good, bad = _compare(cells, stated, noise[cells.name].fit, reconciled=card.margins == "reconcile")
+        agreed += good
+        wrong += bad
+    if zeros.source == "tables" and card.zeros is not None:
+        said = f"zeros: the tables say {zeros.rule} ({zeros.statement}), the card says {card.zeros}"
+        (agreed if zeros.rule == card.zeros else wrong).append(said)
+    results: list[Result] = []
+    if wrong:
+        results.append(
+            Finding(
+                id="card-disagrees",
+                severity="high",
+                title=f"The tables are not what their card says: {wrong[0]}",
+                numbers={"card": str(card.path), "disagreements": len(wrong)},
+                evidence=wrong,
+                advice="Find out which is wrong, the card or the tables, before anybody relies on either.",
+            )
+        )
+    if agreed:
+        results.append(
+            Check(
+                id="card",
+                outcome="fine",
+                title=f"the tables agree with the card in {len(agreed)} points that can be checked",
+                numbers={"card": str(card.path)},
+                evidence=agreed,
+            )
+        )
+    return results
+
+
+def _compare(
+    cells: Table, stated: CardTable, fit: NoiseFit | None, /, *, reconciled: bool
+) -> tuple[list[str], list[str]]:
+    good: list[str] = []
+    bad: list[str] = []
+    least = cells.threshold.value
+    if cells.values.size and stated.least is not None and float(cells.values.min()) < stated.least:
+        bad.append(
+            f"{cells.name} shows {float(cells.values.min()):g}, the card says published from {stated.least:g} on"
+        )
+    elif stated.least is not None and least == stated.least:
+        good.append(f"{cells.name} is published from {least:g} on, as the card says")
+    if fit is None or stated.scale is None or stated.law is None or fit.law == "none":
+        return good, bad
+    low, high = fit.interval
+    what = f"{cells.name}: recovered scale {fit.scale:.3g} ({low:.3g} to {high:.3g}), the card says {stated.scale:.3g}"
+    if _FAMILIES.get(fit.law, fit.law) != _FAMILIES.get(stated.law, stated.law):
+        bad.append(f"{cells.name}: the noise is {fit.law}, the card says {stated.law}")
+    elif low <= stated.scale <= high or (reconciled and fit.scale <= stated.scale):
+        good.append(f"{what}; reconciling makes it smaller" if reconciled else what)
+    elif _far(fit, stated.scale):
+        bad.append(what)
+    return good, bad
+
+
+def _far(fit: NoiseFit, stated: float, /) -> bool:
+    """Whether the stated scale is well outside: the interval alone would cry wolf once in twenty times."""
+    low, high = fit.interval
+    slack = math.sqrt(high / low)
+    return stated < low / slack or stated > high * slack
+
+
+def show(_: Assessment, /) -> None:
+    """Nothing beside the finding."""

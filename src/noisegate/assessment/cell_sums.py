@@ -1,0 +1,146 @@
+"""What the cells of the base say in sum: by day and time, and the few that are told most sharply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.assessment.inference import Inference
+from noisegate.pictures.data import Exposed
+from noisegate.tables.dimension import Kind
+
+Ints = NDArray[np.int64]
+
+#: A cell less likely to be empty than this is shown to hold somebody.
+SURE = 0.01
+#: More days or times than this are no picture.
+_MOST_DAYS, _MOST_TIMES = 21, 48
+#: Cells are gone through so many at a time.
+_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """The cells of one day and time: how many there are, are published, and are shown to hold somebody."""
+
+    day: str
+    time: str
+    cells: int
+    published: int
+    told: int
+
+
+def moments(inference: Inference, /) -> list[Moment]:
+    """The cells by day and time; many days are added up by day of the week, many times by neighbours.
+
+    Nothing for a base without times; one row for a base without dates.
+    """
+    cells = inference.cells
+    kinds = [dimension.kind for dimension in cells.dimensions]
+    if Kind.TIME not in kinds:
+        return []
+    at = kinds.index(Kind.TIME)
+    on = kinds.index(Kind.DATE) if Kind.DATE in kinds else None
+    time_of, times = _grouped(cells.dimensions[at].labels, _neighbours)
+    day_of, days = ([], ["all days"]) if on is None else _grouped(cells.dimensions[on].labels, _weekdays)
+    tally = np.zeros((3, len(days) * len(times)), dtype=np.int64)
+    for flat in _slices(cells.size):
+        codes = cells.codes(flat)
+        day = np.zeros(flat.size, dtype=np.int64) if on is None else np.asarray(day_of)[codes[on]]
+        place = np.where(day < 0, -1, day * len(times) + np.asarray(time_of)[codes[at]])
+        shown, told = _shown_and_told(inference, flat)
+        for row, which in enumerate((place >= 0, (place >= 0) & shown, (place >= 0) & told)):
+            tally[row] += np.bincount(place[which], minlength=tally.shape[1])
+    found = [
+        Moment(day=day, time=time, cells=n, published=shown, told=told)
+        for (day, time), (n, shown, told) in zip(
+            ((day, time) for day in days for time in times), tally.T.tolist(), strict=True
+        )
+        if n
+    ]
+    return sorted(found, key=lambda one: (one.day, one.time))
+
+
+def exposed(inference: Inference, /, *, most: int) -> list[Exposed]:
+    """Suppressed cells that are shown to hold somebody, those told most sharply first."""
+    posterior = inference.posterior
+    chosen = np.concatenate(
+        [flat[_shown_and_told(inference, flat)[1]] for flat in _slices(inference.cells.size)]
+        or [np.zeros(0, dtype=np.int64)]
+    )
+    if not chosen.size:
+        return []
+    width = (posterior.high - posterior.low)[chosen]
+    chosen = chosen[width <= np.sort(width)[:most][-1]]
+    labels = [dimension.labels for dimension in inference.cells.dimensions]
+    ranks = [np.argsort(np.argsort(np.asarray(some, dtype=object), kind="stable")) for some in labels]
+    codes = inference.cells.codes(chosen)
+    keys = [rank[code] for rank, code in zip(ranks, codes, strict=True)]
+    order = np.lexsort((*reversed(keys), posterior.sd[chosen], (posterior.high - posterior.low)[chosen]))[
+        :most
+    ]
+    return [
+        Exposed(
+            name=" ".join(
+                _short(some[code]) for some, code in zip(labels, codes[:, i].tolist(), strict=True)
+            ),
+            low=int(posterior.low[chosen[i]]),
+            high=int(posterior.high[chosen[i]]),
+            mode=int(posterior.mode[chosen[i]]),
+            chance_empty=float(posterior.p_zero[chosen[i]]),
+        )
+        for i in order.tolist()
+    ]
+
+
+def _slices(size: int, /) -> Iterator[Ints]:
+    """The numbers of all cells, some at a time."""
+    for start in range(0, size, _AT_ONCE):
+        yield np.arange(start, min(start + _AT_ONCE, size), dtype=np.int64)
+
+
+def _shown_and_told(inference: Inference, flat: Ints, /) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether cells are published, and whether they are not and are shown to hold somebody all the same."""
+    shown = ~np.isnan(inference.evidence.base.values[flat])
+    return shown, ~shown & (inference.posterior.p_zero[flat] < SURE)
+
+
+def _grouped(
+    labels: Sequence[str], name: Callable[[Sequence[str]], list[str | None]], /
+) -> tuple[list[int], list[str]]:
+    """The group of each label, -1 for none, and the names of the groups."""
+    named = name(labels)
+    groups = sorted({one for one in named if one is not None})
+    place = {group: i for i, group in enumerate(groups)}
+    return [-1 if one is None else place[one] for one in named], groups
+
+
+def _weekdays(labels: Sequence[str], /) -> list[str | None]:
+    """Each day by itself; many days by their day of the week, as far as they are dates."""
+    if len(labels) <= _MOST_DAYS:
+        return list(labels)
+    named: list[str | None] = []
+    for label in labels:
+        try:
+            named.append(f"{date.fromisoformat(label):%u %a}")
+        except ValueError:
+            named.append(None)
+    return named
+
+
+def _neighbours(labels: Sequence[str], /) -> list[str | None]:
+    """Each time by itself; many times by the first of as many neighbours as needed."""
+    every = -(-len(labels) // _MOST_TIMES)
+    ordered = sorted(labels)
+    first = {label: ordered[i // every * every][:5] for i, label in enumerate(ordered)}
+    return [first[label] for label in labels]
+
+
+def _short(value: str, /) -> str:
+    """A value; a time of day without its seconds, which bins do not need."""
+    clock = len(value) == 8 and value[2] == value[5] == ":"
+    return value.removesuffix(":00") if clock else value

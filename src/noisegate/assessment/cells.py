@@ -1,0 +1,398 @@
+"""What suppressed cells give away: pinned counts, people shown to be there, and what the cut removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.assessment.cell_sums import Moment, exposed, moments
+from noisegate.assessment.finding import Check, Finding, Result
+from noisegate.assessment.inference import Inference
+from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
+from noisegate.assessment.words import chance, number, percent
+from noisegate.inference.linked.prior import Flat
+from noisegate.pictures.data import Band, Calendar, ExposedCells
+from noisegate.recovery.couplings import names
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+#: Somebody was in the cell, with more than this probability.
+_SURE = 0.99
+#: Interval widths that are counted.
+_WIDTHS = (0, 2, 5)
+_LISTED = 10
+#: So many cells are named in a picture.
+_NAMED = 8
+
+_ADVICE = (
+    "Suppressing a small cell does not hide it while totals over few cells stay. Derive margins from the published "
+    "base or reconcile them (margins: reconcile), perturb zeros, and merge bins at hours and places with few vehicles."
+)
+
+WORDS: Mapping[str, Words] = {
+    "pinned-cells": Words(
+        meaning="Some counts that were withheld can be told from the totals they are in.",
+        method=(
+            "Every suppressed cell gets a posterior from all linked tables together: its own suppression, the "
+            "totals it is in, and the cells published beside it. A cell is pinned when the interval of that "
+            "posterior is narrow."
+        ),
+    ),
+    "presence": Words(
+        meaning="For cells that were withheld, the tables often show that somebody was there.",
+        method=(
+            "From the posterior of each suppressed cell: the probability that it is empty. Where that is below "
+            "one in a hundred, the tables show that somebody was there although the cell itself was withheld."
+        ),
+    ),
+}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """What the posteriors say about suppressed cells, or why there are none."""
+    if facts.request.attacker is None:
+        return []
+    if facts.inference is None:
+        return about_no_inference(facts.why_not_inferred)
+    return about_cells(facts.inference)
+
+
+def about_cells(inference: Inference, /) -> list[Result]:
+    """What the posteriors say about suppressed cells."""
+    hidden = np.flatnonzero(inference.evidence.suppressed)
+    if not hidden.size:
+        title = f"{inference.cells.name}: every possible cell is published, nothing is suppressed"
+        return [Check(id="suppressed-cells", outcome="known", title=title)]
+    return [
+        *_pinned(inference, hidden),
+        *_present(inference, hidden),
+        *_sharpest(inference),
+        *_totals(inference),
+        _method(inference),
+    ]
+
+
+def about_no_inference(reason: str, /) -> list[Result]:
+    """Why there are no posteriors."""
+    return [Check(id="suppressed-cells", outcome="cannot tell", title=f"suppressed cells: {reason}")]
+
+
+def most_exposed(inference: Inference, /, limit: int = _LISTED) -> Ints:
+    """Suppressed cells that surely hold somebody, the sharpest first; among equals the smallest count first."""
+    posterior = inference.posterior
+    shown = np.flatnonzero(inference.evidence.suppressed & (posterior.low > 0))
+    width = posterior.high[shown] - posterior.low[shown]
+    return shown[np.lexsort((shown, posterior.mean[shown], width))[:limit]]
+
+
+def _pinned(inference: Inference, hidden: Ints, /) -> list[Result]:
+    posterior = inference.posterior
+    width = (posterior.high - posterior.low)[hidden]
+    filled = posterior.low[hidden] > 0
+    numbers: dict[str, Any] = {"suppressed": int(hidden.size), "level": posterior.level}
+    for most in _WIDTHS:
+        numbers[f"width_at_most_{most}"] = int((width <= most).sum())
+        numbers[f"width_at_most_{most}_non_empty"] = int((filled & (width <= most)).sum())
+    chosen = most_exposed(inference)
+    numbers["most_exposed"] = _cells(inference, chosen)
+    sharp, exact = numbers["width_at_most_2_non_empty"], numbers["width_at_most_0_non_empty"]
+    if not numbers["width_at_most_5_non_empty"]:
+        title = f"no suppressed cell of {inference.cells.name} with people in it is known to within 5"
+        return [Check(id="pinned-cells", outcome="fine", title=title, numbers=numbers)]
+    known = (
+        f"{numbers['width_at_most_5_non_empty']:,} suppressed cells with people in them are known to within 5"
+    )
+    closer = f": {sharp:,} to within 2, {exact:,} exactly" if sharp else ""
+    title = f"{known}{closer}"
+    return [
+        Finding(
+            id="pinned-cells",
+            severity="high" if sharp else "medium",
+            title=title,
+            numbers=numbers,
+            baseline=_baseline(inference),
+            evidence=[_line(one) for one in numbers["most_exposed"]],
+            assumptions=inference.evidence.assumes,
+            advice=_ADVICE,
+            picture="exposed" if (posterior.p_zero[hidden] < 1 - _SURE).any() else None,
+        )
+    ]
+
+
+def _baseline(inference: Inference, /) -> dict[str, Any]:
+    """What a suppressed cell gives away by itself: that a larger count would hardly have been suppressed."""
+    mechanism, level = inference.evidence.base.mechanism, inference.posterior.level
+    if mechanism.whole_threshold is None:
+        return {}
+    high = 0
+    while np.exp(mechanism.response(high + 1).log_suppressed) >= 1 - level:
+        high += 1
+    return {"from": "its own suppression alone", "lo": 0, "hi": high, "level": level}
+
+
+def _present(inference: Inference, hidden: Ints, /) -> list[Result]:
+    posterior = inference.posterior
+    sure = hidden[posterior.p_zero[hidden] < 1 - _SURE]
+    numbers = {"suppressed": int(hidden.size), "present": int(sure.size), "probability": _SURE}
+    if not sure.size:
+        title = f"no suppressed cell of {inference.cells.name} is shown to hold anybody with more than {_SURE:.0%}"
+        return [Check(id="presence", outcome="fine", title=title, numbers=numbers)]
+    if not inference.evidence.linked:
+        title = (
+            f"{sure.size:,} of {hidden.size:,} suppressed cells of {inference.cells.name} surely hold somebody, to judge "
+            "by how counts vary; no total adds to that"
+        )
+        return [Check(id="presence", outcome="known", title=title, numbers=numbers)]
+    lonely = sure[np.lexsort((sure, posterior.mean[sure]))[:_LISTED]]
+    return [
+        Finding(
+            id="presence",
+            severity="medium",
+            title=(
+                f"{sure.size:,} of {hidden.size:,} suppressed cells of {inference.cells.name} are shown to hold "
+                f"somebody with more than {_SURE:.0%}"
+            ),
+            numbers={**numbers, "fewest_people": _cells(inference, lonely)},
+            evidence=[_line(one) for one in _cells(inference, lonely)],
+            assumptions=inference.evidence.assumes,
+            advice=_ADVICE,
+            picture="exposed",
+        )
+    ]
+
+
+def _sharpest(inference: Inference, /) -> list[Result]:
+    """The totals under which suppressed cells are known best."""
+    results: list[Result] = []
+    posterior, hidden = inference.posterior, inference.evidence.suppressed
+    for rows, seen in inference.evidence.margins:
+        group = np.where(hidden, rows.link.groups(), -1)
+        mine = np.flatnonzero(group >= 0)
+        mine = mine[~np.isnan(seen.values[group[mine]])]
+        if not mine.size:
+            continue
+        size = seen.values.size
+        cells = np.bincount(group[mine], minlength=size)
+        people = np.bincount(group[mine], weights=posterior.mean[mine], minlength=size)
+        width = np.bincount(group[mine], weights=(posterior.high - posterior.low)[mine], minlength=size)
+        mean_width = np.where((cells > 0) & (people >= 1), width / np.maximum(cells, 1), np.inf)
+        best = np.argsort(mean_width, kind="stable")[:_LISTED]
+        best = best[np.isfinite(mean_width[best])]
+        if not best.size:
+            continue
+        listed = [
+            {
+                "row": title,
+                "published": float(seen.values[g]),
+                "suppressed_cells": int(cells[g]),
+                "people": round(float(people[g]), 1),
+                "mean_width": round(float(mean_width[g]), 3),
+            }
+            for title, g in zip(names(seen.cells, best), best.tolist(), strict=True)
+        ]
+        first = listed[0]
+        results.append(
+            Check(
+                id="sharpest-rows",
+                outcome="known",
+                title=(
+                    f"suppressed cells are known best under {seen.cells.name} {first['row']}: "
+                    f"{first['suppressed_cells']:,} cells share about {first['people']:g} people, intervals are "
+                    f"{first['mean_width']:.2g} wide on average"
+                ),
+                numbers={"table": seen.cells.name, "rows": listed},
+            )
+        )
+    return results
+
+
+def _totals(inference: Inference, /) -> list[Result]:
+    results: list[Result] = []
+    for name, one in inference.totals.items():
+        results.append(
+            Check(
+                id="suppressed-total",
+                outcome="known",
+                title=(
+                    f"{name}: what is suppressed adds up to about {one.mean[0]:,.0f} "
+                    f"({one.level:.0%}: {one.low[0]:,} to {one.high[0]:,})"
+                ),
+                numbers={
+                    "table": name,
+                    "mean": float(one.mean[0]),
+                    "sd": float(one.sd[0]),
+                    "interval": [int(one.low[0]), int(one.high[0])],
+                    "level": one.level,
+                },
+            )
+        )
+    return results
+
+
+def _method(inference: Inference, /) -> Check:
+    """How the posteriors were made, and on which assumptions."""
+    posterior, evidence = inference.posterior, inference.evidence
+    used = " and ".join(seen.cells.name for _, seen in evidence.margins) or "no margin"
+    said = [f"Assumed: {_belief(inference)}."]
+    said += [f"Assumed: {line}." for line in evidence.assumes]
+    said += [f"{name} is not used: {reason}." for name, reason in evidence.left_out]
+    if not posterior.converged:
+        said.append(f"{posterior.unsettled:,} cells had not settled when the limit on sweeps was reached.")
+    return Check(
+        id="inference",
+        outcome="known",
+        title=f"{inference.attacker} attacker: {posterior.cells:,} cells inferred, linked by {used}",
+        numbers={
+            "cells": posterior.cells,
+            "exact": int(posterior.exact.sum()),
+            "sweeps": posterior.iterations,
+        },
+        evidence=said,
+    )
+
+
+def _belief(inference: Inference, /) -> str:
+    if isinstance(inference.prior, Flat):
+        return "every count is as likely as any other beforehand"
+    if inference.attacker == "informed":
+        return "counts vary by place, time and day as the tables show"
+    return "a cell is near what the levels of its totals give, each day by itself, and nothing else is known"
+
+
+def _cells(inference: Inference, which: Ints, /) -> list[dict[str, Any]]:
+    """Some cells with what is known about them."""
+    posterior = inference.posterior
+    return [
+        {
+            "cell": title,
+            "mean": round(float(posterior.mean[i]), 2),
+            "lo": int(posterior.low[i]),
+            "hi": int(posterior.high[i]),
+            "p_zero": float(posterior.p_zero[i]),
+        }
+        for title, i in zip(names(inference.cells, which), which.tolist(), strict=True)
+    ]
+
+
+def _line(one: dict[str, Any], /) -> str:
+    if one["lo"] == one["hi"]:
+        return f"{one['cell']}: {one['lo']}"
+    return f"{one['cell']}: {one['lo']} to {one['hi']} (mean {one['mean']:g})"
+
+
+def show(assessment: Assessment, /) -> Exhibit | None:
+    """What is suppressed in sum, the cells by day and time, and the most exposed ones."""
+    inference = assessment.inference
+    if inference is None:
+        return None
+    totals = Grid(
+        caption="What is suppressed adds up to",
+        columns=("table", "events", f"{assessment.level:.0%} interval"),
+        rows=tuple(
+            (name, f"{float(one.mean[0]):,.0f}", f"{int(one.low[0]):,} to {int(one.high[0]):,}")
+            for name, one in inference.totals.items()
+        ),
+        numeric=(1, 2),
+    )
+    found = moments(inference)
+    figures = [_calendar(assessment.base.name, found)] if found else []
+    return Exhibit(section="cells", grids=(totals,), figures=(*figures, *_exposed(assessment, inference)))
+
+
+def _calendar(base: str, found: Sequence[Moment], /) -> Figure:
+    days, times = [_day(one.day) for one in found], [one.time for one in found]
+    bands = [
+        Band(
+            title="published",
+            days=days,
+            times=times,
+            shares=[one.published / one.cells for one in found],
+            colour="blue",
+        ),
+        Band(
+            title="suppressed",
+            days=days,
+            times=times,
+            shares=[(one.cells - one.published - one.told) / one.cells for one in found],
+            colour="grey",
+        ),
+        Band(
+            title="suppressed, yet shown to hold somebody",
+            days=days,
+            times=times,
+            shares=[one.told / one.cells for one in found],
+            colour="orange",
+        ),
+    ]
+    by_time: dict[str, list[int]] = {}
+    for one in found:
+        row = by_time.setdefault(one.time, [0, 0, 0])
+        for place, value in enumerate((one.cells, one.published, one.told)):
+            row[place] += value
+    total, shown, told = (sum(row[place] for row in by_time.values()) for place in range(3))
+    most = max(by_time, key=lambda name: by_time[name][2])
+    where = f", most of them at {most}" if told else ""
+    return Figure(
+        key="calendar",
+        caption=(
+            f"The cells of {base} by day and time: the share that is published, that is suppressed, and that is suppressed "
+            "although the linked tables show, with more than 99%, that it is not empty. Darker is more, in steps at 5, 20, "
+            "50 and 80%."
+        ),
+        alt=(
+            f"Three heat maps over days and times. Of {total:,} cells, {percent(shown / total)} are published; {told:,} "
+            f"suppressed ones are shown to hold somebody{where}."
+        ),
+        picture=Calendar(bands=bands),
+        data=Grid.of(
+            "Cells by time of day",
+            ("time", "cells", "published", "suppressed", "of these shown to hold somebody"),
+            ((name, n, p, n - p, t) for name, (n, p, t) in sorted(by_time.items())),
+            most=96,
+        ),
+        about=("presence", "pinned-cells"),
+    )
+
+
+def _day(text: str, /) -> str:
+    """A date as people say it; any other text as it is."""
+    try:
+        return f"{datetime.strptime(text.replace('-', ''), '%Y%m%d'):%a %d %b}"  # noqa: DTZ007 - a day has no zone
+    except ValueError:
+        return text
+
+
+def _exposed(assessment: Assessment, inference: Inference, /) -> Iterator[Figure]:
+    found = exposed(inference, most=_NAMED)
+    if not found:
+        return
+    base = assessment.base
+    line = "" if base.threshold.value is None else " Dashed: the least count that is published."
+    first = found[0]
+    yield Figure(
+        key="exposed",
+        caption=(
+            f"Suppressed cells of {base.name} that the linked tables tell most sharply. Line: {assessment.level:.0%} "
+            f"interval of the raw count. Dot: the likeliest count.{line}"
+        ),
+        alt=(
+            f"Interval plot of {len(found)} suppressed cells. The sharpest, {first.name}, held {number(first.low)} to "
+            f"{number(first.high)}, most likely {number(first.mode)}."
+        ),
+        picture=ExposedCells(cells=found, threshold=base.threshold.value, level=assessment.level),
+        data=Grid.of(
+            "Suppressed cells told most sharply",
+            ("cell", "low", "likeliest", "high", "chance that it is empty"),
+            ((one.name, one.low, one.mode, one.high, chance(one.chance_empty)) for one in found),
+        ),
+        about=("pinned-cells", "presence"),
+    )

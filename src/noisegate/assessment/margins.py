@@ -1,0 +1,107 @@
+"""Whether the tables add up, or each was perturbed on its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noisegate.assessment.finding import Check, Finding, Result
+from noisegate.assessment.inquiry import Words
+from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
+
+WORDS: Mapping[str, Words] = {
+    "independent-margins": Words(
+        meaning="Totals and their parts were perturbed separately, and differences between them give things away.",
+        method=(
+            "Each row of the coarser table is compared with the sum of the finer cells it stands for. Sums of "
+            "published cells that exceed their own total, or complete rows that do not add up, show noise drawn "
+            "separately for each table."
+        ),
+    ),
+}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """How each margin compares with the sums of the base."""
+    return [one for rows in facts.rows for one in about_margins(rows)]
+
+
+def about_margins(rows: MarginRows, /) -> list[Result]:
+    """How one margin compares with the sums of the base."""
+    base, margin = rows.link.base.name, rows.link.margin.name
+    numbers = _numbers(rows)
+    if rows.link.unlisted:
+        return [
+            Check(
+                id="margins",
+                outcome="cannot tell",
+                title=f"{margin} counts what {base} does not list ({', '.join(rows.link.unlisted[:3])})",
+                numbers=numbers,
+            )
+        ]
+    apart = perturbed_apart(rows)
+    if apart:
+        return [_independent(rows, numbers)]
+    if apart is None:
+        title = f"{margin}: no row has all its cells of {base} published, and none is below the sum of those that are"
+        return [Check(id="margins", outcome="cannot tell", title=title, numbers=numbers)]
+    derived = bool((rows.residual == 0).all())
+    how = (
+        f"every row of {margin} is the sum of the published cells of {base}: it was derived from them"
+        if derived
+        else f"{margin} adds up to {base} in all {int(rows.complete.sum()):,} rows that can be checked"
+    )
+    if numbers["complete_off"]:
+        how = (
+            f"{margin} was made to add up to {base}, as the card says; {numbers['complete_off']:,} of its rows hold cells that "
+            "no table shows"
+        )
+    title = f"{how}; differences between the two reveal no noise"
+    return [Check(id="margins", outcome="fine", title=title, numbers={**numbers, "derived": derived})]
+
+
+def _independent(rows: MarginRows, numbers: dict[str, Any], /) -> Finding:
+    base, margin = rows.link.base.name, rows.link.margin.name
+    below, off = numbers["below_parts"], numbers["complete_off"]
+    seen = []
+    if off and rows.pieces is None:
+        seen.append(f"{off:,} of {numbers['complete']:,} complete rows do not add up")
+    if below:
+        seen.append(f"{below:,} of {numbers['rows']:,} rows fall below the sum of their published parts")
+    return Finding(
+        id="independent-margins",
+        severity="medium",
+        title=f"{margin} and {base} were perturbed independently: {' and '.join(seen)}",
+        numbers=numbers,
+        evidence=rows.examples(rows.impossible),
+        advice=(
+            f"Derive {margin} from the published {base}, or measure both and reconcile them (margins: reconcile). "
+            "Differences between independent tables reveal their noise and the suppressed counts, and every further "
+            "table adds to the privacy loss."
+        ),
+    )
+
+
+def _numbers(rows: MarginRows, /) -> dict[str, Any]:
+    complete = rows.residual[rows.complete]
+    return {
+        "margin": rows.link.margin.name,
+        "base": rows.link.base.name,
+        "rows": int(rows.rows.size),
+        "complete": int(rows.complete.sum()),
+        "complete_off": int((complete != 0).sum()),
+        "below_parts": int((rows.residual < 0).sum()),
+        "residual_rms": round(math.sqrt(float(np.mean(complete**2))), 4) if complete.size else None,
+        "least_residual": float(rows.residual.min()) if rows.rows.size else None,
+    }
+
+
+def show(_: Assessment, /) -> None:
+    """Nothing beside the finding."""

@@ -1,0 +1,276 @@
+"""Whether the noise can be recovered from the tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noisegate.assessment.finding import Check, Finding, Result, assumed
+from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
+from noisegate.assessment.loss import CLEAR_LAW, shown_mechanism
+from noisegate.assessment.words import interval, percent, short
+from noisegate.pictures.data import Differences, Responses
+from noisegate.recovery.candidates import CANDIDATES
+from noisegate.recovery.card import CardTable
+from noisegate.recovery.noise import Noise
+from noisegate.recovery.outcome import NoiseFit
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
+
+#: Fewer identities than this are called few.
+FEW = 30
+
+_ADVICE = (
+    "Publish the law and the scale of the noise. Hiding them protects nobody, and analysts need them for honest "
+    "error bars."
+)
+
+WORDS: Mapping[str, Words] = {
+    "noise-recovered": Words(
+        meaning="How the noise was made can be worked out from the tables, so it might as well be published.",
+        method=(
+            "Some raw counts are published twice, or add up to another one. The difference of such counts holds "
+            "nothing but noise. Its law, scale and rounding are fitted by maximum likelihood on whole numbers; "
+            "differences that are cut off by suppression and a share of counts that do not match are part of the "
+            "model. The interval is the set of scales that a likelihood-ratio test does not reject. Identities "
+            "that do not hold are refused, not averaged in."
+        ),
+    ),
+    "no-noise": Words(
+        meaning="The counts carry no noise.",
+        method=(
+            "Counts that must be equal in the raw data are compared. If every pair agrees to the last digit, "
+            "noise of any useful size is ruled out."
+        ),
+    ),
+}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """What was recovered about the noise of every table."""
+    card = facts.stated_card
+    return [
+        one
+        for place, cells in enumerate(facts.structure.tables, 1)
+        for one in about_noise(
+            facts.noise[cells.name], None if card is None else card.of(cells), picture=picture_name(place)
+        )
+    ]
+
+
+def picture_name(place: int, /) -> str:
+    """The name of the picture of a table's noise; tables are numbered from 1, the base first."""
+    return f"noise-{place}"
+
+
+def about_noise(noise: Noise, stated: CardTable | None, /, *, picture: str | None = None) -> list[Result]:
+    """What was recovered about the noise of one table; `stated` is what the card says about it."""
+    results: list[Result] = [
+        Check(
+            id="identity-refused",
+            outcome="refused",
+            title=f"{noise.table}, {one.title}: {reason}",
+            numbers={"table": noise.table, **one.to_json()},
+        )
+        for one, reason in noise.refused
+    ]
+    results += [
+        Check(
+            id="identity-left-out",
+            outcome="known",
+            title=f"{noise.table}, {one.title}: holds alone, but not together with a larger set, so the noise rests on that one",
+            numbers={"table": noise.table, **one.to_json()},
+        )
+        for one in noise.left_out
+    ]
+    fit = noise.fit
+    if fit is None:
+        why = Check(
+            id="noise-not-recovered",
+            outcome="cannot tell",
+            title=f"{noise.table}: the noise cannot be recovered: {_why_not(noise)}",
+            numbers={"table": noise.table, "n": sum(len(one.identities) for one in noise.sets)},
+        )
+        return [*results, why]
+    if fit.law == "none":
+        return [*results, _without_noise(noise, fit)]
+    if stated is not None and stated.scale is not None:
+        known = Check(
+            id="noise-recovered",
+            outcome="known",
+            title=f"{noise.table}: {in_words(fit)}; the card states it, so nothing is given away by it",
+            numbers=_numbers(noise, fit),
+            evidence=[*_evidence(noise), *map(assumed, noise.assumes)],
+        )
+        return [*results, known]
+    return [
+        *results,
+        Finding(
+            id="noise-recovered",
+            severity="low",
+            title=f"The noise of {noise.table} can be recovered: {in_words(fit)}",
+            numbers=_numbers(noise, fit),
+            evidence=_evidence(noise),
+            assumptions=noise.assumes,
+            advice=_ADVICE,
+            picture=picture,
+        ),
+    ]
+
+
+def _why_not(noise: Noise, /) -> str:
+    """Why there is no number; what was refused is said where it is refused."""
+    if any(noise.reason == reason for _, reason in noise.refused):
+        return "the identities that were stated or found do not hold"
+    return noise.reason.rstrip(".")
+
+
+def in_words(fit: NoiseFit, /) -> str:
+    """Law, scale and interval in words."""
+    low, high = fit.interval
+    few = f", from only {fit.n} identities" if fit.n < FEW else ""
+    between = f" ({fit.level:.0%}: {low:.3g} to {high:.3g})" if high > low else ""
+    if fit.law == "uniform":
+        return f"{law_in_words(fit)} up to {fit.scale:.3g} either way{between}{few}"
+    if fit.law == "random-rounding":
+        return f"{law_in_words(fit)} to multiples of {fit.scale:.3g}{between}{few}"
+    return f"{law_in_words(fit)}, scale {fit.scale:.3g}{between}{few}"
+
+
+def law_in_words(fit: NoiseFit, /) -> str:
+    """The law in words, with its rivals where they cannot be told apart."""
+    likely = "" if fit.certainty >= CLEAR_LAW else f" ({_how_likely(fit)})"
+    word = next((name.capitalize() for name in ("laplace", "gaussian") if name in fit.law), "")
+    if not word:
+        return f"{fit.law.replace('-', ' ')}{likely}"
+    if fit.rounding == "nearest":
+        return f"{word}, {'rounded' if fit.told_apart else 'rounded or discrete'}{likely}"
+    return f"{'discrete ' if fit.law.startswith('discrete') else ''}{word}{likely}"
+
+
+def _how_likely(fit: NoiseFit, /) -> str:
+    """The probability of the named family, and of those it cannot be told from."""
+    others = [f"{family.replace('-', ' ').capitalize()} {p:.0%}" for family, p in fit.rivals.items()]
+    return ", ".join([f"{fit.certainty:.0%} likely", *others])
+
+
+def _without_noise(noise: Noise, fit: NoiseFit, /) -> Finding:
+    return Finding(
+        id="no-noise",
+        severity="high",
+        title=f"{noise.table} carries no noise: all {fit.n} pairs of counts are exactly equal",
+        numbers=_numbers(noise, fit),
+        evidence=_evidence(noise),
+        assumptions=noise.assumes,
+        advice="Perturb every count before it is published; a cut alone hides nothing from someone who knows the rest.",
+    )
+
+
+def _numbers(noise: Noise, fit: NoiseFit, /) -> dict[str, Any]:
+    return {
+        "table": noise.table,
+        "law": fit.law,
+        "rounding": fit.rounding,
+        "scale": round(fit.scale, 6),
+        "interval": [round(end, 6) for end in fit.interval],
+        "level": fit.level,
+        "n": fit.n,
+        "few": fit.n < FEW,
+        "contamination": round(fit.contamination, 6),
+    }
+
+
+def _evidence(noise: Noise, /) -> list[str]:
+    fit = noise.fit
+    said = [one.title for one in noise.sets]
+    if fit is not None:
+        said.append(fit.goodness.statement)
+        said += [_if_it_is(fit, family) for family in fit.rivals]
+    return said
+
+
+def _if_it_is(fit: NoiseFit, family: str, /) -> str:
+    """What the scale would be under a law of a family that was not named."""
+    members = {name: one for name, one in fit.evidence.items() if CANDIDATES[name].family == family}
+    best = max(members.values(), key=lambda one: one.probability)
+    low, high = best.interval
+    word = family.replace("-", " ").capitalize()
+    return f"{word} noise is possible too ({fit.rivals[family]:.0%}): scale {best.scale:.3g} ({low:.3g} to {high:.3g})."
+
+
+def show(assessment: Assessment, /) -> Exhibit:
+    """Differences against the recovered law, and what the base publishes for a raw count."""
+    return Exhibit(section="tables", figures=(*_differences(assessment), *_responses(assessment)))
+
+
+def _differences(assessment: Assessment, /) -> Iterator[Figure]:
+    """One figure for each table whose noise was recovered from differences."""
+    for place, table in enumerate(assessment.tables, 1):
+        fit, curve = table.noise.fit, table.noise.curve()
+        if fit is None or curve is None:
+            continue
+        name, ends = table.summary.name, interval(fit.interval)
+        sure = f" ({fit.level:.0%}: {ends})" if ends else ""
+        columns = (curve.difference, curve.observed, curve.expected.round(2), curve.simulated)
+        low, high = fit.interval
+        yield Figure(
+            key=picture_name(place),
+            caption=(
+                f"Differences of counts in {name} that are equal in the raw data: what is left is noise. "
+                "Bars: observed. Dots: the recovered law. Dashed: one simulation from it."
+            ),
+            alt=(
+                f"Bar chart of {int(curve.observed.sum()):,} differences around zero. The recovered noise has scale "
+                f"{short(fit.scale)}{sure}, and its law follows the bars."
+            ),
+            picture=Differences(
+                curve=curve,
+                law="recovered law",
+                title=f"Noise of {name}: {fit.name}, scale {fit.scale:.3g}",
+                subtitle=f"{fit.n:,} identities; {fit.level:.0%} interval {low:.3g} to {high:.3g}",
+            ),
+            data=Grid.of(
+                "Differences, and how often they occur",
+                ("difference", "observed", "expected", "simulated"),
+                zip(*(column.tolist() for column in columns), strict=True),
+            ),
+            about=("noise-recovered",),
+            table=name,
+        )
+
+
+def _responses(assessment: Assessment, /) -> Iterator[Figure]:
+    """What becomes of an empty cell, of a count just below the cut, and of one just above it."""
+    mechanism = shown_mechanism(assessment)
+    if mechanism is None:
+        return
+    first = 0 if assessment.zeros.rule else 1
+    around = mechanism.whole_threshold if mechanism.whole_threshold is not None else 10
+    counts: Sequence[int] = (first, max(around - 2, 2), around + 2)
+    shown = {
+        count: float(np.exp(mechanism.response(count).log_published)) for count in range(first, around + 8)
+    }
+    cut = (
+        f" Orange: nothing is published, as the value is below {around}." if mechanism.whole_threshold else ""
+    )
+    yield Figure(
+        key="responses",
+        caption=(
+            f"What {assessment.base.name} publishes for raw counts of {counts[0]:,}, {counts[1]:,} and {counts[2]:,}, "
+            f"under the noise that was recovered or stated.{cut}"
+        ),
+        alt=(
+            f"Three bar charts of the published value. A raw count of {counts[1]:,} is published in "
+            f"{percent(shown[counts[1]])} of cases, one of {counts[2]:,} in {percent(shown[counts[2]])}."
+        ),
+        picture=Responses(mechanism=mechanism, counts=counts),
+        data=Grid.of(
+            "Probability of being published, by raw count",
+            ("raw count", "published", "not published"),
+            ((count, float(f"{p:.4g}"), float(f"{1 - p:.4g}")) for count, p in shown.items()),
+        ),
+    )

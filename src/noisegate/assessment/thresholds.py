@@ -1,0 +1,108 @@
+"""Whether a table was cut, where, and how sure that is; and what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from noisegate.assessment.finding import Check, Result
+from noisegate.assessment.inquiry import Exhibit, Grid, Words
+from noisegate.assessment.words import interval, number, percent, short
+from noisegate.reading.summary import TableSummary
+from noisegate.tables.table import Table
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import AssessedTable, Assessment
+    from noisegate.assessment.facts import Facts
+
+_SIGNS = {"ge": "at least", "gt": "more than"}
+
+WORDS: Mapping[str, Words] = {}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """The cut of every table."""
+    return [one for cells in facts.structure.tables for one in about_thresholds(cells)]
+
+
+def about_thresholds(cells: Table, /) -> list[Result]:
+    """The cut of one table."""
+    cut = cells.threshold
+    if cut.value is None or cut.rule is None:
+        return [
+            Check(
+                id="threshold",
+                outcome="known" if cut.sure >= 0.99 else "cannot tell",
+                title=f"{cells.name}: no cut to be seen ({cut.evidence})",
+                numbers={"table": cells.name, **cut.to_json()},
+            )
+        ]
+    rest = [f"{_SIGNS[other.rule]} {other.value:g}: {other.probability:.0%}" for other in cut.alternatives]
+    others = f" (other readings: {', '.join(rest)})" if rest else ""
+    return [
+        Check(
+            id="threshold",
+            outcome="known",
+            title=f"{cells.name}: published from {cut.value:g} on, {cut.sure:.1%} sure",
+            numbers={"table": cells.name, **cut.to_json()},
+            evidence=[f"{cut.evidence}{others}"],
+        )
+    ]
+
+
+def show(assessment: Assessment, /) -> Exhibit:
+    """What was read, where each table was cut and its noise, and lines that were not read as rows."""
+    tables = assessment.tables
+    aside = [
+        (table.summary.name, one.rows, one.reason, one.example)
+        for table in tables
+        for one in table.summary.set_aside
+    ]
+    return Exhibit(
+        section="tables",
+        grids=(
+            Grid(
+                caption="Tables that were read",
+                columns=("table", "role", "dimensions", "published", "possible", "share"),
+                rows=tuple(_table_row(table.summary) for table in tables),
+                numeric=(3, 4, 5),
+            ),
+            Grid(
+                caption="Cut and noise, as recovered",
+                columns=("table", "shown from", "sure", "law", "scale", "interval", "identities"),
+                rows=tuple(_noise_row(table) for table in tables),
+                numeric=(1, 2, 4, 5, 6),
+            ),
+            Grid.of("Lines set aside", ("table", "lines", "reason", "for example"), aside),
+        ),
+    )
+
+
+def _table_row(table: TableSummary, /) -> tuple[str, ...]:
+    return (
+        table.name,
+        table.role,
+        ", ".join(f"{one.name} ({number(one.values)})" for one in table.details),
+        number(table.rows),
+        number(table.domain_size),
+        percent(table.rows / table.domain_size) if table.domain_size else "",
+    )
+
+
+def _noise_row(table: AssessedTable, /) -> tuple[str, ...]:
+    cut, fit = table.summary.threshold, table.noise.fit
+    return (
+        table.summary.name,
+        "no cut seen" if cut.value is None else short(cut.value),
+        percent(round(cut.sure, 6)),
+        "not recovered" if fit is None else _law(fit.law, fit.rounding),
+        "–" if fit is None else short(fit.scale),
+        "–" if fit is None else interval(fit.interval) or "–",
+        number(table.noise.n),
+    )
+
+
+def _law(law: str, rounding: str, /) -> str:
+    rounded = rounding == "nearest" and "rounded" not in law
+    name = law.replace("-", " ").replace("laplace", "Laplace").replace("gaussian", "Gaussian")
+    return f"{name}{', rounded' if rounded else ''}"

@@ -1,0 +1,231 @@
+"""What a decision-maker takes away: the verdict, five numbers, what to do; and the words of the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import islice
+
+from noisegate.assessment.assessment import Assessment
+from noisegate.assessment.judgement import words_of
+from noisegate.assessment.words import chance, ends, interval, percent, plural, short
+from noisegate.report.page import Standing, Step, Tile, Verdict
+
+#: As many as people remember.
+_MANY = 5
+
+
+def tiles_of(assessment: Assessment, /) -> tuple[Tile, ...]:
+    """At most five numbers, what matters to persons first."""
+    known = (tile for find in _FINDERS if (tile := find(assessment)) is not None)
+    return tuple(islice(known, _MANY))
+
+
+def _person(assessment: Assessment, /) -> Tile | None:
+    privacy = assessment.privacy
+    if privacy.unbounded:
+        bare = "none" in privacy.numbers["laws"].values()
+        why = "there is no noise" if bare else "the noise has a largest value"
+        return Tile(value="no bound", label="privacy loss of one person", note=why)
+    if privacy.person_epsilon is None:
+        return None
+    events = privacy.numbers.get("person_events")
+    whose = "one person" if events is None else f"a person with {events} events"
+    return Tile(
+        value=f"ε = {short(privacy.person_epsilon)}",
+        label=f"privacy loss of {whose}",
+        note="as the card states"
+        if privacy.source == "card"
+        else "from the recovered noise; 1 is strong, 10 is little",
+    )
+
+
+def _shows(assessment: Assessment, /) -> Tile | None:
+    delta, if_kept = assessment.privacy.delta, assessment.privacy.numbers.get("delta_if_zeros_kept")
+    if delta is not None:
+        return Tile(
+            value=chance(delta),
+            label="chance that one event proves somebody's presence",
+            note="per event, in a cell that would otherwise be empty",
+        )
+    if if_kept is not None:
+        return Tile(
+            value=chance(if_kept),
+            label="chance that one event proves somebody's presence",
+            note="if empty cells stay empty, which these tables do not decide",
+        )
+    return None
+
+
+def _scale(assessment: Assessment, /) -> Tile | None:
+    for table in assessment.tables:
+        fit = table.noise.fit
+        if fit is not None and fit.law != "none":
+            return Tile(
+                value=short(fit.scale),
+                label=f"scale of the noise in {table.summary.name}, recovered from the tables",
+                note=f"{fit.level:.0%}: {interval(fit.interval)}; {plural(fit.n, 'identity', 'identities')}",
+            )
+    return None
+
+
+def _present(assessment: Assessment, /) -> Tile | None:
+    found = assessment.finding("presence")
+    if found is None:
+        return None
+    numbers = found.numbers
+    return Tile(
+        value=f"{numbers['present']:,}",
+        label="suppressed cells shown to hold somebody",
+        note=f"of {numbers['suppressed']:,}, with more than {numbers['probability']:.0%}",
+    )
+
+
+def _alone(assessment: Assessment, /) -> Tile | None:
+    found = assessment.finding("vehicle-unique-cells")
+    if found is None:
+        return None
+    return Tile(
+        value=f"{found.numbers['published_one_vehicle']:,}",
+        label="published cells that belong to one vehicle",
+        note=f"of {found.numbers['published']:,} published",
+    )
+
+
+def _twice(assessment: Assessment, /) -> Tile | None:
+    found = assessment.finding("coupled-cells")
+    if found is None:
+        return None
+    pairs = found.numbers["pairs"]
+    return Tile(value=f"{pairs:,}", label="raw counts published twice", note="by two ends of one service")
+
+
+def _dropped(assessment: Assessment, /) -> Tile | None:
+    whole = assessment.dropped.trips(assessment.structure.base, {})
+    if whole is None or not assessment.base.suppressed:
+        return None
+    return Tile(
+        value=percent(whole.share),
+        label="of all events are in cells that were dropped",
+        note=f"{whole.level:.0%}: {ends(list(whole.interval))}",
+    )
+
+
+def _published(assessment: Assessment, /) -> Tile | None:
+    base = assessment.base
+    if not base.domain_size:
+        return None
+    return Tile(
+        value=percent(base.rows / base.domain_size),
+        label=f"of the possible cells of {base.name} are published",
+        note=f"{base.rows:,} of {base.domain_size:,}",
+    )
+
+
+def _threshold(assessment: Assessment, /) -> Tile | None:
+    base = assessment.base
+    if base.threshold.value is None:
+        return None
+    return Tile(
+        value=short(base.threshold.value),
+        label=f"least count that {base.name} shows",
+        note=f"{percent(round(base.threshold.sure, 6))} sure",
+    )
+
+
+def _tables(assessment: Assessment, /) -> Tile:
+    rows = sum(table.summary.rows for table in assessment.tables)
+    return Tile(value=f"{rows:,}", label=f"published counts in {plural(len(assessment.tables), 'table')}")
+
+
+_FINDERS: tuple[Callable[[Assessment], Tile | None], ...] = (
+    _person,
+    _shows,
+    _scale,
+    _present,
+    _alone,
+    _twice,
+    _dropped,
+    _published,
+    _threshold,
+    _tables,
+)
+
+_HEADLINES: dict[Standing, str] = {
+    "high": "This release gives away more than it seems to.",
+    "medium": "This release has weaknesses that can be used.",
+    "low": "No serious weakness was found.",
+    "open": "No weakness was found, but these tables leave questions open.",
+}
+#: So many reasons are given with the verdict.
+_NAMED = 4
+
+
+def verdict_of(assessment: Assessment, anchors: Mapping[int, str], /) -> Verdict:
+    """The verdict: as severe as the most severe finding; open if there is none and something cannot be told.
+
+    `anchors` gives the place of each finding on the page, by its number.
+    """
+    severities = Counter[str](one.severity for one in assessment.findings)
+    outcomes = Counter[str](one.outcome for one in assessment.checks)
+    standing: Standing = "low"
+    if severities["high"] or severities["medium"]:
+        standing = "high" if severities["high"] else "medium"
+    elif not assessment.findings and outcomes["cannot tell"]:
+        standing = "open"
+    reasons: dict[str, str] = {}
+    for place, one in enumerate(assessment.findings):
+        reasons.setdefault(words_of(one.id, one.title).meaning, anchors[place])
+    return Verdict(
+        standing=standing,
+        headline=_HEADLINES[standing],
+        reasons=tuple(reasons.items())[:_NAMED],
+        tally=_tally(severities, outcomes),
+    )
+
+
+def _tally(severities: Counter[str], outcomes: Counter[str], /) -> str:
+    counted = ", ".join(f"{severities[s]} {s}" for s in ("high", "medium", "low") if severities[s])
+    parts = [plural(sum(severities.values()), "finding") + (f" ({counted})" if counted else "")]
+    if outcomes["fine"]:
+        parts.append(f"{plural(outcomes['fine'], 'point')} in order")
+    if outcomes["cannot tell"]:
+        parts.append(f"{plural(outcomes['cannot tell'], 'question')} that these tables do not decide")
+    return "; ".join(parts) + "."
+
+
+def steps_of(assessment: Assessment, anchors: Mapping[int, str], /) -> tuple[Step, ...]:
+    """What to do: each advice once, in the order of the most severe finding that asks for it.
+
+    `anchors` gives the place of each finding on the page, by its number.
+    """
+    asked: dict[str, list[tuple[str, str]]] = {}
+    for place, one in enumerate(assessment.findings):
+        if one.advice:
+            asked.setdefault(one.advice, []).append((one.id.replace("-", " "), anchors[place]))
+    return tuple(Step(text=text, findings=tuple(dict.fromkeys(who))) for text, who in asked.items())
+
+
+GLOSSARY: tuple[tuple[str, str], ...] = (
+    ("event, person", "One raw record (a tap), and whoever is behind many of them (a card)."),
+    (
+        "cell, table, base, margin",
+        "A cell is one combination of dimensions, a table counts over some of them. The base is the finest table, a margin a coarser one.",
+    ),
+    ("suppressed", "Not published because the value was too small. It is not the same as empty."),
+    (
+        "identity",
+        "An equation that holds among raw counts: a total is the sum of its parts, those who board a ferry without stops leave it.",
+    ),
+    ("scale", "How wide the noise is. Laplace noise of scale b is off by b on average."),
+    (
+        "epsilon (ε)",
+        "How much one event or person can change what is published: by a factor of e to the epsilon at most. Smaller is more private.",
+    ),
+    ("delta (δ)", "The chance that this promise does not hold. With 0, it always does."),
+    ("interval", "The raw value lies inside with the stated probability, if the assumptions listed hold."),
+    (
+        "severity",
+        "Low: worth knowing. Medium: weakens the protection. High: the protection is not what it seems.",
+    ),
+)
