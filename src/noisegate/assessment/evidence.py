@@ -19,17 +19,15 @@ from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.roles import Layout
 from noisegate.laws.bounded import PointMass
-from noisegate.query.published import Shown
-from noisegate.query.release import evidence_of
-from noisegate.query.statement import CARD, StatedTable, Statement, read_statement
+from noisegate.query.published import assemble
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.tables.dimension import Kind
 from noisegate.tables.domain import Domain
-from noisegate.tables.table import Link, Table
+from noisegate.tables.release import Release
+from noisegate.tables.table import Counts, Link, Table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -155,7 +153,7 @@ def _why_not(rows: MarginRows, seen: Seen | None, makers: Makers, released: _Rel
     if said == "derive" or not rows.residual.any():
         return "it was summed from the published base and adds nothing"
     if released is not None:
-        return "" if released.statement.method != "derive" else "it adds nothing"
+        return ""
     exact = isinstance(seen.mechanism.law, PointMass)
     if said == "reconcile" or (perturbed_apart(rows) is False and not exact):
         return "it adds up with the base, so its noise is not its own"
@@ -213,77 +211,55 @@ def _row_map(link: Link, /) -> RowMap:
     )
 
 
-def card_domain(card: Card | None, /) -> Domain | None:
-    """The cells that a card states, if it does."""
-    statement = _statement(card)
-    return None if statement is None else statement.domain
-
-
-def _statement(card: Card | None, /) -> Statement | None:
-    """A release as its card states it; None if there is no card, or it says too little."""
-    if card is None or card.path.name != CARD:
-        return None
-    try:
-        return read_statement(card.path.parent)
-    except DataError:
-        return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Released:
     """Tables that are what their card describes: all of them are there, with the card's labels."""
 
-    statement: Statement
-    shown: dict[str, Shown]
+    release: Release
     place: Ints
 
     @classmethod
     def of(cls, structure: Structure, makers: Makers, /) -> _Released | None:
         """The release that a card describes; None if there is no such card, or the tables are others."""
-        statement = _statement(makers.card)
-        if statement is None:
+        card = makers.card
+        tables = {table.name: table for table in structure.tables}
+        if card is None or not card.complete or set(tables) != {stated.name for stated in card.tables}:
             return None
-        tables = {cells.name: cells for cells in structure.tables}
-        if structure.base.name != statement.base.name or set(tables) != {t.name for t in statement.tables}:
+        try:
+            release = assemble(card, lambda stated, domain: _rows(tables[stated.name], domain))
+        except DataError:
             return None
-        shown = {}
-        for table in statement.tables:
-            found = _shown(tables[table.name], table)
-            if found is None:
-                return None
-            shown[table.name] = found
+        if structure.base.name != release.base.name:
+            return None
         base = structure.base
-        place = _numbers(base, statement.domain, np.arange(base.size))
-        return None if place is None else cls(statement=statement, shown=shown, place=place)
+        return cls(release=release, place=_numbers(base, release.domain, np.arange(base.size)))
 
     def evidence(self, *, equal: Ints | None, zero: Bools | None) -> Evidence:
         """What the tables say, on the card's domain."""
-        known = evidence_of(self.statement, self.shown)
         pairs, empty = None, None
         if equal is not None:
             pairs = self.place[equal]
             pairs = pairs[:, (pairs >= 0).all(axis=0)]
         if zero is not None:
-            empty = np.zeros(self.statement.domain.size, bool)
+            empty = np.zeros(self.release.domain.size, bool)
             empty[self.place[zero & (self.place >= 0)]] = True
-        return replace(known, equal=pairs, zero=empty)
+        return Evidence.of(self.release, equal=pairs, zero=empty)
 
 
-def _shown(cells: Table, table: StatedTable, /) -> Shown | None:
-    """A table's published values by the card's cells; None if it has others."""
-    numbers = _numbers(cells, table.domain, cells.cells)
-    if numbers is None or (numbers < 0).any() or (cells.values != np.rint(cells.values)).any():
-        return None
-    values, shown = np.zeros(table.domain.size, np.int64), np.zeros(table.domain.size, bool)
-    values[numbers], shown[numbers] = cells.values.astype(np.int64), True
-    return Shown(table=table, values=values, shown=shown)
+def _rows(table: Table, domain: Domain, /) -> tuple[Ints, Counts]:
+    """A table's published cells by the card's numbers, ascending, and their values; refused if it has others."""
+    numbers = _numbers(table, domain, table.cells)
+    if (numbers < 0).any() or (table.values != np.rint(table.values)).any():
+        raise DataError(f"table {table.name!r} has rows that are not cells of its card.")
+    order = np.argsort(numbers, kind="stable")
+    return numbers[order], table.values[order].astype(np.int64)
 
 
-def _numbers(cells: Table, domain: Domain, flat: Ints, /) -> Ints | None:
-    """The card's number of each of these cells, -1 for none; None if the dimensions are others."""
+def _numbers(cells: Table, domain: Domain, flat: Ints, /) -> Ints:
+    """The card's number of each of these cells, -1 for none."""
     place = {dimension.name: j for j, dimension in enumerate(cells.dimensions)}
     if set(place) != set(domain.names):
-        return None
+        return np.full(len(flat), -1, np.int64)
     codes, columns = cells.codes(flat), []
     for dimension in domain.dimensions:
         known = {label: code for code, label in enumerate(dimension.labels)}

@@ -10,7 +10,6 @@ from pathlib import Path
 from noisegate.assessment.assessment import Assessment
 from noisegate.assessment.attackers import Attacker
 from noisegate.assessment.claims import Claim
-from noisegate.assessment.evidence import card_domain
 from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.request import Outside, Request
@@ -19,9 +18,9 @@ from noisegate.mechanisms.known import parse_noise
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.reader import TableSources, read_tables
 from noisegate.reading.structure import find_structure
-from noisegate.recovery.card import read_card
 from noisegate.recovery.selection import Statement, parse_lag
 from noisegate.spec import load_spec
+from noisegate.tables.card import find_card
 
 AnyPath = str | os.PathLike[str]
 
@@ -118,8 +117,8 @@ def assess(
     )
     report = progress or (lambda _: None)
     read = read_tables(tables, overrides=overrides, progress=report)
-    report("finding the structure")
     files = [file for table in read for file in table.files]
-    stated = read_card(None if card is None else Path(card), files)
-    structure = find_structure(read, overrides=overrides, domain=card_domain(stated))
+    stated = find_card(None if card is None else Path(card), files)
+    report("finding the structure")
+    structure = find_structure(read, overrides=overrides, card=stated)
     return judge(Facts(structure, request, stated, report))

@@ -13,9 +13,9 @@ from noisegate.assessment.loss import CLEAR_LAW, shown_mechanism
 from noisegate.assessment.words import interval, percent, short
 from noisegate.pictures.data import Differences, Responses
 from noisegate.recovery.candidates import CANDIDATES
-from noisegate.recovery.card import CardTable
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit
+from noisegate.tables.card import StatedTable
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -57,7 +57,7 @@ def ask(facts: Facts, /) -> list[Result]:
         one
         for place, cells in enumerate(facts.structure.tables, 1)
         for one in about_noise(
-            facts.noise[cells.name], None if card is None else card.of(cells), picture=picture_name(place)
+            facts.noise[cells.name], None if card is None else card.about(cells), picture=picture_name(place)
         )
     ]
 
@@ -67,7 +67,7 @@ def picture_name(place: int, /) -> str:
     return f"noise-{place}"
 
 
-def about_noise(noise: Noise, stated: CardTable | None, /, *, picture: str | None = None) -> list[Result]:
+def about_noise(noise: Noise, stated: StatedTable | None, /, *, picture: str | None = None) -> list[Result]:
     """What was recovered about the noise of one table; `stated` is what the card says about it."""
     results: list[Result] = [
         Check(

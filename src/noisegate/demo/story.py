@@ -23,6 +23,7 @@ from noisegate.releases.job import release
 from noisegate.report.write import write_assessment
 from noisegate.simulation.world import World, simulate
 from noisegate.spec import load_spec
+from noisegate.tables.card import Card
 
 Report = Callable[[str], None]
 
@@ -46,15 +47,15 @@ class Chapter:
     recipe: Recipe
     release: Path
     report: Path
-    card: dict[str, Any]
+    card: Card
     assessment: Assessment
     errors: dict[str, float]
 
     @property
     def promise(self) -> tuple[float | None, float | None]:
         """Epsilon and delta of what the release promises to one unit."""
-        stated = self.card["privacy_parameters"]
-        return stated["epsilon"], stated["delta"]
+        charged = self.card.parameters
+        return (None, None) if charged is None else (charged.epsilon, charged.delta)
 
     @property
     def scale(self) -> tuple[float, tuple[float, float]] | None:

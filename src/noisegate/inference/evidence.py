@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,11 @@ from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles, numbered
 from noisegate.laws._law import LatticeLaw
 from noisegate.laws.gaussian import RoundedGaussian
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms.mechanism import Mechanism, Zeros
+from noisegate.tables.card import Card
 from noisegate.tables.margin import Margin
+from noisegate.tables.release import Release
+from noisegate.tables.table import Table
 
 #: Sums of more noises than this are taken as normal.
 _FEW_NOISES = 12
@@ -140,6 +144,21 @@ class Evidence:
     consistent: bool = False
     equal: Ints | None = None
     zero: Bools | None = None
+
+    @classmethod
+    def of(cls, release: Release, /, *, equal: Ints | None = None, zero: Bools | None = None) -> Evidence:
+        """What the tables of a release say about the cells of its base, as its card describes them."""
+        assert release.card is not None
+        card = release.card
+        margins = () if card.margins == "derive" else release.margins
+        return cls(
+            layout=Layout.of(release.domain),
+            base=_observation(release.base, release, card),
+            margins=tuple(_observation(margin, release, card) for margin in margins),
+            consistent=card.margins == "reconcile",
+            equal=equal,
+            zero=zero,
+        )
 
     @property
     def roles(self) -> Roles:
@@ -297,6 +316,23 @@ class Evidence:
             asked = np.where(left.hidden, number[left.codes], -1)
             mechanism = Mechanism(law=_many(law, int(step)), zeros="perturb")
             yield Sums.by(asked, left.rest[rows], mechanism=mechanism, name="remainders")
+
+
+def _observation(table: Table, release: Release, card: Card, /) -> Observation:
+    """A table as evidence, by its own noise."""
+    law = table.law if table.law is not None else release.base.law
+    assert law is not None
+    values, shown = table.filled()
+    threshold = table.threshold.value
+    # A zero that is kept is not listed, and neither is a noisy value of zero: both were shown as nothing.
+    missing = 0.0 if threshold is None else np.nan
+    return Observation(
+        name=table.name,
+        values=np.where(shown, values.astype(np.float64), missing),
+        mechanism=Mechanism(law=law, threshold=threshold, rule="ge", zeros=cast("Zeros", card.zeros)),
+        rows=None if table.margin is None else RowMap.between(table.margin),
+        measured=table.law is not None,
+    )
 
 
 def _sums(margin: Observation, cells: Ints, /) -> Sums:

@@ -9,7 +9,8 @@ import numpy as np
 
 from noisegate.errors import SpecError
 from noisegate.query.answers import Answers
-from noisegate.query.release import Release
+from noisegate.query.release import OpenRelease
+from noisegate.tables.card import StatedQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +61,9 @@ class WorkloadAnswer:
         }
 
 
-def answer_workload(release: Release, /, *, level: float = 0.95) -> tuple[WorkloadAnswer, ...]:
+def answer_workload(release: OpenRelease, /, *, level: float = 0.95) -> tuple[WorkloadAnswer, ...]:
     """Answers to all questions of the card's workload; refuses a card without one."""
-    stated = release.statement.card.get("workload")
+    stated = release.card.workload
     if not stated:
         raise SpecError(
             f"the card of {release.name!r} lists no questions; ask your own with --where and --by, or give the spec a "
@@ -71,18 +72,14 @@ def answer_workload(release: Release, /, *, level: float = 0.95) -> tuple[Worklo
     return tuple(_answer(release, entry, level) for entry in stated)
 
 
-def _answer(release: Release, entry: dict[str, Any], level: float, /) -> WorkloadAnswer:
-    name = str(entry["name"])
-    if not entry["answered"]:
-        return WorkloadAnswer(name=name, answers=None, reason=str(entry["reason"]), noise_half_width=None)
+def _answer(release: OpenRelease, entry: StatedQuestion, level: float, /) -> WorkloadAnswer:
+    question, noise = entry.question, entry.noise
+    if noise is None:
+        return WorkloadAnswer(name=question.name, answers=None, reason=question.reason, noise_half_width=None)
     try:
-        answers = release.answer(where=entry["where"], by=entry["by"], level=level)
+        answers = release.answer_question(question, level=level)
     except SpecError as refusal:
-        return WorkloadAnswer(name=name, answers=None, reason=str(refusal), noise_half_width=None)
-    top = entry["top"]
+        return WorkloadAnswer(name=question.name, answers=None, reason=str(refusal), noise_half_width=None)
     return WorkloadAnswer(
-        name=name,
-        answers=answers if top is None else answers.largest(int(top)),
-        reason=None,
-        noise_half_width=int(entry["noise"]["half_width"]),
+        name=question.name, answers=answers, reason=None, noise_half_width=int(noise.half_width)
     )

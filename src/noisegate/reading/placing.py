@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.errors import DataError
+from noisegate.errors import SpecError
 from noisegate.reading.dimensions import find_unknown
 from noisegate.reading.published import PublishedTable
 from noisegate.reading.values import find_form
@@ -23,7 +23,7 @@ from noisegate.tables.table import locate
 from noisegate.tables.where import folded
 
 
-class MisplacedError(DataError):
+class MisplacedError(SpecError):
     """A table does not fit into the domain that is stated."""
 
 

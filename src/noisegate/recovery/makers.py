@@ -18,8 +18,8 @@ from noisegate.laws.bounded import PointMass
 from noisegate.mechanisms.known import Authority, Known, known_mechanism, named_law, whole_rounding
 from noisegate.mechanisms.mechanism import Cut, Mechanism, Rounding, Rule, Zeros
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
+from noisegate.tables.card import Card
 from noisegate.tables.table import Table
 
 Floats = NDArray[np.float64]
@@ -91,8 +91,10 @@ class Makers:
             return None
         law, rounding, source, assumes = found
         values = cells.dense()
-        said = self.card.of(cells) if self.card is not None else None
-        threshold, rule, cut, usable, assumed = _cut(cells, values, None if said is None else said.least)
+        said = self.card.about(cells) if self.card is not None else None
+        threshold, rule, cut, usable, assumed = _cut(
+            cells, values, None if said is None or said.threshold is None else float(said.threshold)
+        )
         known = known_mechanism(
             law,
             rounding=rounding,
@@ -126,7 +128,7 @@ class Makers:
         return None
 
     def _own(self, cells: Table, /) -> tuple[Law, Rounding, Authority] | None:
-        said = self.card.of(cells) if self.card is not None else None
+        said = self.card.about(cells) if self.card is not None else None
         if said is not None and said.law in LAWS and said.scale is not None:
             law = make_law(said.law, scale=said.scale)
             return law, whole_rounding(law), "card"

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from noisegate.engine import Counts, Tally, connect, count
 from noisegate.errors import BudgetExceeded
@@ -29,6 +28,7 @@ from noisegate.releases.forecast import warnings_before_spending
 from noisegate.releases.plan import Plan, make_plan
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
+from noisegate.tables.card import Card
 
 #: Called with a short description of what is being done.
 Report = Callable[[str], None]
@@ -41,7 +41,7 @@ class ReleaseResult:
     """What was released. `tally` is raw and `account` may name a private place: for the custodian only."""
 
     folder: Path
-    card: dict[str, Any]
+    card: Card
     account: str
     tally: Tally
     warnings: tuple[str, ...]
@@ -85,7 +85,7 @@ def release(
 
 def _spend(
     plan: Plan, counts: Counts, out: Path, /, *, ledger: str | Path | None, entropy: Entropy, report: Report
-) -> dict[str, Any]:
+) -> Card:
     spec = plan.spec
     with open_ledger(ledger) as book:
         reservation = book.reserve(

@@ -8,7 +8,7 @@ from typing import Any
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.query import Release, WorkloadAnswer, open_release
+from noisegate.query import OpenRelease, WorkloadAnswer, open_release
 from noisegate.tables.question import Question
 from noisegate.workload.frame import WorkloadSource
 
@@ -54,15 +54,14 @@ def answer_questions(asked: WorkloadSource, /, *, level: float, report: Callable
     return Answered(source=asked.kind, level=level, questions=tuple(questions))
 
 
-def _answer(release: Release, wanted: Question, level: float, /) -> WorkloadAnswer:
+def _answer(release: OpenRelease, wanted: Question, level: float, /) -> WorkloadAnswer:
     if wanted.reason is not None:
         return _refused(wanted, wanted.reason)
     try:
-        answers = release.answer(where=wanted.where, by=wanted.by, level=level)
+        answers = release.answer_question(wanted, level=level)
     except SpecError as refusal:
         return _refused(wanted, str(refusal))
-    largest = answers if wanted.top is None else answers.largest(wanted.top)
-    return WorkloadAnswer(name=wanted.name, answers=largest, reason=None, noise_half_width=None)
+    return WorkloadAnswer(name=wanted.name, answers=answers, reason=None, noise_half_width=None)
 
 
 def _refused(wanted: Question, reason: str, /) -> WorkloadAnswer:

@@ -148,11 +148,11 @@ class Workload:
         too large do. Without a card nothing is known of the noise, and nothing is refused.
         """
         base, release = self.frame.base, self.frame.release
-        law = None if release is None else release.statement.base.law
+        law = None if release is None else release.release.base.law
         if release is None or law is None:
             return True
         count, spread = self._noised.bounded(base), self._noised.spread(base) + law.variance
-        large = base.shown & (count >= (release.statement.base.least or 0) + 2 * np.sqrt(spread))
+        large = base.shown & (count >= (release.release.base.threshold.value or 0) + 2 * np.sqrt(spread))
         off = (base.values - count)[large] / np.sqrt(spread[large])
         if off.size < _LEAST_CELLS:
             return True

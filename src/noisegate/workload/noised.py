@@ -23,7 +23,7 @@ from noisegate.engine.counts import ExpectedCounts
 from noisegate.inference.profile.combination import lattice_law
 from noisegate.laws._law import LatticeLaw
 from noisegate.margins.error import ErrorLaw
-from noisegate.query.release import Release
+from noisegate.query.release import OpenRelease
 from noisegate.tables.selection import Selection
 from noisegate.workload.frame import Frame, FrameTable
 from noisegate.workload.raw import RawCells
@@ -162,18 +162,18 @@ class Noised:
         found[kept.cells] = rows.means(kept)
         return found
 
-    def _reconciled(self, table: FrameTable, release: Release, /) -> Floats:
+    def _reconciled(self, table: FrameTable, release: OpenRelease, /) -> Floats:
         """The mean of every cell, if it is missing, of tables that were made to agree and non-negative.
 
         Sums of all cells have no bias, so what empty cells gained by being raised to zero was taken from the others. How
         much that is for one cell follows from what the shown rows leave of the expected total, where that is clear
         of the total's noise.
         """
-        least = release.values[table.name].table.least
+        least = release.release.table(table.name).threshold.value
         if least is None:
             return np.zeros(table.domain.size)
         rows = MissingRows(
-            law=lattice_law(_cell_error(release, table)), least=least, zeros="perturb", floor=0.0
+            law=lattice_law(_cell_error(release, table)), least=int(least), zeros="perturb", floor=0.0
         )
         missing = ~table.shown
         left = float(self.bounded(table).sum() - table.values[table.shown].sum())
@@ -206,15 +206,20 @@ class Noised:
         return found
 
 
-def _own_rows(release: Release, table: FrameTable, /) -> MissingRows | None:
+def _own_rows(release: OpenRelease, table: FrameTable, /) -> MissingRows | None:
     """Missing rows of a table with noise of its own."""
-    stated = release.values[table.name].table
-    if stated.law is None or stated.least is None:
+    stated = release.release.table(table.name)
+    if stated.law is None or stated.threshold.value is None or stated.mechanism is None:
         return None
-    return MissingRows(law=stated.law.rounded(), least=stated.least, zeros=stated.zeros, floor=None)
+    return MissingRows(
+        law=stated.law.rounded(),
+        least=int(stated.threshold.value),
+        zeros=stated.mechanism.mechanism.zeros,
+        floor=None,
+    )
 
 
-def _cell_error(release: Release, table: FrameTable, /) -> ErrorLaw:
+def _cell_error(release: OpenRelease, table: FrameTable, /) -> ErrorLaw:
     """The law of the error of one cell of a table, in the largest block of its domain."""
     block = max(table.domain.blocks, key=lambda one: one.size)
     masks = {}
@@ -226,14 +231,14 @@ def _cell_error(release: Release, table: FrameTable, /) -> ErrorLaw:
     return _error(release, table, masks)
 
 
-def _total_error(release: Release, table: FrameTable, /) -> ErrorLaw:
+def _total_error(release: OpenRelease, table: FrameTable, /) -> ErrorLaw:
     """The law of the error of the sum of all cells of a table."""
     return _error(release, table, {})
 
 
-def _error(release: Release, table: FrameTable, masks: Mapping[str, NDArray[np.bool_]], /) -> ErrorLaw:
+def _error(release: OpenRelease, table: FrameTable, masks: Mapping[str, NDArray[np.bool_]], /) -> ErrorLaw:
     """The law of the error of the sum of some cells of a table."""
-    whole = release.statement.domain
+    whole = release.domain
     every = {d.name: np.ones(len(d.labels), bool) for d in whole.dimensions} | dict(masks)
     selection = Selection.of_masks(whole, [every[name] for name in whole.names])
     return release.errors.laws_of(selection.groups(table.domain), table.name, np.zeros(1, np.int64))[0]
