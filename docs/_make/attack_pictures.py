@@ -119,7 +119,7 @@ def _linked_totals(found: Assessment, world: World, /) -> Picture:
     inference = found.inference
     assert inference is not None
     twice = np.concatenate([np.concatenate([one.left, one.right]) for one in found.couplings])
-    problems = {title: inference.evidence.problem(linked=linked) for title, linked in _LOOKS.items()}
+    problems = {title: inference.evidence.known.problem(linked=linked) for title, linked in _LOOKS.items()}
     looks = {title: infer(problem, prior=inference.prior, keep=True) for title, problem in problems.items()}
     linked, alone = looks.values()
     fit = inference.evidence.suppressed & (linked.low > 0)
