@@ -15,7 +15,7 @@ from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import chance, number, percent
 from noisegate.inference.linked.prior import Flat
-from noisegate.pictures.data import Band, Calendar, ExposedCells
+from noisegate.pictures.data import Band, CellCalendar, ExposedCells
 from noisegate.recovery.couplings import names
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ def _calendar(base: str, found: Sequence[Moment], /) -> Figure:
             f"Three heat maps over days and times. Of {total:,} cells, {percent(shown / total)} are published; {told:,} "
             f"suppressed ones are shown to hold somebody{where}."
         ),
-        picture=Calendar(bands=bands),
+        picture=CellCalendar(bands=bands),
         data=Grid.of(
             "Cells by time of day",
             ("time", "cells", "published", "suppressed", "of these shown to hold somebody"),

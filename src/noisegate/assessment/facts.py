@@ -16,11 +16,11 @@ from noisegate.assessment.exposure import Exposure, Suggestion, suggest
 from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.growth import Persons, Weeks
 from noisegate.assessment.inference import Inference, infer_cells
-from noisegate.assessment.loss import Privacy, privacy_of
+from noisegate.assessment.loss import LossSummary, privacy_of
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
 from noisegate.assessment.request import Request
-from noisegate.assessment.score import Score, score
+from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
 from noisegate.reading.structure import Structure
@@ -154,7 +154,7 @@ class Facts:
         return Makers(noise=self.noise, card=self.card, stated=self.request.noise, zeros=self.zeros.rule)
 
     @cached_property
-    def privacy(self) -> Privacy:
+    def privacy(self) -> LossSummary:
         """The loss, over all tables but those that are sums of published ones; the card's, if it can be relied on."""
         counted = [cells for cells in self.structure.tables if cells.name not in self._summed]
         return privacy_of(counted, self.noise, zeros=self.zeros.rule, card=self.card)
@@ -219,7 +219,7 @@ class Facts:
         return file.count_cells(self.structure.base) if merged is None else merged
 
     @cached_property
-    def score(self) -> Score | None:
+    def score(self) -> AttackScore | None:
         """How well the attack really did."""
         inference, truth = self.inference, self.truth
         if inference is None or truth is None:

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Roles:
+class TimetableRoles:
     """A published table as a timetable sees it.
 
     Attributes
@@ -39,7 +39,7 @@ class Roles:
     place: Mapping[Role, int]
 
     @classmethod
-    def of(cls, cells: Table, feed: Feed, /) -> Roles:
+    def of(cls, cells: Table, feed: Feed, /) -> TimetableRoles:
         """The roles of the dimensions: dates and times by kind, taps and modes by words, the location by its values.
 
         The location is what has most values that are names, ids or codes of stops; if none has any, what has most values.

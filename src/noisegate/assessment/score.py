@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class AttackScore:
     """How well the attack did on suppressed cells: all of them, those that hold somebody, and by group.
 
     Attributes
@@ -97,7 +97,7 @@ class Score:
         }
 
 
-def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
+def score(inference: Inference, truth: Truth, /, *, report: Report) -> AttackScore:
     """The real success of an attack."""
     report("scoring the attack")
     evidence, posterior = inference.evidence, inference.posterior
@@ -114,7 +114,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
     inside = (truth.counts >= posterior.low) & (truth.counts <= posterior.high)
     pinned = hidden & (posterior.low > 0) & (posterior.high - posterior.low <= 2)
     present = hidden & (posterior.p_zero < 0.01)
-    return Score(
+    return AttackScore(
         level=posterior.level,
         linked=evidence.linked,
         rows=rows,
@@ -147,7 +147,7 @@ def _groups(inference: Inference, /) -> list[tuple[str, Bools]]:
     return []
 
 
-def about_score(score: Score | None, /) -> list[Result]:
+def about_score(score: AttackScore | None, /) -> list[Result]:
     """How well the attack really did."""
     if score is None:
         return []
