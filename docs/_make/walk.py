@@ -39,7 +39,11 @@ class Walk:
     def __call__(self, frame: FrameType, event: str, value: Any, /) -> None:
         """Called by the interpreter at every call and return."""
         code = frame.f_code
-        if event not in ("call", "return") or not code.co_filename.startswith(HOUSE) or not code.co_flags & _FUNCTION:
+        if (
+            event not in ("call", "return")
+            or not code.co_filename.startswith(HOUSE)
+            or not code.co_flags & _FUNCTION
+        ):
             return
         module = code.co_filename[len(HOUSE) + 1 : -3].replace("/", ".").removesuffix(".__init__")
         if event == "call":
@@ -61,7 +65,9 @@ class Walk:
         for name in getattr(kind, "__dataclass_fields__", ()):
             held = getattr(value, name, None)
             if isinstance(held, np.ndarray) and held.size in self.sizes:
-                self.representations.setdefault(f"{kind.__module__.removeprefix('noisegate.')}.{kind.__name__}")
+                self.representations.setdefault(
+                    f"{kind.__module__.removeprefix('noisegate.')}.{kind.__name__}"
+                )
                 return True
         return False
 
