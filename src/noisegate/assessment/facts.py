@@ -12,11 +12,12 @@ from noisegate.assessment.card import about_card
 from noisegate.assessment.claims import Judged, judge_claim
 from noisegate.assessment.dropped import Dropped
 from noisegate.assessment.evidence import AttackEvidence, consistent_tables
-from noisegate.assessment.exposure import Exposure, Suggestion, suggest
+from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.growth import Persons, Weeks
 from noisegate.assessment.inference import Inference, infer_cells
 from noisegate.assessment.loss import LossSummary, privacy_of
+from noisegate.assessment.merges import Suggestion, suggest
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
 from noisegate.assessment.request import Request

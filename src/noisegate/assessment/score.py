@@ -31,7 +31,11 @@ Bools = NDArray[np.bool_]
 #: Dimensions of at most so many values are shown value by value.
 _FEW_VALUES = 12
 
-WORDS: Mapping[str, Words] = {}
+WORDS: Mapping[str, Words] = {
+    "attack-score": Words(
+        says="How well suppressed cells were inferred, measured on the raw counts.",
+    ),
+}
 
 
 def ask(facts: Facts, /) -> list[Result]:
