@@ -177,7 +177,7 @@ class Noised:
         much that is for one cell follows from what the shown rows leave of the expected total, where that is clear
         of the total's noise.
         """
-        threshold = release.values[table.name].table.threshold.value
+        threshold = release.release.table(table.name).threshold.value
         if threshold is None:
             return np.zeros(table.domain.size)
         rows = MissingRows(
@@ -216,7 +216,7 @@ class Noised:
 
 def _own_rows(release: OpenRelease, table: FrameTable, /) -> MissingRows | None:
     """Missing rows of a table with noise of its own."""
-    stated = release.values[table.name].table
+    stated = release.release.table(table.name)
     if stated.law is None or stated.threshold.value is None or stated.mechanism is None:
         return None
     return MissingRows(
