@@ -54,7 +54,7 @@ def make_card(
         "post_processing": _post_processing(plan),
         "unsafe": unsafe_choices(plan),
         "not_protected": _not_protected(plan),
-        "domain": state_domain(spec.domain),
+        "domain": _domain(plan),
         **({"workload": workload_statement(plan)} if spec.workload else {}),
         "ledger": {"dataset": dataset, "reservation": reservation},
     }
@@ -205,3 +205,12 @@ def _not_protected(plan: Plan, /) -> list[str]:
         "what is true of groups however any one person behaves: differential privacy does not hide that"
     )
     return said
+
+
+def _domain(plan: Plan, /) -> dict[str, Any]:
+    """The public cells, and what values files rule out and they hold all the same."""
+    left_out = [
+        {"dimension": one.dimension, "within": one.within, "reason": one.reason}
+        for one in plan.spec.nesting_left_out
+    ]
+    return {**state_domain(plan.spec.domain), **({"nesting_left_out": left_out} if left_out else {})}
