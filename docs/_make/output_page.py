@@ -14,6 +14,7 @@ from output_meanings import CELLS, MEANINGS, VEHICLES
 from noisegate.assessment import assess
 from noisegate.laws.entropy import SeededNoise
 from noisegate.releases.job import release
+from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import QuestionBlock, load_spec
 
@@ -89,7 +90,7 @@ def _examples() -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         raw = folder / "city" / "taps.parquet"
         with_card = [assess(tables, attacker=None, truth=truth).to_json() for truth in (raw, None)]
         (made / "card.json").unlink()
-        whole = assess(
+        found = assess(
             tables,
             gtfs=world.gtfs,
             truth=raw,
@@ -97,8 +98,9 @@ def _examples() -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
             attacker="minimal",
             weeks=2,
             claims=["ferry off dropped 1%"],
-            out=out,
-        ).to_json()
+        )
+        write_assessment(found, out)
+        whole = found.to_json()
         schemas = {path.name: pq.read_schema(path) for path in sorted(out.glob("*.parquet"))}
         columns = {
             name: {field.name: _kind(field.type) for field in schema} for name, schema in schemas.items()

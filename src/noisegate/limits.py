@@ -50,6 +50,13 @@ class Limits:
         150_000_000,
         "Cells or rows of a table that is held whole to be reconciled: about 6 GB while it is being rounded.",
     )
+    nested_entries: int = _limit(
+        1_000_000,
+        "Combinations of a nested axis whose margins are reconciled: each is a noise of its own in the law of an error.",
+    )
+    summed_cells: int = _limit(
+        50_000_000, "Cells of a margin that is summed in one array; larger ones are sorted."
+    )
     looked_at_change: int = _limit(
         1_000_000,
         "Change of one cell whose loss is worked out; a larger one is taken to show itself for certain.",

@@ -12,8 +12,9 @@ from noisegate.assessment import assess
 from noisegate.assessment.claims import Claim, judge_claim
 from noisegate.assessment.dropped import Dropped
 from noisegate.errors import SpecError
+from noisegate.mechanisms import parse_noise
 from noisegate.reading import find_structure, read_table
-from noisegate.recovery.makers import Makers, StatedNoise
+from noisegate.recovery.makers import Makers
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.noise import Noise
 
@@ -47,7 +48,7 @@ def dropped_of(*paths, noise="laplace:1.4"):
     makers = Makers(
         noise={cells.name: Noise(table=cells.name) for cells in structure.tables},
         card=None,
-        stated=StatedNoise.parse(noise),
+        stated=parse_noise(noise),
         zeros="keep",
     )
     rows = [MarginRows.of(link) for link in structure.links]

@@ -15,7 +15,7 @@ from noisegate.errors import DataError, InternalError, SpecError
 from noisegate.laws import Laplace
 from noisegate.mechanisms.composition import Contribution, composed_delta
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.recovery.card import read_card
+from noisegate.tables.card import find_card
 
 #: Suppressed cells have tests of their own.
 assess = partial(package.assess, attacker=None)
@@ -240,10 +240,10 @@ def test_cards_that_are_none(tmp_path, content):
     path = tmp_path / "card.json"
     path.write_text(content)
     with pytest.raises(DataError) as caught:
-        read_card(path, [])
+        find_card(path, [])
     assert str(path) in str(caught.value)
     with pytest.raises(DataError, match="no such file"):
-        read_card(tmp_path / "none.json", [])
+        find_card(tmp_path / "none.json", [])
 
 
 def test_findings_know_their_severity():

@@ -19,6 +19,7 @@ from noisegate.releases.job import release
 from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec, parse_spec
+from noisegate.tables.card import find_card
 from noisegate.timetable import EXACT, domain_grid, link_feed, match_locations, read_feed
 from noisegate.workload.truth_file import TruthFile
 
@@ -37,7 +38,8 @@ class Published:
         release(spec, out=self.folder, ledger=folder / "ledger.db", entropy=SeededNoise(seed=3))
         self.paths = [self.folder / f"{name}.csv" for name in ("time-loc", "time", "loc")]
         self.feed = read_feed(self.world.gtfs)
-        self.structure = find_structure([read_table(path) for path in self.paths])
+        read = [read_table(path) for path in self.paths]
+        self.structure = find_structure(read, card=find_card(None, self.paths))
 
     def services(self, late):
         return Services.of(self.feed, self.structure, late=late)

@@ -15,9 +15,8 @@ import pytest
 
 from noisegate.assessment import assess
 from noisegate.cli.main import main
-from noisegate.engine import count
+from noisegate.engine import ExpectedCounts, count
 from noisegate.errors import DataError, SpecError
-from noisegate.inference.profile.parts import STAGES
 from noisegate.laws import DiscreteLaplace
 from noisegate.laws.entropy import SeededNoise
 from noisegate.reading import find_structure, read_table
@@ -28,11 +27,11 @@ from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
 from noisegate.tables.question import Question
 from noisegate.workload import measure
-from noisegate.workload.draws import draw_tables
+from noisegate.workload.error_parts import STAGES
 from noisegate.workload.frame import frame_of_card, frame_of_spec, stated_dimension, wanted_by_spec
 from noisegate.workload.measure import Workload
-from noisegate.workload.noised import Kept, MissingRows
-from noisegate.workload.raw import RawEvents
+from noisegate.workload.noised import MissingRows, draw_tables
+from noisegate.workload.raw import count_file
 from noisegate.workload.truth_file import TruthFile
 
 SPEC = """
@@ -142,7 +141,7 @@ def repeated(city, released, request):
     plan = make_plan(load_spec(path))
     frame = frame_of_card(released(request.param))
     wanted = wanted_by_spec(plan.spec)
-    raw = RawEvents(file=opened(city, released(request.param), spec=plan.spec)[0], frame=frame).count(wanted)
+    raw = count_file(opened(city, released(request.param), spec=plan.spec)[0], frame, wanted)
     frames, expected = [], []
     for draw in range(DRAWS):
         entropy = SeededNoise(seed=100 + draw)
@@ -192,7 +191,7 @@ def test_a_bound_that_is_off_by_one_would_be_noticed(repeated, city, released):
     frame = repeated.frames[0]
     loose = replace(frame, bound=replace(frame.bound, cells=frame.bound.cells + 1))
     file, _ = opened(city, released(frame.method), spec=load_spec(city.spec(margins=frame.method)))
-    raw = RawEvents(file=file, frame=loose).count(repeated.wanted)
+    raw = count_file(file, loose, repeated.wanted)
     worst = distances(repeated, raw=raw)
     assert worst["total", "bounding"] > 6
     assert worst["total", "noise"] > 6
@@ -205,7 +204,7 @@ def reconciled(city, released):
     frame = frame_of_card(released("reconcile"))
     file, _ = opened(city, released("reconcile"), spec=plan.spec)
     wanted = [one for one in wanted_by_spec(plan.spec) if one.name in ANSWERED]
-    raw = RawEvents(file=file, frame=frame).count(wanted)
+    raw = count_file(file, frame, wanted)
     entropy = SeededNoise(seed=6)
     expected = {
         one.name: one.parts for one in measure(plan, count(plan.spec, entropy=entropy), entropy=entropy)
@@ -231,11 +230,16 @@ def test_the_split_of_reconciled_tables_is_near_that_of_the_custodian(reconciled
 
 @pytest.mark.parametrize("floor", [None, 0.0, 1.25])
 def test_the_mean_of_a_missing_row_is_that_of_all_its_possible_values(floor):
-    law, least = DiscreteLaplace(1.4), 8
-    rows = MissingRows(law=law, least=least, zeros="perturb", floor=floor)
-    kept = Kept(sure=np.array([0, 3, 12]), drawing=np.array([0, 2, 0]), kept=np.array([0.0, 1.0, 0.0]))
+    law, threshold = DiscreteLaplace(1.4), 8
+    rows = MissingRows(law=law, threshold=threshold, zeros="perturb", floor=floor)
+    kept = ExpectedCounts(
+        cells=np.arange(3),
+        sure=np.array([0, 3, 12]),
+        drawing=np.array([0, 2, 0]),
+        kept=np.array([0.0, 1.0, 0.0]),
+    )
     chances = [{0: 1.0}, {3: 0.25, 4: 0.5, 5: 0.25}, {12: 1.0}]
-    value = np.arange(-200, least)
+    value = np.arange(-200, threshold)
     for found, counts in zip(rows.means(kept).tolist(), chances, strict=True):
         mass = sum(p * np.exp(law.logpmf(value - c)) for c, p in counts.items())
         shown = value if floor is None else np.maximum(value - floor, 0)
@@ -243,10 +247,10 @@ def test_the_mean_of_a_missing_row_is_that_of_all_its_possible_values(floor):
 
 
 def test_an_empty_cell_without_noise_held_nothing():
-    rows = MissingRows(law=DiscreteLaplace(1.4), least=18, zeros="keep", floor=None)
-    empty = Kept(sure=np.zeros(1, int), drawing=np.zeros(1, int), kept=np.zeros(1))
+    rows = MissingRows(law=DiscreteLaplace(1.4), threshold=18, zeros="keep", floor=None)
+    empty = ExpectedCounts.sure_of(np.zeros(1, int), np.zeros(1, int))
     assert rows.means(empty).tolist() == [0.0]
-    far = Kept(sure=np.array([10**6]), drawing=np.zeros(1, int), kept=np.zeros(1))
+    far = ExpectedCounts.sure_of(np.zeros(1, int), np.array([10**6]))
     assert 15 < rows.means(far)[0] <= 17
 
 
@@ -369,7 +373,8 @@ def test_bounding_is_the_mean_of_what_the_engine_keeps(city, released, unit, mos
     bound = f"unit: {unit}, max_cells: {most}, max_per_cell: {each}"
     spec = load_spec(city.spec(**{"unit: person-day, max_cells: 1": bound}))
     file, structure = opened(city, released("derive"), spec=spec)
-    cells, kept = RawEvents(file=file, frame=frame_of_spec(spec, structure)).count(()).bounded
+    kept = count_file(file, frame_of_spec(spec, structure), ()).expected
+    cells = kept.cells
     draws = np.zeros((25, spec.domain.size))
     for draw, one in enumerate(draws):
         found = count(spec, entropy=SeededNoise(seed=draw))

@@ -121,8 +121,8 @@ def one_answer(release, raw, rng):
     """Truth, low, high and missing cells of a random group of a random question."""
     where, by = random_question(rng, release.dimensions)
     answers = release.answer(where=where, by=by)
-    chosen = Selection.parse(where, release.statement.domain, by=by)
-    part = raw[np.ix_(*(np.flatnonzero(mask) for mask in chosen.masks))]
+    chosen = Selection.parse(where, release.domain, by=by)
+    part = raw[np.ix_(*(np.flatnonzero(share) for share in chosen.shares))]
     order = [AXES.index(name) for name in by] + [i for i, name in enumerate(AXES) if name not in by]
     truth = part.transpose(order).reshape(len(answers), -1).sum(axis=1)
     k = int(rng.integers(len(answers)))

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.roles import Layout
 from noisegate.laws import DiscreteLaplace
-from noisegate.query.evidence import Evidence, Shown
-from noisegate.query.statement import StatedTable
+from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
@@ -14,9 +15,13 @@ from noisegate.tables.margin import Margin
 LAW = DiscreteLaplace(2.0)
 
 
-def shown(name, domain, margin, values, there):
-    table = StatedTable(name=name, domain=domain, margin=margin, law=LAW, least=10, zeros="perturb")
-    return Shown(table=table, mechanism=table.mechanism, values=np.where(there, values, 0), shown=there)
+def observed(name, margin, values, there):
+    return Observation(
+        name=name,
+        values=np.where(there, values, np.nan),
+        mechanism=Mechanism(law=LAW, threshold=10, rule="ge", zeros="perturb"),
+        rows=None if margin is None else RowMap.between(margin),
+    )
 
 
 @pytest.fixture(params=[False, True], ids=["independent", "consistent"])
@@ -35,9 +40,10 @@ def evidence(request):
         margin = Margin.over(domain, names)
         sums = np.bincount(margin.of(np.arange(domain.size)), weights=counts, minlength=margin.domain.size)
         there = rng.random(margin.domain.size) < 0.6
-        margins.append(shown(name, margin.domain, margin, sums.astype(np.int64), there))
-    base = shown("base", domain, None, counts, rng.random(domain.size) < 0.3)
-    return Evidence(shown=base, linked=tuple(margins), consistent=request.param), counts
+        margins.append(observed(name, margin, sums, there))
+    base = observed("base", None, counts, rng.random(domain.size) < 0.3)
+    known = Evidence(layout=Layout.of(domain), base=base, margins=tuple(margins), consistent=request.param)
+    return known, counts
 
 
 def of_both_signs(sums, counts):
@@ -52,7 +58,7 @@ def of_both_signs(sums, counts):
 def test_differences_of_margins_are_sums_of_what_they_lack(evidence):
     known, counts = evidence
     cells = np.arange(len(counts))
-    hidden = ~known.shown.shown
+    hidden = ~known.base.shown(cells)
     for sums, inside in (
         *((one, np.ones(len(counts), bool)) for one in known.wide_sums(cells) if one.less is not None),
         *((one, hidden) for one in known.left_over(cells) if one.less is not None),

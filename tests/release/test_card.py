@@ -13,6 +13,7 @@ from noisegate.laws.entropy import SeededNoise
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import delta, detection
 from noisegate.releases.card_text import card_text, escaped
+from noisegate.tables.card import Card
 
 PERSON_DAY = {"unit": "person-day", "max_cells": 4, "epsilon": "2"}
 AS_IN_2016 = {
@@ -154,12 +155,12 @@ def test_hostile_names_are_harmless_on_the_card(name, sound):
     card = {**sound.card, "name": name}
     card["tables"] = {name: {**sound.card["tables"]["loc"], "dimensions": [name]}}
     card["ledger"] = {"dataset": name, "reservation": name}
-    made = card_text(card)
+    made = card_text(Card.read(card))
     tags = _Tags()
     tags.feed(re.sub(r"\\(.)", "", made))
     assert tags.found == []
     assert len([line for line in made.splitlines() if line.startswith("#")]) == len(
-        [line for line in card_text(sound.card).splitlines() if line.startswith("#")]
+        [line for line in card_text(Card.read(sound.card)).splitlines() if line.startswith("#")]
     )
     row = next(
         line for line in made.splitlines() if line.startswith(f"| {escaped(name)} | {escaped(name)} |")

@@ -58,7 +58,7 @@ def check_files(made, spec):
         assert cells == sorted(set(cells))
         if table["threshold"] is not None:
             assert all(count >= table["threshold"]["value"] for _, count in made.csv[name])
-    assert json.loads((made.folder / "card.json").read_text()) == made.result.card
+    assert json.loads((made.folder / "card.json").read_text()) == made.result.card.to_json()
 
 
 def check_ledger(made, ledger, noisegate):

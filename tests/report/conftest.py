@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from noisegate.assessment import Check, Finding, assess
-from noisegate.assessment.loss import Privacy
+from noisegate.assessment.loss import LossSummary
 from noisegate.assessment.microdata import Coarsening, Microdata
 from noisegate.assessment.missing_taps import MissingTaps, Ranked
-from noisegate.assessment.score import Row, Score
+from noisegate.assessment.score import AttackScore, Row
 from noisegate.assessment.uniqueness import Uniqueness
 from noisegate.report import write_report
 from noisegate.report.pdf import browser_command, find_browser
@@ -278,14 +278,16 @@ def _filled(found, /, *, name, place):
             Check(id="margins", outcome="cannot tell", title=f"nothing about {place}"),
             Check(id="card", outcome="fine", title="agrees"),
         ),
-        privacy=Privacy(
+        privacy=LossSummary(
             event_epsilon=2.14,
             person_epsilon=85.7,
             delta=1.1e-5,
             source="recovered",
             numbers={"person_events": 40, "unit": place},
         ),
-        score=Score(level=0.95, linked=True, rows=(row,), pinned_right=None, present_right=None, outside=0.0),
+        score=AttackScore(
+            level=0.95, linked=True, rows=(row,), pinned_right=None, present_right=None, outside=0.0
+        ),
         vehicles=_vehicles(table=name, place=place),
         claims=(claim,),
         useful=_utility(place=place),
@@ -340,7 +342,7 @@ def only(bare):
         nothing = {
             "findings": (),
             "checks": (),
-            "privacy": Privacy(),
+            "privacy": LossSummary(),
             "inference": None,
             "couplings": (),
             "weeks": None,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noisegate.assessment.loss import Privacy
+from noisegate.assessment.loss import LossSummary
 from noisegate.report.summary import tiles_of
 
 
@@ -10,6 +10,6 @@ from noisegate.report.summary import tiles_of
     ("law", "note"), [("none", "there is no noise"), ("uniform", "the noise has a largest value")]
 )
 def test_a_loss_without_bound_says_why(only, law, note):
-    privacy = Privacy(unbounded=True, numbers={"laws": {"time": law}})
+    privacy = LossSummary(unbounded=True, numbers={"laws": {"time": law}})
     first = tiles_of(only(privacy=privacy))[0]
     assert (first.value, first.note) == ("no bound", note)

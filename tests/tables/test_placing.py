@@ -5,8 +5,9 @@ import pyarrow as pa
 import pytest
 
 from noisegate import limits
-from noisegate.reading import find_structure, read_table
+from noisegate.reading import find_structure, read_table, summarise
 from noisegate.reading.placing import MisplacedError, describe, place_rows
+from noisegate.tables.card import Card, StatedDomain, StatedLosses, StatedMechanism, StatedTable
 from noisegate.tables.dimension import Dimension, Kind
 from noisegate.tables.domain import Domain
 
@@ -16,6 +17,17 @@ TIME = Dimension(name="time", values=tuple(f"{hour:02d}:00" for hour in range(24
 #: A ferry does not call at Central, a train not at Manly.
 PAIRS = [[0, 2, 3, 1, 2, 3], [0, 0, 0, 1, 1, 1]]
 DOMAIN = Domain.product([MODE, STOP, TIME]).nest("stop", "mode", PAIRS)
+
+
+def card(domain, /, **more):
+    """A card that states a domain."""
+    stated = StatedTable(name="base", dimensions=domain.names, noise=None, threshold=None, base=True)
+    losses = StatedLosses(event=None, person_day=None, person=None, example=None)
+    mechanism = StatedMechanism(
+        law=None, sampler=None, rounding=None, zeros=None, margins=None, margins_description=None
+    )
+    told = {"domain": StatedDomain.of(domain), "tables": (stated,)} | more
+    return Card(name="taps", unit="event", losses=losses, mechanism=mechanism, **told)
 
 
 def base(**columns):
@@ -34,7 +46,9 @@ def margin(**columns):
 
 
 def test_the_domain_of_the_card_wins():
-    structure = find_structure([base(), margin()], domain=DOMAIN)
+    stated = card(DOMAIN)
+    structure = find_structure([base(), margin()], card=stated)
+    assert structure.release.card is stated
     assert structure.base.size == DOMAIN.size == 6 * 24
     assert find_structure([base(), margin()]).base.size < DOMAIN.size
     assert structure.nests == (("mode", "stop"),)
@@ -74,23 +88,56 @@ def test_the_labels_of_a_stated_domain_are_understood():
     ],
 )
 def test_tables_that_publish_more_than_the_card_lists_are_placed_as_they_are(tables, reason):
-    structure = find_structure(tables, domain=DOMAIN)
+    structure = find_structure(tables, card=card(DOMAIN))
     assert structure.base.size == find_structure(tables).base.size
     (note,) = [note for note in structure.sources[0].notes if "the card" in note]
     assert note.startswith(f"the domain on the card was not used: {reason}")
 
 
-def test_domains_that_cannot_be_looked_at_are_not_used():
-    merged = DOMAIN.merge("time", groups=["night"] * 6 + list(TIME.values[6:]), where={})
-    halves = Domain.product([MODE, STOP, TIME]).merge(
-        "time", groups=["night"] * 6 + list(TIME.values[6:]), where={"mode": np.array([True, False])}
+def test_values_may_be_merged_in_places():
+    groups = ["night"] * 6 + list(TIME.values[6:])
+    merged = DOMAIN.merge("time", groups=groups, where={})
+    assert find_structure([base()], card=card(merged)).base.size == 6 * 19
+    trains = Domain.product([MODE, STOP, TIME]).merge(
+        "time", groups=groups, where={"mode": np.array([True, False])}
     )
-    assert find_structure([base()], domain=merged).base.size == 6 * 19
-    found = find_structure([base()], domain=halves)
-    assert "it merges values in places" in found.sources[0].notes[-1]
+    structure = find_structure([base(), margin()], card=card(trains))
+    assert structure.base.size == 4 * 19 + 4 * 24
+    (link,) = structure.links
+    assert link.members.tolist() == [19 + 24] * 4
+    np.testing.assert_array_equal(link.members, np.bincount(link.groups()))
+    assert link.coverage() == []
+    assert [one.values for one in summarise(structure)[0].details] == [2, 4, 25]
+
+
+def test_combinations_that_cannot_be_are_left_out_where_the_card_does_not_say():
+    """A card of a spec without nesting lists ferries at railway stations; the tables know better."""
+    stops = tuple(f"{mode} {k}" for mode in ("train", "ferry") for k in range(10))
+    stop = Dimension(name="stop", values=(*stops, "nowhere"))
+    product = Domain.product([MODE, stop, TIME])
+    rows = [(name.split()[0], name, time) for name in stops for time in TIME.values[5:20]]
+    mode, place, time = zip(*rows, strict=True)
+    table = read_table(
+        pa.table({"mode": mode, "stop": place, "time": time, "count": range(20, 20 + len(rows))})
+    )
+    structure = find_structure([table], card=card(product))
+    assert structure.nests == (("mode", "stop"),)
+    assert structure.base.size == (20 + 2) * 24  # a stop that nobody shows may be of either mode
+    assert (
+        structure.sources[0]
+        .notes[-1]
+        .startswith("its cells are those that the card states, less combinations")
+    )
+
+
+def test_cards_that_state_no_cells_change_nothing():
+    found = find_structure([base()])
+    assert find_structure([base()], card=card(DOMAIN, domain=None)).base.size == found.base.size
+    note = find_structure([base()], card=card(DOMAIN, tables=())).sources[0].notes[-1]
+    assert note == "the domain on the card was not used: it does not state the cells of its tables."
     with limits.override(margin_cells=100):
-        found = find_structure([base()], domain=DOMAIN)
-    assert "too many to look at one by one" in found.sources[0].notes[-1]
+        note = find_structure([base()], card=card(DOMAIN)).sources[0].notes[-1]
+    assert note.endswith("it has 144 cells, too many to look at one by one")
 
 
 def test_other_dimensions_are_misplaced():

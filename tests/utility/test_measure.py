@@ -7,10 +7,10 @@ import pytest
 
 from noisegate.engine import count
 from noisegate.errors import InternalError, SpecError
-from noisegate.inference.profile.parts import STAGES, error_parts, usual_trio
 from noisegate.laws.entropy import SeededNoise
 from noisegate.releases.plan import make_plan
 from noisegate.workload import measure
+from noisegate.workload.error_parts import STAGES, error_parts, usual_trio
 
 CUTS = {
     "reconcile": {"suppress": {"below": 12}},
@@ -89,7 +89,7 @@ def test_a_wrong_plan_would_be_noticed(town):
 def test_rankings_and_unanswered_questions(found):
     assert 0.5 <= found["busiest"].kept <= 1
     assert found["by-colour"].reason == "no table has colour"
-    assert found["by-colour"].as_json() == {
+    assert found["by-colour"].to_json() == {
         "name": "by-colour",
         "answered": False,
         "reason": "no table has colour",
@@ -97,7 +97,7 @@ def test_rankings_and_unanswered_questions(found):
 
 
 def test_the_figures_are_plain_data(found):
-    entry = found["odd-hours"].as_json()
+    entry = found["odd-hours"].to_json()
     assert set(entry["bias"]) == set(STAGES)
     assert entry["total"]["root_mean_square"] == pytest.approx(
         math.sqrt(sum(entry["share_of_square"].values()))

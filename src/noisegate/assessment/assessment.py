@@ -15,9 +15,9 @@ from noisegate.assessment.dropped import Dropped
 from noisegate.assessment.finding import Check, Finding, by_severity, shortened
 from noisegate.assessment.growth import Weeks
 from noisegate.assessment.inference import Inference
-from noisegate.assessment.loss import Privacy
+from noisegate.assessment.loss import LossSummary
 from noisegate.assessment.microdata import Microdata
-from noisegate.assessment.score import Score
+from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.words import plain
 from noisegate.reading.structure import Structure
@@ -81,7 +81,7 @@ class Assessment:
     tables: tuple[AssessedTable, ...]
     findings: tuple[Finding, ...]
     checks: tuple[Check, ...]
-    privacy: Privacy
+    privacy: LossSummary
     zeros: ZeroRule
     level: float
     structure: Structure
@@ -89,7 +89,7 @@ class Assessment:
     dropped: Dropped
     pieces: Pieces | None = None
     inference: Inference | None = None
-    score: Score | None = None
+    score: AttackScore | None = None
     useful: Usefulness | None = None
     answered: Answered | None = None
     vehicles: Vehicles | None = None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Words
-from noisegate.recovery.card import Card, CardTable
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit
 from noisegate.recovery.zeros import ZeroRule
+from noisegate.tables.card import Card, StatedTable
 from noisegate.tables.table import Table
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ _FAMILIES = {
 }
 
 WORDS: Mapping[str, Words] = {
+    "card": Words(
+        says="Points in which tables and card agree.",
+    ),
     "card-disagrees": Words(
+        says="Cut, law, scale or zero rule are not those on the card.",
         meaning="The tables are not what their card says.",
         method=(
             "What the card states (least count shown, law, scale, rule for zeros) is compared with what the "
@@ -53,7 +57,7 @@ def about_card(
     agreed: list[str] = []
     wrong: list[str] = []
     for cells in tables:
-        stated = card.of(cells)
+        stated = card.about(cells)
         if stated is None:
             continue
         good, bad = _compare(cells, stated, noise[cells.name].fit, reconciled=card.margins == "reconcile")
@@ -88,16 +92,16 @@ def about_card(
 
 
 def _compare(
-    cells: Table, stated: CardTable, fit: NoiseFit | None, /, *, reconciled: bool
+    cells: Table, stated: StatedTable, fit: NoiseFit | None, /, *, reconciled: bool
 ) -> tuple[list[str], list[str]]:
     good: list[str] = []
     bad: list[str] = []
     least = cells.threshold.value
-    if cells.values.size and stated.least is not None and float(cells.values.min()) < stated.least:
+    if cells.values.size and stated.threshold is not None and float(cells.values.min()) < stated.threshold:
         bad.append(
-            f"{cells.name} shows {float(cells.values.min()):g}, the card says published from {stated.least:g} on"
+            f"{cells.name} shows {float(cells.values.min()):g}, the card says published from {stated.threshold:g} on"
         )
-    elif stated.least is not None and least == stated.least:
+    elif stated.threshold is not None and least == stated.threshold:
         good.append(f"{cells.name} is published from {least:g} on, as the card says")
     if fit is None or stated.scale is None or stated.law is None or fit.law == "none":
         return good, bad

@@ -21,8 +21,9 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import RowCount
 from noisegate.errors import SpecError
 from noisegate.recovery.selection import value_code
+from noisegate.tables.spelling import find_dimension, folded, listed
 from noisegate.tables.table import Table
-from noisegate.tables.where import find_dimension, folded, listed, split_conditions
+from noisegate.tables.where import split_conditions
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -41,6 +42,7 @@ _ADVICE = "State what was dropped as numbers of rows and of trips, with the rule
 
 WORDS: Mapping[str, Words] = {
     "dropped-rows": Words(
+        says="Rows and trips that are not published; a claim about them that is wrong is a finding.",
         meaning="Something that was stated about dropped rows cannot be right.",
         method=(
             "The public domain says how many rows are possible; those that are absent were dropped. The share of "

@@ -11,20 +11,20 @@ import numpy as np
 from noisegate.assessment.card import about_card
 from noisegate.assessment.claims import Judged, judge_claim
 from noisegate.assessment.dropped import Dropped
-from noisegate.assessment.evidence import Evidence, consistent_tables
-from noisegate.assessment.exposure import Exposure, Suggestion, suggest
+from noisegate.assessment.evidence import AttackEvidence, consistent_tables
+from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.growth import Persons, Weeks
 from noisegate.assessment.inference import Inference, infer_cells
-from noisegate.assessment.loss import Privacy, privacy_of
+from noisegate.assessment.loss import LossSummary, privacy_of
+from noisegate.assessment.merges import Suggestion, suggest
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
 from noisegate.assessment.request import Request
-from noisegate.assessment.score import Score, score
+from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import Card
 from noisegate.recovery.couplings import Coupling, couple
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
 from noisegate.recovery.makers import Makers, Seen
@@ -36,6 +36,7 @@ from noisegate.recovery.recover import recover
 from noisegate.recovery.search import Search, search
 from noisegate.recovery.selection import FixedValues
 from noisegate.recovery.zeros import ZeroRule, zero_rule
+from noisegate.tables.card import Card
 from noisegate.tables.table import Table
 from noisegate.workload.answered import Answered, answer_questions
 from noisegate.workload.frame import WorkloadSource, find_workload
@@ -154,7 +155,7 @@ class Facts:
         return Makers(noise=self.noise, card=self.card, stated=self.request.noise, zeros=self.zeros.rule)
 
     @cached_property
-    def privacy(self) -> Privacy:
+    def privacy(self) -> LossSummary:
         """The loss, over all tables but those that are sums of published ones; the card's, if it can be relied on."""
         counted = [cells for cells in self.structure.tables if cells.name not in self._summed]
         return privacy_of(counted, self.noise, zeros=self.zeros.rule, card=self.card)
@@ -174,7 +175,7 @@ class Facts:
             return None, _SUMS
         makers = replace(self.makers, consistent=consistent_tables(self.rows))
         zero = self.timetable.structural_zero()
-        evidence = Evidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
+        evidence = AttackEvidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
         if evidence is None:
             return None, _NO_NOISE
         level = self.request.level
@@ -219,7 +220,7 @@ class Facts:
         return file.count_cells(self.structure.base) if merged is None else merged
 
     @cached_property
-    def score(self) -> Score | None:
+    def score(self) -> AttackScore | None:
         """How well the attack really did."""
         inference, truth = self.inference, self.truth
         if inference is None or truth is None:
@@ -340,7 +341,7 @@ class Facts:
         """The tables that add to the loss, the base first; empty if the noise of the base is not known."""
         found = []
         for cells in self.structure.tables:
-            said = None if self.card is None else self.card.of(cells)
+            said = None if self.card is None else self.card.about(cells)
             own = said.scale is not None if said is not None else cells.name not in self._summed
             seen = self.makers.of(cells, self.structure) if own else None
             if seen is None and cells is self.structure.base:

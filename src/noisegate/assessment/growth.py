@@ -16,9 +16,9 @@ from noisegate.mechanisms.composition import STATED_DELTA, LossAt, loss_by_week
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import detection
 from noisegate.mechanisms.recurrence import IntervalWidths, Residual, occasions_until, seen_by, widths
-from noisegate.recovery.card import Card
 from noisegate.recovery.makers import Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+from noisegate.tables.card import Card
 from noisegate.tables.dimension import Kind
 from noisegate.tables.table import Table
 

@@ -14,13 +14,13 @@ from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.request import Outside, Request
 from noisegate.assessment.services import LATE_MIN
+from noisegate.mechanisms.known import parse_noise
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.reader import TableSources, read_tables
 from noisegate.reading.structure import find_structure
-from noisegate.recovery.card import read_card
-from noisegate.recovery.makers import StatedNoise
 from noisegate.recovery.selection import Statement, parse_lag
 from noisegate.spec import load_spec
+from noisegate.tables.card import find_card
 
 AnyPath = str | os.PathLike[str]
 
@@ -102,7 +102,7 @@ def assess(
         piece=None if summed_from is None else parse_lag(summed_from),
         level=level,
         attacker=attacker,
-        noise=None if noise is None else StatedNoise.parse(noise),
+        noise=None if noise is None else parse_noise(noise),
         truth=None if truth is None else Path(truth),
         person=person,
         workload=None if workload is None else load_spec(workload),
@@ -117,8 +117,8 @@ def assess(
     )
     report = progress or (lambda _: None)
     read = read_tables(tables, overrides=overrides, progress=report)
-    report("finding the structure")
-    structure = find_structure(read, overrides=overrides)
     files = [file for table in read for file in table.files]
-    stated = read_card(None if card is None else Path(card), files)
+    stated = find_card(None if card is None else Path(card), files)
+    report("finding the structure")
+    structure = find_structure(read, overrides=overrides, card=stated)
     return judge(Facts(structure, request, stated, report))

@@ -22,9 +22,9 @@ from noisegate.laws import make_law
 from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
 from noisegate.mechanisms.privacy import detection
-from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import NoiseFit
+from noisegate.tables.card import Card
 from noisegate.tables.dimension import Kind
 from noisegate.tables.table import Table
 
@@ -44,7 +44,7 @@ _BOUNDED = ("uniform", "random-rounding", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Privacy:
+class LossSummary:
     """The loss of one event and of one person.
 
     Attributes
@@ -88,7 +88,7 @@ class Privacy:
 
 def privacy_of(
     tables: Sequence[Table], noise: Mapping[str, Noise], /, *, zeros: Zeros | None, card: Card | None = None
-) -> Privacy:
+) -> LossSummary:
     """The loss of an event that is in all of `tables`, and of a person.
 
     Parameters
@@ -104,10 +104,10 @@ def privacy_of(
         return _from_card(card)
     used, assumes = _noise_used(tables, noise)
     if not used:
-        return Privacy()
+        return LossSummary()
     if any(fit.law in _BOUNDED for fit in used.values()):
         laws = {name: fit.law for name, fit in used.items()}
-        return Privacy(source="recovered", unbounded=True, numbers={"laws": laws}, assumes=tuple(assumes))
+        return LossSummary(source="recovered", unbounded=True, numbers={"laws": laws}, assumes=tuple(assumes))
     cuts, assumed = _cuts_used(tables)
     records = {name: cells_of_an_event(noise[name]) for name in used}
     kept = [
@@ -119,7 +119,7 @@ def privacy_of(
     loss["numbers"]["event_epsilon_interval"] = _interval(used, records)
     if zeros is None and cuts[tables[0].name] is not None:
         loss["numbers"]["delta_if_zeros_kept"] = composed_delta(kept, loss["event_epsilon"]).upper
-    return Privacy(
+    return LossSummary(
         source="recovered",
         tables={name: records[name] / fit.scale for name, fit in used.items() if "laplace" in fit.law},
         assumes=(*assumes, *_said(records), *(() if zeros == "perturb" else assumed)),
@@ -220,8 +220,8 @@ def _composed(
     return {"event_epsilon": event, "person_epsilon": whole, "delta": delta, "numbers": numbers}
 
 
-def _from_card(card: Card, /) -> Privacy:
-    return Privacy(
+def _from_card(card: Card, /) -> LossSummary:
+    return LossSummary(
         event_epsilon=card.event_epsilon,
         person_epsilon=card.person_epsilon,
         delta=card.delta,
@@ -249,6 +249,7 @@ _ADVICE_ONCE = (
 
 WORDS: Mapping[str, Words] = {
     "privacy-loss": Words(
+        says="Epsilon of an event and of a person.",
         meaning="The noise hides single events, but much less the people behind many of them.",
         method=(
             "One event is in every table that was perturbed on its own; each adds its own loss. The loss of a "
@@ -265,7 +266,7 @@ def ask(facts: Facts, /) -> list[Result]:
     return about_loss(facts.privacy, facts.card)
 
 
-def about_loss(privacy: Privacy, card: Card | None, /) -> list[Result]:
+def about_loss(privacy: LossSummary, card: Card | None, /) -> list[Result]:
     """The loss of an event and of a person.
 
     What a card promises to persons is a fact; what only holds for events, or was never promised, is a finding.
@@ -298,7 +299,7 @@ def about_loss(privacy: Privacy, card: Card | None, /) -> list[Result]:
     ]
 
 
-def _title(privacy: Privacy, event: float, person: float, /) -> str:
+def _title(privacy: LossSummary, event: float, person: float, /) -> str:
     """Both losses, the first with its interval, and how to read them."""
     count, ends = privacy.numbers["person_events"], privacy.numbers.get("event_epsilon_interval")
     stated = privacy.numbers.get("stated_delta")
@@ -311,7 +312,7 @@ def _title(privacy: Privacy, event: float, person: float, /) -> str:
     )
 
 
-def _worked_out(privacy: Privacy, /) -> list[str]:
+def _worked_out(privacy: LossSummary, /) -> list[str]:
     """Where the numbers come from, in words."""
     numbers = privacy.numbers
     terms = " + ".join(f"{cost:.3g} ({name})" for name, cost in privacy.tables.items())
@@ -336,7 +337,7 @@ def _worked_out(privacy: Privacy, /) -> list[str]:
     return said
 
 
-def _unbounded(privacy: Privacy, /) -> Finding:
+def _unbounded(privacy: LossSummary, /) -> Finding:
     why = (
         "there is no noise"
         if "none" in privacy.numbers["laws"].values()
@@ -352,7 +353,7 @@ def _unbounded(privacy: Privacy, /) -> Finding:
     )
 
 
-def _as_stated(privacy: Privacy, card: Card, /) -> Check:
+def _as_stated(privacy: LossSummary, card: Card, /) -> Check:
     parts = [f"unit {card.unit}"]
     if privacy.event_epsilon is not None:
         parts.append(f"epsilon {privacy.event_epsilon:.3g} for an event")

@@ -12,7 +12,7 @@ from noisegate.assessment.claims import Claim
 from noisegate.assessment.growth import check_weeks
 from noisegate.assessment.services import LATE_MIN, tolerance_of
 from noisegate.errors import SpecError
-from noisegate.recovery.makers import StatedNoise
+from noisegate.laws._law import Law
 from noisegate.recovery.selection import Statement
 from noisegate.spec import ReleaseSpec
 
@@ -61,7 +61,7 @@ class Request:
     piece: int | None
     level: float
     attacker: Attacker | None = "informed"
-    noise: StatedNoise | None = None
+    noise: Law | None = None
     truth: Path | None = None
     person: str | None = None
     workload: ReleaseSpec | None = None

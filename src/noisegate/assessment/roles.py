@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
 from noisegate.tables.axis import Axis
+from noisegate.tables.block import Block
 from noisegate.tables.dimension import Dimension, Kind
 from noisegate.tables.table import Table
 from noisegate.timetable.feed import Feed
@@ -23,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Roles:
+class TimetableRoles:
     """A published table as a timetable sees it.
 
     Attributes
@@ -38,7 +39,7 @@ class Roles:
     place: Mapping[Role, int]
 
     @classmethod
-    def of(cls, cells: Table, feed: Feed, /) -> Roles:
+    def of(cls, cells: Table, feed: Feed, /) -> TimetableRoles:
         """The roles of the dimensions: dates and times by kind, taps and modes by words, the location by its values.
 
         The location is what has most values that are names, ids or codes of stops; if none has any, what has most values.
@@ -93,8 +94,16 @@ class Roles:
     def in_domain(self, numbers: Ints, /) -> NDArray[np.bool_]:
         """Whether the table has any cell with these values of its roles."""
         codes = dict(zip(self.roles, np.unravel_index(numbers, self.sizes), strict=True))
-        inside = np.ones(numbers.shape, dtype=bool)
-        for axis in self.cells.axes:
+        blocks = self.cells.domain.blocks
+        parts = [self._in_block(block, codes, numbers.shape) for block in blocks]
+        return np.asarray(np.logical_or.reduce(parts))
+
+    def _in_block(
+        self, block: Block, codes: Mapping[Role, Ints], shape: tuple[int, ...], /
+    ) -> NDArray[np.bool_]:
+        """Whether a part of the domain has any cell with these values."""
+        inside = np.ones(shape, dtype=bool)
+        for axis in block.axes:
             mine = [
                 (role, axis.place(self.place[role]))
                 for role in self.roles
@@ -116,10 +125,10 @@ class Roles:
         """The locations that occur with each mode of the feed; None if the table does not tell."""
         if "mode" not in self.place or "location" not in self.place:
             return None
-        axis = next(axis for axis in self.cells.axes if self.place["location"] in axis.dimensions)
-        if self.place["mode"] not in axis.dimensions:
+        blocks = self.cells.domain.blocks
+        if len(blocks) == 1 and not self._together(blocks[0]):
             return None
-        mode, location = (axis.entries[axis.place(self.place[role])] for role in ("mode", "location"))
+        mode, location = np.concatenate([self._pairs(block) for block in blocks], axis=1)
         labels = np.array(self.labels("location"), dtype=object)
         codes = mode_codes(feed, self.labels("mode"))
         return {
@@ -127,6 +136,19 @@ class Roles:
             for name, code in zip(feed.modes, codes.tolist(), strict=True)
             if code >= 0
         }
+
+    def _together(self, block: Block, /) -> bool:
+        """Whether modes and locations share an axis."""
+        return block.axis(self.place["mode"]) == block.axis(self.place["location"])
+
+    def _pairs(self, block: Block, /) -> Ints:
+        """The modes and locations that go together in a part of the domain, as two rows."""
+        mode, location = self.place["mode"], self.place["location"]
+        if self._together(block):
+            axis = block.axes[block.axis(location)]
+            return axis.entries[[axis.place(mode), axis.place(location)]]
+        grid = np.meshgrid(block.labels(mode), block.labels(location), indexing="ij")
+        return np.stack([one.reshape(-1) for one in grid])
 
     def grid(self, feed: Feed, matching: StopMatching, /, *, whole_day: bool = False) -> TableGrid:
         """What the codes of the table mean to the timetable; cells are numbered by roles alone.

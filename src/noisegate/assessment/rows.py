@@ -60,11 +60,11 @@ class PossibleRows:
         own = [_own_series(cells) for cells in structure.tables]
         base, margins = own[0], own[1:]
         for link, margin in zip(structure.links, margins, strict=True):
-            places = _series_map(link)
+            places = None if base is None or margin is None else _series_map(link)
             if base is not None and margin is not None and places is not None:
                 base |= np.where(places >= 0, margin[places], False)
         for link, margin in zip(structure.links, margins, strict=True):
-            places = _series_map(link, onto_margin=True)
+            places = None if base is None or margin is None else _series_map(link, onto_margin=True)
             if base is not None and margin is not None and places is not None:
                 margin[places[base & (places >= 0)]] = True
         for cells, shown in zip(structure.tables, (base, *margins), strict=True):
@@ -76,12 +76,15 @@ class PossibleRows:
         """The rows of a table with some of its values fixed: `chosen` maps dimensions to codes."""
         place = next(i for i, one in enumerate(self.structure.tables) if one is cells)
         shown = self.shown[place]
-        fits = [_fits(axis, chosen) for axis in cells.axes]
-        steady = [i for i, axis in enumerate(cells.axes) if not _moves(cells, axis)]
-        moving = math.prod(int(fits[i].sum()) for i in range(len(fits)) if i not in steady)
         if shown is None:
-            possible = moving * math.prod(int(fits[i].sum()) for i in steady)
+            possible = sum(
+                math.prod(int(_fits(axis, chosen).sum()) for axis in block.axes)
+                for block in cells.domain.blocks
+            )
         else:
+            fits = [_fits(axis, chosen) for axis in cells.axes]
+            steady = _steady(cells)
+            moving = math.prod(int(fits[i].sum()) for i in range(len(fits)) if i not in steady)
             inside = shown.reshape([cells.axes[i].size for i in steady])
             for row, i in enumerate(steady):
                 inside = np.compress(fits[i], inside, axis=row)
@@ -117,7 +120,9 @@ def _steady(cells: Table, /) -> list[int]:
 
 
 def _own_series(cells: Table, /) -> Flags | None:
-    """The series that a table shows itself; None if there are too many to list."""
+    """The series that a table shows itself; None if there are too many to list, or values are merged in places."""
+    if len(cells.domain.blocks) > 1:
+        return None
     steady = _steady(cells)
     sizes = [cells.axes[i].size for i in steady]
     if math.prod(sizes) > limits.current().series_cells:

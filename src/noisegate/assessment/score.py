@@ -18,8 +18,7 @@ from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import share
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.tables.dimension import Kind
 from noisegate.workload.truth_file import Truth
 
@@ -32,7 +31,11 @@ Bools = NDArray[np.bool_]
 #: Dimensions of at most so many values are shown value by value.
 _FEW_VALUES = 12
 
-WORDS: Mapping[str, Words] = {}
+WORDS: Mapping[str, Words] = {
+    "attack-score": Words(
+        says="How well suppressed cells were inferred, measured on the raw counts.",
+    ),
+}
 
 
 def ask(facts: Facts, /) -> list[Result]:
@@ -64,7 +67,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class AttackScore:
     """How well the attack did on suppressed cells: all of them, those that hold somebody, and by group.
 
     Attributes
@@ -97,13 +100,11 @@ class Score:
         }
 
 
-def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
+def score(inference: Inference, truth: Truth, /, *, report: Report) -> AttackScore:
     """The real success of an attack."""
     report("scoring the attack")
     evidence, posterior = inference.evidence, inference.posterior
-    baseline = posterior
-    if evidence.linked:
-        baseline = infer(evidence.problem(linked=False), prior=inference.prior, level=posterior.level)
+    baseline = inference.alone() if evidence.linked else posterior
     hidden = evidence.suppressed
     groups = {"all": hidden, "non-empty": hidden & (truth.counts > 0)}
     for name, which in _groups(inference):
@@ -114,7 +115,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
     inside = (truth.counts >= posterior.low) & (truth.counts <= posterior.high)
     pinned = hidden & (posterior.low > 0) & (posterior.high - posterior.low <= 2)
     present = hidden & (posterior.p_zero < 0.01)
-    return Score(
+    return AttackScore(
         level=posterior.level,
         linked=evidence.linked,
         rows=rows,
@@ -124,7 +125,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> Score:
     )
 
 
-def _row(name: str, which: Bools, posterior: Posterior, baseline: Posterior, truth: Truth, /) -> Row:
+def _row(name: str, which: Bools, posterior: CellEstimates, baseline: CellEstimates, truth: Truth, /) -> Row:
     counts = truth.counts[which]
     inside = (counts >= posterior.low[which]) & (counts <= posterior.high[which])
     return Row(
@@ -147,7 +148,7 @@ def _groups(inference: Inference, /) -> list[tuple[str, Bools]]:
     return []
 
 
-def about_score(score: Score | None, /) -> list[Result]:
+def about_score(score: AttackScore | None, /) -> list[Result]:
     """How well the attack really did."""
     if score is None:
         return []

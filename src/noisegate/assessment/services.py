@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.assessment.roles import Ints, Roles
+from noisegate.assessment.roles import Ints, TimetableRoles
 from noisegate.errors import DataError, InternalError, SpecError
 from noisegate.reading.structure import Structure
 from noisegate.tables.table import Table
@@ -60,7 +60,7 @@ class Services:
     """
 
     feed: Feed
-    roles: Roles
+    roles: TimetableRoles
     matching: StopMatching
     late: int
     scheduled: Linkage
@@ -91,7 +91,7 @@ class Services:
             If the table has no dates, no location matches a stop, or no vehicle runs on any of its dates.
         """
         tolerance = tolerance_of(late)
-        roles = Roles.of(structure.base, feed)
+        roles = TimetableRoles.of(structure.base, feed)
         matching = roles.match(feed, given=given or {})
         if "location" in roles.place and not matching.how:
             raise DataError(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import plain, short
-from noisegate.inference.profile.parts import ErrorParts, Trio
 from noisegate.pictures.data import QueryErrors
-from noisegate.workload.measure import MeasuredQuestion
+from noisegate.workload.error_parts import ErrorParts, Measured, Trio
 from noisegate.workload.usefulness import Usefulness
 
 if TYPE_CHECKING:
@@ -48,6 +47,7 @@ _ALONE = (
 
 WORDS: Mapping[str, Words] = {
     "utility": Words(
+        says="Error of the questions that people ask, by what causes it.",
         meaning="Some questions that the release was made for are answered badly, or not at all.",
         method=(
             "Each query is put to the raw events as it is asked, to the cells that are published, to these after "
@@ -80,7 +80,7 @@ def about_usefulness(useful: Usefulness | None, /) -> list[Result]:
     ]
 
 
-def _worst(found: list[tuple[MeasuredQuestion, ErrorParts, Trio]], /) -> str:
+def _worst(found: list[tuple[Measured, ErrorParts, Trio]], /) -> str:
     if not found:
         return "; none of the questions can be answered"
     one, parts, trio = max(found, key=lambda three: three[2].relative["median"])
@@ -91,7 +91,7 @@ def _worst(found: list[tuple[MeasuredQuestion, ErrorParts, Trio]], /) -> str:
     )
 
 
-def _split(one: MeasuredQuestion, parts: ErrorParts, /) -> str:
+def _split(one: Measured, parts: ErrorParts, /) -> str:
     causes = ", ".join(f"{value:.3g} by {name}" for name, value in one.causes(parts.absolute).items())
     return f"{one.name}: off by {parts.total_absolute:.3g} on average ({causes})."
 

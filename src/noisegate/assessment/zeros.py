@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
-from noisegate.assessment.loss import Privacy, shown_mechanism
+from noisegate.assessment.loss import LossSummary, shown_mechanism
 from noisegate.assessment.words import chance
 from noisegate.mechanisms.privacy import MEANINGFUL_DELTA, detection
-from noisegate.pictures.data import Groups
+from noisegate.pictures.data import GroupChances
 from noisegate.recovery.zeros import ZeroRule
 
 if TYPE_CHECKING:
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 _FEWEST, _MOST = 12, 60
 
 WORDS: Mapping[str, Words] = {
+    "zeros": Words(
+        says="Empty cells get noise, or too few cells are known to be empty.",
+    ),
     "zeros-kept": Words(
+        says="Empty cells stay empty, so that a published count proves that somebody was there.",
         meaning="A published count proves that somebody was there.",
         method=(
             "If empty cells get no noise, a published value rules out an empty cell. The chance of that is the "
@@ -38,7 +42,7 @@ def ask(facts: Facts, /) -> list[Result]:
     return about_zeros(facts.zeros, facts.privacy)
 
 
-def about_zeros(zeros: ZeroRule, privacy: Privacy, /) -> list[Result]:
+def about_zeros(zeros: ZeroRule, privacy: LossSummary, /) -> list[Result]:
     """The zero rule, and the exact delta if zeros are kept."""
     if zeros.rule == "perturb":
         return [
@@ -94,7 +98,7 @@ def show(assessment: Assessment, /) -> Exhibit | None:
             f"Rising line on a logarithmic scale. One person shows with a chance of {chance(chances.get(1, 0.0))}, a "
             f"group of 12 with {chance(chances.get(12, 0.0))}."
         ),
-        picture=Groups(sizes=list(chances), chances=list(chances.values())),
+        picture=GroupChances(sizes=list(chances), chances=list(chances.values())),
         data=Grid.of(
             "Chance of showing, by size of the group",
             ("people", "probability", "odds"),

@@ -15,7 +15,8 @@ from noisegate.cli.output import JsonOption, QuietOption, console, write_json
 from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
-    from noisegate.query import Answers, Release, WorkloadAnswer
+    from noisegate.query import Answers, OpenRelease
+    from noisegate.workload.answered import WorkloadAnswer
 
 #: Rows that are printed; all of them are in the JSON.
 _SHOWN_ROWS = 50
@@ -62,7 +63,7 @@ def query(
     or: noisegate query week --where "date=2016-07-25..2016-07-29" --by time --level 0.8 --json peak.json
     """
     from noisegate.cli.progress import Bar
-    from noisegate.query import answer_workload, open_release
+    from noisegate.query import open_release
 
     refuse_bad_file(json)
     names = [name.strip() for part in by or [] for name in part.split(",") if name.strip()]
@@ -71,6 +72,8 @@ def query(
     with Bar("working out what is missing", silent=quiet) as bar:
         release = open_release(folder, report=lambda _, done, total: bar.show(done, total))
         if workload:
+            from noisegate.workload.answered import answer_workload
+
             answered = answer_workload(release, level=level)
     if workload:
         _show_workload(release, answered, level)
@@ -90,13 +93,13 @@ def query(
             "where": where or [],
             "by": names,
             "level": level,
-            "simulated": bool(release.statement.card["simulated"]),
+            "simulated": release.card.simulated,
             "answers": answers.to_rows(),
         },
     )
 
 
-def _show(release: Release, answers: Answers, where: list[str], /) -> None:
+def _show(release: OpenRelease, answers: Answers, where: list[str], /) -> None:
     asked = escape(", ".join(where) or "everything")
     table = Table(title=f"{escape(release.name)}: {asked}", title_justify="left")
     for name in answers.labels:
@@ -118,13 +121,13 @@ def _show(release: Release, answers: Answers, where: list[str], /) -> None:
     console.print(
         f"From table '{escape(answers.table)}'; missing: cells without a published row, which the interval allows for."
     )
-    if release.statement.card["bounding"] is not None:
+    if release.card.bounding is not None:
         console.print("Events beyond the release's bound on what one unit adds are in no published number.")
-    if release.statement.card["simulated"]:
+    if release.card.simulated:
         console.print("[yellow]This release was made with repeatable noise, for a demonstration.[/yellow]")
 
 
-def _show_workload(release: Release, answered: Sequence[WorkloadAnswer], level: float, /) -> None:
+def _show_workload(release: OpenRelease, answered: Sequence[WorkloadAnswer], level: float, /) -> None:
     table = Table(title=f"{escape(release.name)}: what the release can say", title_justify="left")
     table.add_column("question", no_wrap=True)
     for name in ("groups", "of noise", f"{100 * level:g} % within", "relative", "missing"):

@@ -14,7 +14,7 @@ from noisegate.cli.utility import short
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
     from noisegate.workload.answered import Answered
-    from noisegate.workload.measure import MeasuredQuestion
+    from noisegate.workload.error_parts import Measured
     from noisegate.workload.usefulness import Usefulness
 
 #: Each cause as a terminal has room for it.
@@ -52,7 +52,7 @@ def _show_errors(useful: Usefulness, /) -> None:
         console.print(f"[{style}]{escape(line)}[/{style}]")
 
 
-def _errors(questions: Sequence[MeasuredQuestion], /) -> Table:
+def _errors(questions: Sequence[Measured], /) -> Table:
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     grid.add_column("question", overflow="fold")
     first = questions[0]

@@ -16,7 +16,8 @@ from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
     from noisegate.releases.job import ReleaseResult
-    from noisegate.workload.measure import Measured
+    from noisegate.tables.card import StatedTable
+    from noisegate.workload.error_parts import Measured
 
 
 def release(
@@ -99,7 +100,7 @@ def release(
         )
     _show(result)
     show_measured(measured)
-    write_json(json, result.card)
+    write_json(json, result.card.to_json())
     write_json(utility if measured else None, measured_json(loaded.name, measured))
 
 
@@ -130,34 +131,34 @@ def _show(result: ReleaseResult, /) -> None:
     for line in result.tally.lines():
         console.print(f"  {escape(line)}")
     table = Table(
-        title=f"Release {escape(card['name'])} in {escape(str(result.folder))}", title_justify="left"
+        title=f"Release {escape(card.name or '')} in {escape(str(result.folder))}", title_justify="left"
     )
     for name in ("table", "cells", "rows", "noise", "from", "error", "95 %"):
         table.add_column(name, justify="left" if name in ("table", "noise") else "right", no_wrap=True)
-    for name, part in card["tables"].items():
-        table.add_row(escape(name), *_row(part))
+    for part in card.tables:
+        table.add_row(escape(part.name), *_row(part))
     console.print(table)
     console.print(
         "from: least count shown; error: expected distance from the truth; 95 %: interval around a count\n"
     )
-    parameters = card["privacy_parameters"]
+    charged = card.parameters
+    assert charged is not None
     console.print(
-        f"[bold]{card['dp_variant']}[/bold]: epsilon {number(parameters['epsilon'])}, delta {number(parameters['delta'])} "
-        f"for {escape(card['privacy_unit_description'])}."
+        f"[bold]{card.dp_variant}[/bold]: epsilon {number(charged.epsilon)}, delta {number(charged.delta)} "
+        f"for {escape(card.unit_description or '')}."
     )
-    for choice in card["unsafe"]:
+    for choice in card.unsafe:
         console.print(f"[red]unsafe[/red] {escape(choice['choice'])}: {escape(choice['consequence'])}.")
     console.print(f"Charged to '{escape(result.account)}'; see 'noisegate ledger show'.")
 
 
-def _row(part: dict[str, Any], /) -> tuple[str, ...]:
-    noise = f"{part['noise']['law']} {number(part['noise']['scale'])}" if part["noise"] else "summed"
-    cut = str(part["threshold"]["value"]) if part["threshold"] else "all"
+def _row(part: StatedTable, /) -> tuple[str, ...]:
+    error = part.error
     return (
-        f"{part['cells']:,}",
-        f"{part['rows']:,}",
-        noise,
-        cut,
-        number(part["error"]["expected_absolute"]),
-        f"± {part['error']['half_width']}",
+        f"{part.cells:,}",
+        f"{part.rows:,}",
+        "summed" if part.noise is None else f"{part.noise.law} {number(part.noise.scale)}",
+        "all" if part.threshold is None else str(part.threshold),
+        number(None if error is None else error.expected_absolute),
+        f"± {'-' if error is None else error.half_width}",
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from noisegate.engine import Counts
     from noisegate.releases.plan import Plan
     from noisegate.spec import ReleaseSpec
-    from noisegate.workload.measure import Measured
+    from noisegate.workload.error_parts import Measured
     from noisegate.workload.outlook import Outlook, QuestionOutlook
 
 #: The places among the factors of an outlook that a terminal has room for.
@@ -181,7 +181,7 @@ def measured_json(name: str, found: Sequence[Measured], /) -> dict[str, Any]:
         "spec": name,
         "private": False,
         "warning": _WARNING,
-        "questions": [one.as_json() for one in found],
+        "questions": [one.to_json() for one in found],
     }
 
 

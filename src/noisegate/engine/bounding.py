@@ -14,6 +14,7 @@ Assumes that the words of the noise source are independent and uniform; nothing 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
+from noisegate.engine.counts import ExpectedCounts
 from noisegate.laws.entropy import Entropy, as_entropy
 from noisegate.spec import ContributionBound
 from noisegate.tables.domain import Ints, Mask
@@ -79,15 +81,50 @@ def bound_events(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, ent
         Decides which cells a unit with too many keeps.
     """
     as_entropy(entropy)
-    kept = repeated = beyond = start = 0
-    while start < keys.size:
-        last_unit = int(keys[min(start + limits.current().keys_at_once, keys.size) - 1]) >> cell_bits
-        end = start + int(np.searchsorted(keys[start:], (last_unit + 1) << cell_bits))
-        part = _bound_units(keys[start:end], cell_bits=cell_bits, bound=bound, entropy=entropy)
+    kept = repeated = beyond = 0
+    for units in _whole_units(keys, cell_bits=cell_bits, events=limits.current().keys_at_once):
+        part = _bound_units(units, cell_bits=cell_bits, bound=bound, entropy=entropy)
         keys[kept : kept + part.cells.size] = part.cells
         kept, repeated, beyond = kept + part.cells.size, repeated + part.repeated, beyond + part.beyond
-        start = end
     return Bounded(cells=keys[:kept], repeated=repeated, beyond=beyond)
+
+
+def expect_events(keys: Ints, /, *, cell_bits: int, bound: ContributionBound) -> ExpectedCounts:
+    """The mean of what `bound_events` keeps in each cell, over its lots.
+
+    A unit with k cells keeps each with the chance `bound.cells` / k, or surely if k is at most that.
+    """
+    # Larger parts than for bounding, so that fewer sparse tables are added up.
+    events = 16 * limits.current().keys_at_once
+    return ExpectedCounts.sum_of(
+        [
+            _expect_units(units, cell_bits=cell_bits, bound=bound)
+            for units in _whole_units(keys, cell_bits=cell_bits, events=events)
+        ]
+    )
+
+
+def _whole_units(keys: Ints, /, *, cell_bits: int, events: int) -> Iterator[Ints]:
+    """The keys in parts of about so many events; no unit is in two of them."""
+    start = 0
+    while start < keys.size:
+        last_unit = int(keys[min(start + events, keys.size) - 1]) >> cell_bits
+        end = start + int(np.searchsorted(keys[start:], (last_unit + 1) << cell_bits))
+        yield keys[start:end]
+        start = end
+
+
+def _expect_units(keys: Ints, /, *, cell_bits: int, bound: ContributionBound) -> ExpectedCounts:
+    """`expect_events` for some whole units."""
+    starts = run_starts(keys)
+    pairs, times = keys[starts], np.minimum(np.diff(starts, append=keys.size), bound.per_cell)
+    sizes = np.diff(run_starts(pairs >> cell_bits), append=pairs.size)
+    share = np.repeat(np.minimum(1.0, bound.cells / sizes), sizes)
+    drawing = np.where(share < 1, times, 0)
+    part = ExpectedCounts(
+        cells=pairs & ((1 << cell_bits) - 1), sure=times - drawing, drawing=drawing, kept=drawing * share
+    )
+    return ExpectedCounts.sum_of([part])
 
 
 def _bound_units(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy) -> Bounded:

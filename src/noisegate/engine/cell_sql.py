@@ -11,16 +11,17 @@ import duckdb
 import pyarrow as pa
 
 from noisegate.engine.columns import column_sql
-from noisegate.engine.plan import DimensionPlan, NestPlan, Plan, Reason
+from noisegate.engine.count_plan import CountPlan
+from noisegate.engine.plan import CellPlan, DimensionPlan, NestPlan, Reason
 from noisegate.engine.source import Source, literal, one_row
-from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec
+from noisegate.spec import DateDimension, ListedDimension
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellSql:
     """The pieces of a query.
 
-    `events` is the FROM clause, in which `e.person` is the person; `cell` the number of the cell, NULL
+    `events` is the FROM clause, in which `e.person` is the person and `e.weight` how many events a row stands for; `cell` the number of the cell, NULL
     outside; `why` the negative number of a reason, NULL inside; `day` the number of the day, if any.
     """
 
@@ -32,17 +33,24 @@ class CellSql:
 
 @contextmanager
 def cell_sql(
-    spec: ReleaseSpec, plan: Plan, source: Source, /, *, connection: duckdb.DuckDBPyConnection, person: str
+    wanted: CountPlan,
+    plan: CellPlan,
+    source: Source,
+    /,
+    *,
+    connection: duckdb.DuckDBPyConnection,
+    person: str = "NULL",
+    weight: str = "1",
 ) -> Iterator[CellSql]:
     """The pieces for counting `source`; lookup tables live in the connection as long as the context."""
-    columns = [column_sql(dim, source, timezone=spec.events.timezone) for dim in plan.dimensions]
+    columns = [column_sql(dim, source, timezone=wanted.timezone) for dim in plan.dimensions]
     selected = [f"{col.value} AS v{n}, {col.raw} AS r{n}" for n, col in enumerate(columns)]
-    events = f"(SELECT {', '.join(selected)}, {person} AS person FROM {source.sql}) AS e"  # noqa: S608 - quoted parts
+    events = f"(SELECT {', '.join(selected)}, {person} AS person, {weight} AS weight FROM {source.sql}) AS e"  # noqa: S608 - quoted parts
     tables = {
         n: f"noisegate_{secrets.token_hex(6)}" for n, dim in enumerate(plan.dimensions) if dim.steps is None
     }
     nests = [f"noisegate_{secrets.token_hex(6)}" for _ in plan.nests]
-    with _clock_of(connection, spec.events.timezone):
+    with _clock_of(connection, wanted.timezone):
         try:
             for n, name in tables.items():
                 store(connection, name, lookup_table(plan.dimensions[n]))
@@ -92,7 +100,7 @@ def _clock_of(connection: duckdb.DuckDBPyConnection, timezone: str | None, /) ->
         connection.execute(f"SET TimeZone = {literal(before)}")
 
 
-def _cell(plan: Plan, /) -> str:
+def _cell(plan: CellPlan, /) -> str:
     alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
     sums = [
         " + ".join(
@@ -103,7 +111,7 @@ def _cell(plan: Plan, /) -> str:
     return f"coalesce({', '.join(sums)})"
 
 
-def _key(plan: Plan, nest: NestPlan, /) -> str:
+def _key(plan: CellPlan, nest: NestPlan, /) -> str:
     """The number of an event's combination of values; NULL if one of them is not in its list."""
     digits = []
     for n, size in zip(nest.dimensions, nest.sizes, strict=True):
@@ -122,7 +130,7 @@ def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:
     return f"CASE WHEN e.v{n} BETWEEN 0 AND {dimension.size - 1} THEN {start} + e.v{n} * {step}::BIGINT END"
 
 
-def _why(plan: Plan, cell: str, /) -> str:
+def _why(plan: CellPlan, cell: str, /) -> str:
     names = [dim.name for dim in plan.dimensions]
     whens = []
     for reason in plan.reasons:
@@ -143,6 +151,6 @@ def _condition(reason: Reason, n: int, dimension: DimensionPlan, /) -> str:
     )
 
 
-def _day(plan: Plan, /) -> str:
+def _day(plan: CellPlan, /) -> str:
     days = [n for n, dim in enumerate(plan.dimensions) if isinstance(dim.spec, DateDimension)]
     return f"e.v{days[0]}" if days else "0"

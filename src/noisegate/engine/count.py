@@ -1,28 +1,36 @@
-"""Counting the events of a spec, wherever they are."""
+"""Counting events, wherever they are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
 
-from noisegate.engine.counts import Counts
-from noisegate.engine.duck import Progress, count_with_duckdb
-from noisegate.laws.entropy import Entropy, as_entropy
+from noisegate.engine.count_plan import CountPlan
+from noisegate.engine.counts import Counts, ExpectedCounts
+from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb
+from noisegate.laws.entropy import Entropy, OsNoise, as_entropy
 from noisegate.spec import ReleaseSpec
 
 
 def count(
-    spec: ReleaseSpec, /, *, entropy: Entropy, connection: Any = None, progress: Progress | None = None
+    wanted: CountPlan | ReleaseSpec,
+    /,
+    *,
+    entropy: Entropy | None = None,
+    connection: Any = None,
+    progress: Progress | None = None,
 ) -> Counts:
-    """The raw counts of the base table of `spec`, each privacy unit held to its bound.
+    """The raw counts of the cells of a plan, each privacy unit held to its bound.
 
     Parameters
     ----------
-    spec
-        Names the events, the public domain and the privacy unit.
-    noise
-        Decides which cells a unit with too many keeps.
+    wanted
+        Names the events, the public domain and the privacy unit; a spec stands for what its release counts.
+    entropy
+        Decides which cells a unit with too many keeps; not needed where every event counts.
     connection
         Where the source is a table: an Ibis connection of any engine, or a DuckDB connection. Without
         one, the source is a file, a glob or a DuckDB database that is read here.
@@ -45,16 +53,45 @@ def count(
     `noisegate.engine.bounding`. Events outside the domain are counted in the tally only; they never
     change the domain.
     """
-    as_entropy(entropy)
-    if connection is None:
-        with duckdb.connect() as own:
-            own.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
-            return count_with_duckdb(spec, own, own=True, entropy=entropy, progress=progress)
-    if getattr(connection, "name", None) == "duckdb":
-        connection = connection.con
-    if isinstance(connection, duckdb.DuckDBPyConnection):
-        return count_with_duckdb(spec, connection, own=False, entropy=entropy, progress=progress)
+    plan = wanted if isinstance(wanted, CountPlan) else CountPlan.of(wanted)
+    # Where every event counts no lot is drawn.
+    lots = OsNoise() if entropy is None and plan.bound is None else as_entropy(entropy)
+    if connection is None or _duckdb(connection) is not None:
+        with _connected(connection) as (duck, own):
+            return count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress)
     # Ibis takes a third of a second to import, so only who needs it pays for it.
     from noisegate.engine.remote import count_with_ibis
 
-    return count_with_ibis(spec, connection, entropy=entropy, progress=progress)
+    return count_with_ibis(plan, connection, entropy=lots, progress=progress)
+
+
+def expected_counts(wanted: CountPlan, /, *, connection: Any = None) -> ExpectedCounts:
+    """The mean of what `count` gives, over the lots that decide which cells a unit with too many keeps.
+
+    Raw data, for the custodian's eyes only. `connection` is None or one of DuckDB.
+
+    Raises
+    ------
+    DataError
+        As for `count`.
+    """
+    with _connected(connection) as (duck, own):
+        return expect_with_duckdb(wanted, duck, own=own)
+
+
+def _duckdb(connection: Any, /) -> duckdb.DuckDBPyConnection | None:
+    """DuckDB's own connection, also behind one of Ibis; None if it is another engine's."""
+    inner = connection.con if getattr(connection, "name", None) == "duckdb" else connection
+    return inner if isinstance(inner, duckdb.DuckDBPyConnection) else None
+
+
+@contextmanager
+def _connected(connection: Any, /) -> Iterator[tuple[duckdb.DuckDBPyConnection, bool]]:
+    """A connection of DuckDB, and whether it is our own."""
+    given = None if connection is None else _duckdb(connection)
+    if given is not None:
+        yield given, False
+        return
+    with duckdb.connect() as own:
+        own.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
+        yield own, True

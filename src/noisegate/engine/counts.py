@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from noisegate.errors import InternalError
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +69,67 @@ class Counts:
             raise InternalError("cells and counts differ in length")
         if self.cells.size and not (self.cells[0] >= 0 and (np.diff(self.cells) > 0).all()):
             raise InternalError("cells are not in ascending order")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExpectedCounts:
+    """Raw counts with every unit held to its bound, on average over the lots that units with too many cells draw.
+
+    Raw data: for the custodian's eyes only, and nothing that is published is made of them.
+
+    Attributes
+    ----------
+    cells
+        Numbers of cells in ascending order.
+    sure
+        Events that count in any case.
+    drawing
+        Events that draw lots.
+    kept
+        How many of these count on average; how many really did in some release nobody wrote down.
+    """
+
+    cells: Ints = field(repr=False)
+    sure: Ints = field(repr=False)
+    drawing: Ints = field(repr=False)
+    kept: Floats = field(repr=False)
+
+    @classmethod
+    def sure_of(cls, cells: Ints, counts: Ints, /) -> Self:
+        """Counts in which nothing was left to lots; a cell may be there several times."""
+        return cls.sum_of(
+            [cls(cells=cells, sure=counts, drawing=np.zeros_like(counts), kept=np.zeros(counts.size))]
+        )
+
+    @classmethod
+    def sum_of(cls, parts: Sequence[ExpectedCounts], /) -> Self:
+        """What several add up to; a cell may be in several of them, and several times in one."""
+        nothing = np.zeros(0, dtype=np.int64)
+        every = np.concatenate([nothing, *(one.cells for one in parts)])
+        cells, place = np.unique(every, return_inverse=True)
+
+        def sums(name: str) -> Floats:
+            weights = np.concatenate([nothing, *(getattr(one, name) for one in parts)])
+            return np.bincount(place, weights=weights, minlength=cells.size).astype(np.float64)
+
+        sure, drawing = (np.rint(sums(name)).astype(np.int64) for name in ("sure", "drawing"))
+        return cls(cells=cells, sure=sure, drawing=drawing, kept=sums("kept"))
+
+    @property
+    def mean(self) -> Floats:
+        """The expected count of each cell."""
+        return self.sure + self.kept
+
+    @property
+    def variance(self) -> Floats:
+        """The variance of each count by the lots, as if they were drawn event by event."""
+        return self.kept * (1 - self.kept / np.maximum(self.drawing, 1))
+
+    def take(self, which: NDArray[np.bool_] | Ints, /) -> ExpectedCounts:
+        """Some of the cells."""
+        return ExpectedCounts(
+            cells=self.cells[which],
+            sure=self.sure[which],
+            drawing=self.drawing[which],
+            kept=self.kept[which],
+        )

@@ -18,23 +18,23 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.engine.accumulator import accumulator
-from noisegate.engine.bounding import Bounded, bound_events
+from noisegate.engine.bounding import Bounded, bound_events, expect_events
 from noisegate.engine.buffer import Buffer
 from noisegate.engine.cell_sql import CellSql, cell_sql
-from noisegate.engine.counts import Counts, Tally
+from noisegate.engine.count_plan import CountPlan
+from noisegate.engine.counts import Counts, ExpectedCounts, Tally
 from noisegate.engine.people import People, numbered_people
-from noisegate.engine.plan import Plan, make_plan
-from noisegate.engine.source import Source, open_source, reading
+from noisegate.engine.plan import CellPlan, plan_cells
+from noisegate.engine.source import Source, open_source, quoted, reading
 from noisegate.errors import DataError, SpecError
 from noisegate.laws.entropy import Entropy
-from noisegate.spec import ReleaseSpec
 from noisegate.tables.domain import Ints
 
 Progress = Callable[[int], None]
 
 
 def count_with_duckdb(
-    spec: ReleaseSpec,
+    wanted: CountPlan,
     connection: duckdb.DuckDBPyConnection,
     /,
     *,
@@ -42,28 +42,53 @@ def count_with_duckdb(
     entropy: Entropy,
     progress: Progress | None,
 ) -> Counts:
-    """The counts of `spec`; `own` says that the connection has no tables besides ours."""
-    source = open_source(spec, connection, own=own)
-    counter = _Counter(spec, source, progress)
-    if spec.privacy.unit == "event":
-        with cell_sql(spec, counter.plan, source, connection=connection, person="NULL") as sql:
-            counter.count_events(connection, sql, narrow=spec.domain.size < 2**31)
+    """The counts of a plan; `own` says that the connection has no tables besides ours."""
+    counter = _Counter(wanted, _source(wanted, connection, own=own), progress)
+    if wanted.bound is None:
+        counter.count_rows(connection)
     else:
-        _count_units(spec, connection, counter, entropy)
+        for keys, cell_bits in _unit_keys(wanted, connection, counter):
+            counter.add(bound_events(keys, cell_bits=cell_bits, bound=wanted.bound, entropy=entropy))
     return counter.finish()
 
 
-def _count_units(
-    spec: ReleaseSpec, connection: duckdb.DuckDBPyConnection, counter: _Counter, entropy: Entropy, /
-) -> None:
-    """Read the events, in as many passes as memory and the width of a key ask for, and bound each unit."""
-    cell_bits = (spec.domain.size - 1).bit_length()
-    days = spec.day.days if spec.privacy.unit == "person-day" and spec.day else 1
+def expect_with_duckdb(
+    wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool
+) -> ExpectedCounts:
+    """The mean of what `count_with_duckdb` gives, over the lots that it draws."""
+    counter = _Counter(wanted, _source(wanted, connection, own=own), None)
+    if wanted.bound is None:
+        counter.count_rows(connection)
+        counts = counter.finish()
+        return ExpectedCounts.sure_of(counts.cells, counts.raw_counts)
+    parts = [
+        expect_events(keys, cell_bits=cell_bits, bound=wanted.bound)
+        for keys, cell_bits in _unit_keys(wanted, connection, counter)
+    ]
+    counter.finish()
+    return ExpectedCounts.sum_of(parts)
+
+
+def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Source:
+    if isinstance(wanted.source, Source):
+        return wanted.source
+    return open_source(wanted.source, connection, folder=wanted.folder, own=own)
+
+
+def _unit_keys(
+    wanted: CountPlan, connection: duckdb.DuckDBPyConnection, counter: _Counter, /
+) -> Iterator[tuple[Ints, int]]:
+    """Unit and cell of all events inside, in as many passes as memory and the width of a key ask for.
+
+    A unit is in one pass only. With the keys comes how many of their low bits are the cell.
+    """
+    cell_bits = (wanted.domain.size - 1).bit_length()
+    days = wanted.day.days if wanted.unit == "person-day" and wanted.day else 1
     room = 2 ** (limits.current().key_bits - cell_bits) // days
-    assert spec.events.person is not None
+    assert wanted.person is not None
     with (
-        numbered_people(counter.source, spec.events.person, connection=connection, most=room) as people,
-        cell_sql(spec, counter.plan, counter.source, connection=connection, person=people.column) as sql,
+        numbered_people(counter.source, wanted.person, connection=connection, most=room) as people,
+        cell_sql(wanted, counter.plan, counter.source, connection=connection, person=people.column) as sql,
     ):
         passes = max(
             1,
@@ -72,22 +97,18 @@ def _count_units(
         )
         if passes > limits.current().counting_passes:
             raise SpecError(
-                f"The domain has {spec.domain.size:.3g} cells, too many to bound what a {spec.privacy.unit} adds; "
+                f"The domain has {wanted.domain.size:.3g} cells, too many to bound what a {wanted.unit} adds; "
                 "merge some values."
             )
         for part in range(passes):
             query = _key_query(
                 sql, people, counter.plan, cell_bits=cell_bits, days=days, part=part, passes=passes
             )
-            keys = counter.keys(connection, query, passes=passes)
-            bounded = bound_events(
-                keys, cell_bits=cell_bits, bound=spec.privacy.contribution, entropy=entropy
-            )
-            counter.add(bounded)
+            yield counter.keys(connection, query, passes=passes), cell_bits
 
 
 def _key_query(
-    sql: CellSql, people: People, plan: Plan, /, *, cell_bits: int, days: int, part: int, passes: int
+    sql: CellSql, people: People, plan: CellPlan, /, *, cell_bits: int, days: int, part: int, passes: int
 ) -> str:
     """SQL for unit and cell in one number, for the persons of one pass."""
     unit = f"({people.number} // {passes})" if passes > 1 else people.number
@@ -102,18 +123,29 @@ def _key_query(
 class _Counter:
     """Collects cells and reasons until everything is counted."""
 
-    def __init__(self, spec: ReleaseSpec, source: Source, progress: Progress | None, /) -> None:
-        self.plan = make_plan(spec)
+    def __init__(self, wanted: CountPlan, source: Source, progress: Progress | None, /) -> None:
+        self.wanted = wanted
+        self.plan = plan_cells(wanted)
         self.source = source
         self._progress = progress
         self._events = 0
         self._outside: Counter[int] = Counter()
         self._left_out: Counter[str] = Counter()
-        self._cells = accumulator(cells=spec.domain.size)
+        self._cells = accumulator(cells=wanted.domain.size)
+        self._weights: tuple[Ints, Ints] | None = None
 
-    def count_events(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /, *, narrow: bool) -> None:
-        """Count every event on its own, some millions at a time."""
-        kind = "INTEGER" if narrow else "BIGINT"
+    def count_rows(self, connection: duckdb.DuckDBPyConnection, /) -> None:
+        """Count every event on its own, or every row by its weight."""
+        weight = "1" if self.wanted.weight is None else quoted(self.wanted.weight)
+        with cell_sql(self.wanted, self.plan, self.source, connection=connection, weight=weight) as sql:
+            if self.wanted.weight is None:
+                self._count_events(connection, sql)
+            else:
+                self._count_weights(connection, sql)
+
+    def _count_events(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /) -> None:
+        """Count events, some millions at a time."""
+        kind = "INTEGER" if self.wanted.domain.size < 2**31 else "BIGINT"
         query = f"SELECT coalesce({sql.cell}, {sql.why})::{kind} FROM {sql.events}"  # noqa: S608 - quoted parts
         most = self._cells.at_once
         held = Buffer(expected=min(self.source.rows, most))
@@ -123,6 +155,20 @@ class _Counter:
                 held.clear()
             held.add(batch)
         self._cells.add(self._inside(held.view()))
+
+    def _count_weights(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /) -> None:
+        """Add up weights, cell by cell."""
+        query = (
+            f"SELECT coalesce({sql.cell}, {sql.why}) AS cell, sum(e.weight)::BIGINT AS events FROM {sql.events} "  # noqa: S608
+            "GROUP BY ALL HAVING events > 0 ORDER BY cell"
+        )
+        with reading(self.source.name):
+            rows = connection.sql(query).to_arrow_table()
+        cells, events = (rows.column(name).to_numpy().astype(np.int64) for name in ("cell", "events"))
+        self._events += int(events.sum())
+        outside = cells < 0
+        self._outside.update(dict(zip(cells[outside].tolist(), events[outside].tolist(), strict=True)))
+        self._weights = (cells[~outside], events[~outside])
 
     def keys(self, connection: duckdb.DuckDBPyConnection, query: str, /, *, passes: int) -> Ints:
         """The keys of all events inside the domain, in ascending order, in one of several passes."""
@@ -148,7 +194,7 @@ class _Counter:
             str(self.plan.reasons[-1 - code]): number for code, number in sorted(self._outside.items())[::-1]
         }
         tally = Tally(events=self._events, outside=outside, **self._left_out)
-        cells, counts = self._cells.counts()
+        cells, counts = self._cells.counts() if self._weights is None else self._weights
         return Counts(cells=cells, raw_counts=counts, tally=tally)
 
     def _inside(self, numbers: NDArray[Any], /) -> NDArray[Any]:
@@ -169,7 +215,7 @@ class _Counter:
                 yield batch.column(0).to_numpy()
 
 
-def refuse_unreadable(plan: Plan, code: int, /, *, name: str) -> None:
+def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:
     """Refuse text that should be a time and is none; the text itself is not shown."""
     reason = plan.reasons[-1 - code]
     if reason.cause == "unreadable":

@@ -14,7 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.engine.count_plan import CountPlan
+from noisegate.spec import DateDimension, ListedDimension, TimeDimension
 from noisegate.tables.axis import Ints, combine
 
 Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
@@ -82,8 +83,8 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """The dimensions of a spec, the number of blocks, and the reasons in the order they are tried."""
+class CellPlan:
+    """The dimensions, the number of blocks, and the reasons in the order they are tried."""
 
     dimensions: tuple[DimensionPlan, ...]
     nests: tuple[NestPlan, ...]
@@ -95,33 +96,35 @@ class Plan:
         return -1 - self.reasons.index(reason)
 
 
-def make_plan(spec: ReleaseSpec, /) -> Plan:
-    """The plan for counting the base table of `spec`."""
-    domain = spec.domain
-    names = list(spec.dimensions)
+def plan_cells(wanted: CountPlan, /) -> CellPlan:
+    """How to go about counting the cells of `wanted`."""
+    domain = wanted.domain
+    names = list(wanted.dimensions)
     lookups = [(tuple(domain.names[d] for d in one.dimensions), one) for one in domain.lookups()]
     alone = {axis[0]: lookup.terms for axis, lookup in lookups if len(axis) == 1}
     dims = []
-    for name, dim in spec.dimensions.items():
+    for name, dim in wanted.dimensions.items():
         nothing = tuple(np.zeros(len(dim.values), dtype=np.int64) for _ in domain.blocks)
         nested = name in domain.names and name not in alone
         dims.append(DimensionPlan(name=name, spec=dim, terms=alone.get(name, nothing), nested=nested))
     nests = []
     for axis, lookup in lookups:
         if len(axis) > 1:
-            sizes = tuple(len(spec.dimensions[name].values) for name in axis)
+            sizes = tuple(len(wanted.dimensions[name].values) for name in axis)
             keys = combine(list(lookup.keys), sizes)
             places = tuple(names.index(name) for name in axis)
             nests.append(NestPlan(dimensions=places, sizes=sizes, keys=keys, terms=lookup.terms))
-    return Plan(dimensions=tuple(dims), nests=tuple(nests), blocks=len(domain.blocks), reasons=_reasons(spec))
+    return CellPlan(
+        dimensions=tuple(dims), nests=tuple(nests), blocks=len(domain.blocks), reasons=_reasons(wanted)
+    )
 
 
-def _reasons(spec: ReleaseSpec, /) -> tuple[Reason, ...]:
+def _reasons(wanted: CountPlan, /) -> tuple[Reason, ...]:
     causes: tuple[Cause, ...] = ("unreadable", "missing", "outside")
     about = [
         Reason(cause=cause, dimension=name, column=dim.column)
         for cause in causes
-        for name, dim in spec.dimensions.items()
+        for name, dim in wanted.dimensions.items()
     ]
     return (*about, Reason(cause="person"), Reason(cause="ruled out"))
 

@@ -18,28 +18,31 @@ import numpy as np
 import pyarrow as pa
 
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
+from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, Tally
-from noisegate.engine.plan import DimensionPlan, NestPlan, Plan, make_plan
-from noisegate.errors import DataError, NoisegateError
+from noisegate.engine.plan import CellPlan, DimensionPlan, NestPlan, plan_cells
+from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws.entropy import Entropy
-from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import did_you_mean
 from noisegate.tables.domain import Ints
 
 
 def count_with_ibis(
-    spec: ReleaseSpec, connection: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
+    wanted: CountPlan, connection: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
 ) -> Counts:
-    """The counts of `spec`, whose source is a table of an Ibis connection."""
-    plan = make_plan(spec)
-    with asking(spec.events.source):
-        events = _open_table(connection, spec.events.source)
-        coded = _coded(spec, plan, events)
-        if spec.privacy.unit == "event":
+    """The counts of a plan, whose source is a table of an Ibis connection."""
+    plan = plan_cells(wanted)
+    if wanted.weight is not None:
+        raise InternalError("rows that stand for several events are counted by DuckDB only")
+    with asking(wanted.source_name):
+        events = _open_table(connection, wanted.source_name)
+        coded = _coded(wanted, plan, events)
+        if wanted.bound is None:
             rows = coded.group_by("key").aggregate(events=coded.count(), kept=coded.count()).to_pyarrow()
         else:
-            rows = _grouped_units(coded, spec.privacy.contribution).to_pyarrow()
-    counts = _finish(rows, plan, spec, entropy)
+            rows = _grouped_units(coded, wanted.bound).to_pyarrow()
+    counts = _finish(rows, plan, wanted, entropy)
     if progress is not None:
         progress(counts.tally.events)
     return counts
@@ -70,13 +73,11 @@ def _open_table(connection: Any, name: str, /) -> Any:
         raise DataError(f"There is no table {name!r} in the database.") from None
 
 
-def _coded(spec: ReleaseSpec, plan: Plan, events: Any, /) -> Any:
+def _coded(wanted: CountPlan, plan: CellPlan, events: Any, /) -> Any:
     """For each event its key (the cell, or a negative reason), its person and its day."""
-    by_person = spec.privacy.unit != "event"
-    columns = {f"v{n}": _value(events, dim, spec.events.source) for n, dim in enumerate(plan.dimensions)}
-    person = (
-        _person(events, str(spec.events.person), spec.events.source) if by_person else ibis.null("string")
-    )
+    by_person = wanted.unit != "event"
+    columns = {f"v{n}": _value(events, dim, wanted.source_name) for n, dim in enumerate(plan.dimensions)}
+    person = _person(events, str(wanted.person), wanted.source_name) if by_person else ibis.null("string")
     table = events.select(person=person, **columns)
     for n, dim in enumerate(plan.dimensions):
         lookup = ibis.memtable(_lookup_table(dim, n))
@@ -92,10 +93,10 @@ def _coded(spec: ReleaseSpec, plan: Plan, events: Any, /) -> Any:
     if by_person:
         nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
         key = ibis.ifelse(cell.notnull() & table.person.isnull(), nobody, key)
-    return table.select(key=key.cast("int64"), person=table.person, day=_day(spec, plan, table))
+    return table.select(key=key.cast("int64"), person=table.person, day=_day(wanted, plan, table))
 
 
-def _reasons(plan: Plan, table: Any, /) -> Iterator[tuple[Any, int]]:
+def _reasons(plan: CellPlan, table: Any, /) -> Iterator[tuple[Any, int]]:
     names = [dim.name for dim in plan.dimensions]
     for reason in plan.reasons:
         if reason.cause == "missing":
@@ -176,8 +177,8 @@ def _wrong_type(name: str, dimension: DimensionPlan, kind: str, needed: str, /) 
     return f"Column {dimension.column!r} of {name} holds {kind}; dimension {dimension.name} needs {needed}."
 
 
-def _day(spec: ReleaseSpec, plan: Plan, table: Any, /) -> Any:
-    if spec.privacy.unit != "person-day":
+def _day(wanted: CountPlan, plan: CellPlan, table: Any, /) -> Any:
+    if wanted.unit != "person-day":
         return ibis.literal(0, "int64")
     (n,) = (n for n, dim in enumerate(plan.dimensions) if isinstance(dim.spec, DateDimension))
     return table[f"code{n}"]
@@ -207,10 +208,10 @@ def _grouped_units(coded: Any, bound: ContributionBound, /) -> Any:
     return rows.group_by(["person", "day", "key"]).aggregate(events=rows.events.sum(), kept=rows.kept.sum())
 
 
-def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, entropy: Entropy, /) -> Counts:
+def _finish(rows: pa.Table, plan: CellPlan, wanted: CountPlan, entropy: Entropy, /) -> Counts:
     key, events, kept = (rows[name].to_numpy().astype(np.int64) for name in ("key", "events", "kept"))
     if events.sum() == 0:
-        raise DataError(f"{spec.events.source} holds no events.")
+        raise DataError(f"{wanted.source_name} holds no events.")
     strays = sorted(zip(key[key < 0].tolist(), events[key < 0].tolist(), strict=True), reverse=True)
     outside = {str(plan.reasons[-1 - code]): number for code, number in strays}
     alone = (
@@ -221,17 +222,19 @@ def _finish(rows: pa.Table, plan: Plan, spec: ReleaseSpec, entropy: Entropy, /) 
     together = (key >= 0) & ~alone
     order = np.argsort(key[together])
     table = (key[together][order], kept[together][order])
-    chosen, dropped = _choose(rows.filter(pa.array(alone)), spec.privacy.contribution, entropy)
+    chosen, dropped = _choose(rows.filter(pa.array(alone)), wanted.bound, entropy)
     cells, counts = add_counts(table, chosen)
     repeated = int((events - kept)[key >= 0].sum())
     tally = Tally(events=int(events.sum()), outside=outside, repeated=repeated, beyond=dropped)
     return Counts(cells=cells, raw_counts=counts, tally=tally)
 
 
-def _choose(rows: pa.Table, bound: ContributionBound, entropy: Entropy, /) -> tuple[tuple[Ints, Ints], int]:
+def _choose(
+    rows: pa.Table, bound: ContributionBound | None, entropy: Entropy, /
+) -> tuple[tuple[Ints, Ints], int]:
     """The counts of the cells that units with too many of them keep, and how many events they lose."""
     nothing = np.zeros(0, dtype=np.int64)
-    if rows.num_rows == 0:
+    if rows.num_rows == 0 or bound is None:
         return (nothing, nothing), 0
     person = rows["person"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
     day, key, kept = (rows[name].to_numpy().astype(np.int64) for name in ("day", "key", "kept"))

@@ -13,7 +13,6 @@ from typing import Any
 import duckdb
 
 from noisegate.errors import DataError, NoisegateError
-from noisegate.spec import ReleaseSpec
 from noisegate.spec.fields import did_you_mean
 
 _PARQUET = (".parquet", ".pq")
@@ -42,17 +41,16 @@ class Source:
         raise DataError(f"{self.name} has no column {wanted!r}{hint}{'' if hint.endswith('?') else '.'}")
 
 
-def open_source(spec: ReleaseSpec, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Source:
-    """The source of `spec`; `own` says that the connection is ours and holds no tables of its own."""
-    text = spec.events.source
+def open_source(text: str, connection: duckdb.DuckDBPyConnection, /, *, folder: Path, own: bool) -> Source:
+    """The source that a text names, relative to `folder`; `own` says that the connection is ours and holds no tables of its own."""
     low = text.lower()
     if _DATABASE in text:
-        return _database(text, spec.folder, connection)
+        return _database(text, folder, connection)
     if low.endswith(_PARQUET):
-        files = _files(text, spec.folder)
+        files = _files(text, folder)
         return _described(connection, Path(text).name, f"read_parquet({_array(files)})")
     if low.endswith(_CSV):
-        files = _files(text, spec.folder)
+        files = _files(text, folder)
         if not any(file.stat().st_size for file in files):
             raise DataError(f"{Path(text).name} is empty; a CSV file starts with a line of column names.")
         cells = f"header = true, all_varchar = true, delim = {literal(_separator(files[0]))}, quote = '\"'"

@@ -8,57 +8,19 @@ leaves behind; the ledger is sound all the same, since every such release is cha
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from noisegate.errors import DataError
 from noisegate.ledger._account import Reservation
 from noisegate.ledger._book import Book
 from noisegate.ledger._entry import PUBLISHED, RESERVED, Entry, broken_links
 
-CARD: Final = "card.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardStub:
-    """What a card says about the ledger, and the digest of its bytes."""
-
-    directory: Path
-    dataset: str | None
-    reservation: str | None
-    digest: str
-
-
-def read_card(directory: Path, /) -> CardStub | None:
-    """The card in `directory`; None if there is none. A card that is no JSON names no reservation.
-
-    Raises
-    ------
-    OSError
-        The card is there and cannot be read.
-    """
-    try:
-        octets = (directory / CARD).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    try:
-        card = json.loads(octets)
-    except (ValueError, RecursionError):
-        card = None
-    about = card.get("ledger") if isinstance(card, dict) else None
-    facts = about if isinstance(about, dict) else {}
-    dataset, reservation = facts.get("dataset"), facts.get("reservation")
-    return CardStub(
-        directory=directory,
-        dataset=dataset if isinstance(dataset, str) else None,
-        reservation=reservation if isinstance(reservation, str) else None,
-        digest=hashlib.sha256(octets).hexdigest(),
-    )
-
+if TYPE_CHECKING:
+    from noisegate.tables.card import StatedPayment
 
 Kind = Literal[
     "storage",
@@ -74,6 +36,7 @@ Kind = Literal[
 ]
 NOTES: Final[frozenset[Kind]] = frozenset({"unmarked", "unpublished", "staging", "unreadable"})
 
+CARD: Final = "card.json"
 _STAGING = re.compile(r"\..+\.(?P<reservation>[0-9a-f]{32})\.staging", re.ASCII | re.DOTALL)
 
 
@@ -139,13 +102,35 @@ def _replayed(entry: Entry, book: Book) -> Iterator[Discrepancy]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InPlace:
+    """A card in a directory: what it says about the ledger, and the digest of its bytes."""
+
+    directory: Path
+    payment: StatedPayment
+    digest: str
+
+    @classmethod
+    def read(cls, directory: Path, /) -> Self | None:
+        """The card in `directory`; None if there is none. One that is no card names no reservation."""
+        # A ledger loads no table unless it is checked.
+        from noisegate.tables.card import stated_payment
+
+        try:
+            octets = (directory / CARD).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        digest = hashlib.sha256(octets).hexdigest()
+        return cls(directory=directory, payment=stated_payment(octets), digest=digest)
+
+
 class _Places:
     """The directories that a ledger speaks of, compared with its reservations."""
 
     def __init__(self, book: Book) -> None:
         self._known = {one.id: one for one in book.reservations()}
         self._latest = {one.output: one for one in book.reservations()}
-        self._in_place: dict[str, CardStub] = {}
+        self._in_place: dict[str, _InPlace] = {}
         self._unseen: set[Path] = set()
 
     def problems(self) -> Iterator[Discrepancy]:
@@ -188,22 +173,27 @@ class _Places:
         recorded = self._latest.get(directory)
         try:
             there = directory.is_dir()
-            card = read_card(directory)
+            card = _InPlace.read(directory)
         except OSError as error:
             self._unseen.add(directory)
             message = f"{directory / CARD} cannot be read ({error.strerror})."
             yield Discrepancy(kind="unreadable", message=message, path=directory)
             return
-        if card is None or card.reservation is None:
+        if card is None or card.payment.reservation is None:
             if there and recorded is not None and recorded.state == PUBLISHED:
                 message = f"{directory} was published, but has no {CARD} that names its reservation."
                 yield _card_problem(message, recorded, directory)
             return
-        paid = self._known.get(card.reservation)
+        paid = self._known.get(card.payment.reservation)
         if paid is None:
-            message = f"{directory} holds a release paid with reservation {card.reservation}, which this ledger does not know."
-            yield Discrepancy(kind="uncharged", message=message, reservation=card.reservation, path=directory)
-        elif card.dataset not in {None, paid.dataset}:  # a card may keep the name of its dataset to itself
+            message = f"{directory} holds a release paid with reservation {card.payment.reservation}, which this ledger does not know."
+            yield Discrepancy(
+                kind="uncharged", message=message, reservation=card.payment.reservation, path=directory
+            )
+        elif card.payment.dataset not in {
+            None,
+            paid.dataset,
+        }:  # a card may keep the name of its dataset to itself
             yield _card_problem(
                 f"The card of {directory} names another dataset than its reservation.", paid, directory
             )

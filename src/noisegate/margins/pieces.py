@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.margins.design import Box, Design, MeasuredTable
 from noisegate.margins.integers import ConsistentTables, round_consistent
@@ -43,8 +44,6 @@ from noisegate.tables.selection import Groups
 
 Floats = NDArray[np.float64]
 
-#: Entries of a nested axis: each is a noise that the law of an error is worked out from.
-_MOST_ENTRIES = 1_000_000
 
 Number = TypeVar("Number", np.float64, np.int64)
 
@@ -507,10 +506,10 @@ def _nested_piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Ti
     combined = [_outer([one[place] for place in front]) for one in axes]
     entries = Axis.of(dimensions, np.concatenate(combined, axis=1)).entries
     labels = {d: np.unique(axis.entries[axis.place(d)]) for axis in axes[0] for d in axis.dimensions}
-    if entries.shape[1] > _MOST_ENTRIES:
+    if entries.shape[1] > limits.current().nested_entries:
         raise SpecError(
             "'margins: reconcile' cannot handle a margin that adds up parts of the domain with values as different as "
-            f"these: {entries.shape[1]:,} combinations, at most {_MOST_ENTRIES:,} are allowed. Keep in every margin the "
+            f"these: {entries.shape[1]:,} combinations, at most {limits.current().nested_entries:,} are allowed. Keep in every margin the "
             "dimension that the merges depend on, or use 'margins: derive'."
         )
     names = tuple(domain.names[d] for d in dimensions)

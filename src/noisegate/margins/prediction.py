@@ -16,6 +16,7 @@ import numpy as np
 from noisegate import limits
 from noisegate.margins.error import ErrorLaw, ErrorTerm
 from noisegate.margins.sum_errors import SumErrors
+from noisegate.tables.card import StatedPrediction
 from noisegate.tables.question import Asked
 from noisegate.tables.selection import Selection
 
@@ -41,18 +42,23 @@ class Prediction:
     level: float
     gap: int | None = None
 
+    @property
+    def stated(self) -> StatedPrediction:
+        """The prediction as a card states it."""
+        return StatedPrediction(
+            table=self.table,
+            groups=self.groups,
+            cells_of_a_group=self.cells,
+            standard_deviation=self.standard_deviation,
+            expected_absolute=self.expected_absolute,
+            half_width=self.half_width,
+            level=self.level,
+            gap=self.gap,
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The prediction as it stands on a card."""
-        return {
-            "table": self.table,
-            "groups": self.groups,
-            "cells_of_a_group": self.cells,
-            "standard_deviation": self.standard_deviation,
-            "expected_absolute": self.expected_absolute,
-            "half_width": self.half_width,
-            "level": self.level,
-            "gap": self.gap,
-        }
+        return self.stated.to_json()
 
 
 def predict(asked: Asked, errors: SumErrors, /) -> Prediction:

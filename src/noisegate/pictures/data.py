@@ -23,7 +23,7 @@ class Differences:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
+class GroupChances:
     """The chance that a group in an otherwise empty cell is published, by its size."""
 
     sizes: Sequence[int]
@@ -53,7 +53,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calendar:
+class CellCalendar:
     """For each day and time, how many cells there are of several kinds."""
 
     bands: Sequence[Band]
@@ -113,5 +113,12 @@ class WeekPanels:
 
 
 PictureData = (
-    Differences | Groups | Responses | Calendar | ExposedCells | HourShares | QueryErrors | WeekPanels
+    Differences
+    | GroupChances
+    | Responses
+    | CellCalendar
+    | ExposedCells
+    | HourShares
+    | QueryErrors
+    | WeekPanels
 )

@@ -8,10 +8,10 @@ from typing import Any
 from noisegate.pictures.canvas import Picture
 from noisegate.pictures.cells import exposed_picture
 from noisegate.pictures.data import (
-    Calendar,
+    CellCalendar,
     Differences,
     ExposedCells,
-    Groups,
+    GroupChances,
     HourShares,
     PictureData,
     QueryErrors,
@@ -26,17 +26,17 @@ from noisegate.pictures.queries import errors_picture
 from noisegate.pictures.weeks import weeks_picture
 
 _DRAWERS: Mapping[type, Callable[[Any], Picture]] = {
-    Calendar: calendar_picture,
+    CellCalendar: calendar_picture,
     Differences: differences_picture,
     ExposedCells: exposed_picture,
-    Groups: groups_picture,
+    GroupChances: groups_picture,
     HourShares: hours_picture,
     QueryErrors: errors_picture,
     Responses: response_picture,
     WeekPanels: weeks_picture,
 }
 #: Single views that a page fits into its own width, and their heights.
-_HEIGHTS: Mapping[type, int] = {Differences: 250, Groups: 260}
+_HEIGHTS: Mapping[type, int] = {Differences: 250, GroupChances: 260}
 
 
 def draw(data: PictureData, /) -> Picture:

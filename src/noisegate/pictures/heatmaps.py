@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from noisegate.pictures.canvas import Picture, rows
-from noisegate.pictures.data import Band, Calendar, HourShares
+from noisegate.pictures.data import Band, CellCalendar, HourShares
 from noisegate.pictures.inline import BLUES, GREYS, NOTHING, ORANGES, QUIET, WIDTH
 
 #: A share falls into the step whose lower end it reaches; the first step is nothing at all.
@@ -23,7 +23,7 @@ _HOUR_EDGES = (0.0, 1e-9, 0.1, 0.25, 0.5, 0.75)
 _STEPS = ("none", "below 10%", "10 to 25%", "25 to 50%", "50 to 75%", "75% and more")
 
 
-def calendar_picture(data: Calendar, /) -> Picture:
+def calendar_picture(data: CellCalendar, /) -> Picture:
     """Bands under each other, one small rectangle for each day and time, darker where the share is larger."""
     last = len(data.bands) - 1
     return alt.vconcat(

@@ -8,7 +8,7 @@ import numpy as np
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import delta, detection
 from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows
-from noisegate.pictures.data import Groups, Responses
+from noisegate.pictures.data import GroupChances, Responses
 from noisegate.pictures.inline import ODDS
 
 #: Values further than this above the threshold are left out.
@@ -118,7 +118,7 @@ def curve_picture(mechanism: Mechanism, /) -> Picture:
     )
 
 
-def groups_picture(data: Groups, /) -> Picture:
+def groups_picture(data: GroupChances, /) -> Picture:
     """The chance that a group shows, by its size, on a scale where each step is ten times as likely; some are named."""
     x = alt.X("size:Q", title="people in a cell that would otherwise be empty", axis=alt.Axis(tickMinStep=1))
     y = alt.Y(
@@ -146,10 +146,10 @@ def _odds(chance: float, /) -> str:
     return f"{chance:.0%}" if chance >= 0.1 else f"1 in {float(f'{1 / chance:.2g}'):,.0f}"
 
 
-def groups_of(mechanism: Mechanism, sizes: range, /) -> Groups:
+def groups_of(mechanism: Mechanism, sizes: range, /) -> GroupChances:
     """The chance that groups of these sizes in an otherwise empty cell are shown for certain; those that have one."""
     chances = {size: p for size in sizes if (p := detection(mechanism, size)) > 0}
-    return Groups(sizes=list(chances), chances=list(chances.values()))
+    return GroupChances(sizes=list(chances), chances=list(chances.values()))
 
 
 def mechanism_picture(mechanism: Mechanism, /) -> Picture:

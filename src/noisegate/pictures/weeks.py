@@ -56,7 +56,8 @@ def _panel(panel: Panel, /, *, last: bool) -> Picture:
             ),
         )
     )
-    return chart.properties(width=_WIDTH, height=_HEIGHT, title=panel.title)
+    title = alt.Title(panel.title, fontSize=12, fontWeight="normal")
+    return chart.properties(width=_WIDTH, height=_HEIGHT, title=title)
 
 
 def _powers(points: Sequence[tuple[str, float, float]], /) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from noisegate.query.answers import Answers
-from noisegate.query.release import Release, open_release
-from noisegate.query.workload import WorkloadAnswer, answer_workload
+from noisegate.query.release import OpenRelease, open_release
 
-__all__ = ["Answers", "Release", "WorkloadAnswer", "answer_workload", "open_release"]
+__all__ = ["Answers", "OpenRelease", "open_release"]

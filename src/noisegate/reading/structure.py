@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -11,15 +12,17 @@ from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms.thresholds import Threshold, find_threshold
 from noisegate.reading.alignment import AlignedTable, Alignment, align
-from noisegate.reading.coverage import Domains, find_domains, find_nests
+from noisegate.reading.coverage import Domains, find_domains, find_nests, nest_shown
 from noisegate.reading.matching import Matching, match
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
-from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows
+from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
 from noisegate.reading.published import Ints, PublishedTable
+from noisegate.tables.card import Card
 from noisegate.tables.dimension import Dimension, Kind
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
+from noisegate.tables.release import Release
 from noisegate.tables.table import Link, Table, locate
 
 
@@ -29,17 +32,29 @@ class Structure:
 
     Attributes
     ----------
-    base
-        The finest table, on its domain.
+    release
+        The tables on their domains, the base first, and the card that lies beside them.
     links
         For each margin, the base cells that each of its cells sums.
     sources
         For each table, the base first, what was read.
     """
 
-    base: Table
+    release: Release
     links: tuple[Link, ...]
     sources: tuple[PublishedTable, ...]
+
+    @classmethod
+    def of(cls, tables: Sequence[Table], sources: Sequence[PublishedTable], card: Card | None, /) -> Self:
+        """The structure of tables that know their domains, the base first."""
+        base, *margins = tables
+        links = tuple(Link(base=base, margin=margin) for margin in margins)
+        return cls(release=Release(tables=tuple(tables), card=card), links=links, sources=tuple(sources))
+
+    @property
+    def base(self) -> Table:
+        """The finest table, on its domain."""
+        return self.release.base
 
     @property
     def nests(self) -> tuple[tuple[str, ...], ...]:
@@ -50,18 +65,18 @@ class Structure:
     @property
     def tables(self) -> tuple[Table, ...]:
         """The base, then the margins."""
-        return (self.base, *(link.margin for link in self.links))
+        return self.release.tables
 
 
 def find_structure(
-    tables: Sequence[PublishedTable], /, *, overrides: Overrides | None = None, domain: Domain | None = None
+    tables: Sequence[PublishedTable], /, *, overrides: Overrides | None = None, card: Card | None = None
 ) -> Structure:
     """How `tables` hang together, in whichever order they are given.
 
     Totals inside a column become margins; files that are pieces of one table are put together. The base
     is the table that has every dimension of all others, at least as fine. The domain of a dimension is
     what all tables show of it, time grids filled; a table covers the part of it that it shows or that it
-    can have suppressed. Where a card states the `domain` of the base, that is taken instead, unless a table publishes
+    can have suppressed. Where a card states the domain of the base, that is taken instead, unless a table publishes
     what it does not list; a note on the base says which.
 
     Raises
@@ -76,16 +91,15 @@ def find_structure(
     parts = [part for table in tables for part in split_totals(table, told.of(table.sources[0], table.name))]
     whole = _distinct_names(stack_pieces(parts))
     base, margins = _choose_base(whole, told)
-    if domain is not None:
+    if card is not None and card.domain is not None:
         try:
-            return _on_domain(base, [table for table, _ in margins], domain, told)
-        except MisplacedError as problem:
-            note = f"the domain on the card was not used: {problem}"
-            base = replace(base, notes=(*base.notes, note))
+            return _on_card(base, [table for table, _ in margins], card, told)
+        except SpecError as problem:
+            base = replace(base, notes=(*base.notes, f"the domain on the card was not used: {problem}"))
     alignment = align(base, margins, domain=told.domain)
     members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
     nests = find_nests(alignment.base.dimensions, members)
-    return _assemble(alignment, find_domains(alignment, nests), told)
+    return _assemble(alignment, find_domains(alignment, nests), told, card)
 
 
 def _distinct_names(tables: list[PublishedTable]) -> list[PublishedTable]:
@@ -168,23 +182,33 @@ def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matchin
         )
 
 
+def _on_card(base: PublishedTable, margins: list[PublishedTable], card: Card, told: Overrides) -> Structure:
+    """The tables on the domain that a card states for the base.
+
+    Cards of specs without nesting list combinations that cannot be, such as a ferry at a railway station. There the tables tell
+    which values go together, as they do without a card.
+    """
+    whole = describe(card.build_domain())
+    if whole.size > limits.current().margin_cells:
+        raise MisplacedError(f"it has {whole.size:.3g} cells, too many to look at one by one")
+    note = "its cells are those that the card states"
+    tables = _on_domain(base, margins, whole, told)
+    if whole.is_product:
+        nested = nest_shown(whole, [shown_in(whole, table) for table in (base, *margins)])
+        if nested.nests:
+            note += ", less combinations that no table shows of values that depend on each other"
+            tables = _on_domain(base, margins, nested, told)
+    noted = replace(base, notes=(*base.notes, note))
+    return Structure.of(tables, (noted, *margins), card)
+
+
 def _on_domain(
     base: PublishedTable, margins: list[PublishedTable], domain: Domain, told: Overrides
-) -> Structure:
-    """The tables on a domain that is stated for the base."""
-    if len(domain.blocks) > 1:
-        raise MisplacedError("it merges values in places, so that its cells are no product")
-    if domain.size > limits.current().margin_cells:
-        raise MisplacedError(f"it has {domain.size:.3g} cells, too many to look at one by one")
-    whole = describe(domain)
-    found = _placed(base, whole, None, told)
-    placed = [
-        _placed(table, margin.domain, margin, told)
-        for table, margin in zip(margins, margins_in(whole, margins), strict=True)
-    ]
-    noted = replace(base, notes=(*base.notes, "its cells are those that the card states"))
-    links = tuple(Link(base=found, margin=margin) for margin in placed)
-    return Structure(base=found, links=links, sources=(noted, *margins))
+) -> list[Table]:
+    tables = [_placed(base, domain, None, told)]
+    for table, margin in zip(margins, margins_in(domain, margins), strict=True):
+        tables.append(_placed(table, margin.domain, margin, told))
+    return tables
 
 
 def _placed(table: PublishedTable, domain: Domain, margin: Margin | None, told: Overrides) -> Table:
@@ -195,14 +219,14 @@ def _placed(table: PublishedTable, domain: Domain, margin: Margin | None, told: 
     return _sorted(table, domain, margin, cells, hidden[hidden >= 0], told)
 
 
-def _assemble(alignment: Alignment, domains: Domains, told: Overrides) -> Structure:
+def _assemble(alignment: Alignment, domains: Domains, told: Overrides, card: Card | None) -> Structure:
     base = _table(alignment.base, domains.base, None, told)
-    links = []
+    tables = [base]
     for aligned, margin in zip(alignment.margins, domains.margins, strict=True):
         _check_meeting(base, aligned, margin)
-        links.append(Link(base=base, margin=_table(aligned, margin.domain, margin, told)))
+        tables.append(_table(aligned, margin.domain, margin, told))
     sources = (alignment.base.table, *(aligned.table for aligned in alignment.margins))
-    return Structure(base=base, links=tuple(links), sources=sources)
+    return Structure.of(tables, sources, card)
 
 
 def _table(aligned: AlignedTable, domain: Domain, margin: Margin | None, told: Overrides) -> Table:

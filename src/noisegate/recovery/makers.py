@@ -8,43 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.errors import SpecError
 from noisegate.laws import LAWS, make_law
 from noisegate.laws._law import Law
 from noisegate.laws.bounded import PointMass
+from noisegate.mechanisms.known import Authority, Known, known_mechanism, named_law, whole_rounding
 from noisegate.mechanisms.mechanism import Cut, Mechanism, Rounding, Rule, Zeros
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import Card
 from noisegate.recovery.noise import Noise
+from noisegate.tables.card import Card
 from noisegate.tables.table import Table
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedNoise:
-    """Noise that a person states: `laplace:1.4`."""
-
-    law: Law
-    rounding: Rounding
-
-    @classmethod
-    def parse(cls, text: str, /) -> Self:
-        """The noise in the form LAW:SCALE."""
-        name, _, scale = text.partition(":")
-        try:
-            width = float(scale)
-        except ValueError:
-            raise SpecError.for_value(
-                "--noise", found=text, allowed="a law and its scale, such as laplace:1.4"
-            ) from None
-        law = make_law(name.strip(), scale=width)
-        return cls(law=law, rounding="none" if law.lattice else "nearest")
+_Noise = tuple[Law, Rounding, Authority, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +32,8 @@ class Seen:
 
     Attributes
     ----------
+    known
+        The mechanisms that may have made it, and what is assumed.
     values
         The published count of every cell; NaN where it is suppressed.
     usable
@@ -61,10 +42,19 @@ class Seen:
     """
 
     cells: Table
-    mechanism: Mechanism
+    known: Known
     values: Floats
     usable: NDArray[np.bool_]
-    assumes: tuple[str, ...]
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The likeliest mechanism; where the zero rule is not known, the one that perturbs zeros: the weaker evidence."""
+        return self.known.mechanism
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What had to be assumed, in words."""
+        return self.known.assumes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,7 +70,7 @@ class Makers:
     stated
         What a person says, for tables of which neither is known.
     zeros
-        The zero rule; None if it is not known, and then zeros are taken to be perturbed, the weaker evidence.
+        The zero rule; None if it is not known, and then there are two rivals.
     consistent
         Tables that add up where it can be checked, and hold more than their published parts. If nothing is
         known about noise, their counts are taken as they were before suppression.
@@ -88,7 +78,7 @@ class Makers:
 
     noise: Mapping[str, Noise]
     card: Card | None
-    stated: StatedNoise | None
+    stated: Law | None
     zeros: Zeros | None
     consistent: frozenset[str] = frozenset()
 
@@ -99,50 +89,53 @@ class Makers:
         found = self._noise(cells, structure)
         if found is None:
             return None
-        law, rounding, assumes = found
+        law, rounding, source, assumes = found
         values = cells.dense()
-        said = self.card.of(cells) if self.card is not None else None
-        threshold, rule, cut, usable, assumed = _cut(cells, values, None if said is None else said.least)
-        mechanism = Mechanism(
-            law=law,
+        said = self.card.about(cells) if self.card is not None else None
+        threshold, rule, cut, usable, assumed = _cut(
+            cells, values, None if said is None or said.threshold is None else float(said.threshold)
+        )
+        known = known_mechanism(
+            law,
             rounding=rounding,
             threshold=threshold,
             rule=rule,
             cut=cut,
-            zeros=self.zeros or "perturb",
+            zeros=self.zeros,
+            source=source,
+            assumes=(*assumes, *assumed),
         )
-        return Seen(
-            cells=cells, mechanism=mechanism, values=values, usable=usable, assumes=(*assumes, *assumed)
-        )
+        return Seen(cells=cells, known=known, values=values, usable=usable)
 
-    def _noise(self, cells: Table, structure: Structure, /) -> tuple[Law, Rounding, tuple[str, ...]] | None:
-        """Law, rounding, and what is assumed."""
+    def _noise(self, cells: Table, structure: Structure, /) -> _Noise | None:
+        """Law, rounding, who says so, and what is assumed."""
         own = self._own(cells)
         if own is not None:
             return (*own, ())
         if self.stated is not None:
-            return self.stated.law, self.stated.rounding, (f"{cells.name}: noise as stated",)
+            return self.stated, whole_rounding(self.stated), "person", (f"{cells.name}: noise as stated",)
         if cells.name in self.consistent:
             return (
                 PointMass(),
                 "none",
+                "recovered",
                 ("the tables add up, so counts are inferred as they were before the cut",),
             )
         for other in structure.tables:
-            known = self._own(other)
-            if known is not None:
-                return (*known, (f"{cells.name}: noise as in {other.name}",))
+            borrowed = self._own(other)
+            if borrowed is not None:
+                return (*borrowed[:2], "borrowed", (f"{cells.name}: noise as in {other.name}",))
         return None
 
-    def _own(self, cells: Table, /) -> tuple[Law, Rounding] | None:
-        said = self.card.of(cells) if self.card is not None else None
+    def _own(self, cells: Table, /) -> tuple[Law, Rounding, Authority] | None:
+        said = self.card.about(cells) if self.card is not None else None
         if said is not None and said.law in LAWS and said.scale is not None:
             law = make_law(said.law, scale=said.scale)
-            return law, "none" if law.lattice else "nearest"
+            return law, whole_rounding(law), "card"
         fit = self.noise[cells.name].fit
         if fit is None or (fit.law != "none" and fit.law not in LAWS):
             return None
-        return PointMass() if fit.law == "none" else make_law(fit.law, scale=fit.scale), fit.rounding
+        return named_law(fit.law, scale=fit.scale), fit.rounding, "recovered"
 
 
 def _cut(

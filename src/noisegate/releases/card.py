@@ -8,6 +8,7 @@ where it has one (privacy_unit, dp_variant, privacy_parameters, composition, pos
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
@@ -16,7 +17,21 @@ from noisegate.mechanisms.privacy import detection
 from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
-from noisegate.tables.stated import state_domain
+from noisegate.tables.card import (
+    Bounding,
+    Card,
+    CardLoss,
+    CardNoise,
+    ExampleLoss,
+    NestingLeftOut,
+    Software,
+    StatedDomain,
+    StatedError,
+    StatedLosses,
+    StatedMechanism,
+    StatedPayment,
+    StatedTable,
+)
 
 _METHODS = {
     "derive": "margins are sums of the published base table",
@@ -27,37 +42,37 @@ _METHODS = {
 
 def make_card(
     plan: Plan, /, *, rows: Mapping[str, int], dataset: str | None, reservation: str, simulated: bool
-) -> dict[str, Any]:
-    """The card as plain data. `rows` are the published rows of each table, `dataset` its public name if any."""
+) -> Card:
+    """The card of a release. `rows` are the published rows of each table, `dataset` its public name if any."""
     spec, privacy = plan.spec, plan.spec.privacy
-    return {
-        "name": spec.name,
-        "software": {"name": "noisegate", "version": metadata.version("noisegate")},
-        "simulated": simulated,
-        "privacy_unit": privacy.unit,
-        "privacy_unit_description": _unit_words(plan),
-        "neighbours": "add-remove",
-        "dp_variant": _variant(plan),
-        "privacy_parameters": plan.charged.as_json(),
-        "privacy_loss": _losses(plan),
-        "bounding": _bounding(plan),
-        "composition": "losses of all measured tables add up; the figures hold for all tables together",
-        "mechanism": {
-            "law": privacy.law,
-            "sampler": "exact integer sampler, within 2^-170 of the ideal law a draw",
-            "rounding": "integers only",
-            "zeros": privacy.zeros,
-            "margins": privacy.margins,
-            "margins_description": _METHODS[privacy.margins],
-        },
-        "tables": {table.name: _table(plan, table, rows[table.name]) for table in plan.tables},
-        "post_processing": _post_processing(plan),
-        "unsafe": unsafe_choices(plan),
-        "not_protected": _not_protected(plan),
-        "domain": _domain(plan),
-        **({"workload": workload_statement(plan)} if spec.workload else {}),
-        "ledger": {"dataset": dataset, "reservation": reservation},
-    }
+    return Card(
+        name=spec.name,
+        software=Software(name="noisegate", version=metadata.version("noisegate")),
+        simulated=simulated,
+        unit=privacy.unit,
+        unit_description=_unit_words(plan),
+        neighbours="add-remove",
+        dp_variant=_variant(plan),
+        parameters=_stated(plan.charged),
+        losses=_losses(plan),
+        bounding=_bounding(plan),
+        composition="losses of all measured tables add up; the figures hold for all tables together",
+        mechanism=StatedMechanism(
+            law=privacy.law,
+            sampler="exact integer sampler, within 2^-170 of the ideal law a draw",
+            rounding="integers only",
+            zeros=privacy.zeros,
+            margins=privacy.margins,
+            margins_description=_METHODS[privacy.margins],
+        ),
+        tables=tuple(_table(plan, table, rows[table.name]) for table in plan.tables),
+        post_processing=tuple(_post_processing(plan)),
+        unsafe=tuple(unsafe_choices(plan)),
+        not_protected=tuple(_not_protected(plan)),
+        domain=_domain(plan),
+        workload=workload_statement(plan),
+        payment=StatedPayment(dataset=dataset, reservation=reservation),
+    )
 
 
 def unsafe_choices(plan: Plan, /) -> list[dict[str, Any]]:
@@ -113,69 +128,70 @@ def _unit_words(plan: Plan, /) -> str:
     return f"everything {whom} adds: at most {bound.cells} cells, each at most {bound.per_cell} times"
 
 
-def _losses(plan: Plan, /) -> dict[str, Any]:
+def _stated(loss: StatedLoss, /) -> CardLoss:
+    return CardLoss(**loss.as_json())
+
+
+def _losses(plan: Plan, /) -> StatedLosses:
     losses = plan.losses
 
-    def shown(loss: StatedLoss | None) -> dict[str, float] | None:
-        return None if loss is None else loss.as_json()
+    def shown(loss: StatedLoss | None) -> CardLoss | None:
+        return None if loss is None else _stated(loss)
 
-    return {
-        "event": shown(losses.event),
-        "person_day": shown(losses.person_day),
-        "person": shown(losses.person),
-        "person_example": None
-        if losses.example is None
-        else {"events": EXAMPLE_EVENTS, "each": "in a cell of its own", **losses.example.as_json()},
-        "days": losses.days,
-        "parts_of_a_unit": None
+    example = None
+    if losses.example is not None:
+        each = "in a cell of its own"
+        example = ExampleLoss(events=EXAMPLE_EVENTS, each=each, loss=_stated(losses.example))
+    return StatedLosses(
+        event=shown(losses.event),
+        person_day=shown(losses.person_day),
+        person=shown(losses.person),
+        example=example,
+        days=losses.days,
+        parts_of_a_unit=None
         if plan.spec.privacy.unit == "event"
         else "one event or day more or less can change what the bound keeps of the others, which is counted here",
-    }
+    )
 
 
-def _bounding(plan: Plan, /) -> dict[str, Any] | None:
+def _bounding(plan: Plan, /) -> Bounding | None:
     privacy = plan.spec.privacy
     if privacy.unit == "event":
         return None
     bound = privacy.contribution
-    return {
-        "max_cells": bound.cells,
-        "max_per_cell": bound.per_cell,
-        "l0": bound.cells,
-        "l1": bound.total,
-        "linf": bound.per_cell,
-        "kept": "uniformly at random beyond the bound",
-    }
+    return Bounding(
+        max_cells=bound.cells, max_per_cell=bound.per_cell, kept="uniformly at random beyond the bound"
+    )
 
 
-def _table(plan: Plan, table: TablePlan, rows: int, /) -> dict[str, Any]:
+def _table(plan: Plan, table: TablePlan, rows: int, /) -> StatedTable:
     noise = None
     if table.noise is not None:
-        noise = {
-            "law": table.noise.name,
-            "scale": float(table.noise.scale),
-            "scale_exact": str(table.noise.scale),
-            "variance": table.noise.law.variance,
-        }
-    return {
-        "dimensions": list(table.dimensions),
-        "cells": table.cells,
-        "rows": rows,
-        "suppressed": table.cells - rows,
-        "base": table.name == plan.base.name,
-        "share": None if table.share is None else float(table.share),
-        "noise": noise,
-        "threshold": None if table.least is None else {"value": table.least, "rule": "ge"},
-        "spurious_share": table.spurious,
-        "error": {
-            "terms": table.error.terms,
-            "standard_deviation": table.error.standard_deviation,
-            "expected_absolute": table.error.expected_absolute,
-            "level": table.error.level,
-            "half_width": table.error.half_width,
-            "holds_for": "cells whose value was not changed by a cut; before non-negative rounding",
-        },
-    }
+        noise = CardNoise(
+            law=table.noise.name,
+            scale=float(table.noise.scale),
+            scale_exact=str(table.noise.scale),
+            variance=table.noise.law.variance,
+        )
+    return StatedTable(
+        name=table.name,
+        dimensions=table.dimensions,
+        cells=table.cells,
+        rows=rows,
+        base=table.name == plan.base.name,
+        share=None if table.share is None else float(table.share),
+        noise=noise,
+        threshold=table.least,
+        spurious_share=table.spurious,
+        error=StatedError(
+            terms=table.error.terms,
+            standard_deviation=table.error.standard_deviation,
+            expected_absolute=table.error.expected_absolute,
+            level=table.error.level,
+            half_width=table.error.half_width,
+            holds_for="cells whose value was not changed by a cut; before non-negative rounding",
+        ),
+    )
 
 
 def _post_processing(plan: Plan, /) -> list[str]:
@@ -207,10 +223,10 @@ def _not_protected(plan: Plan, /) -> list[str]:
     return said
 
 
-def _domain(plan: Plan, /) -> dict[str, Any]:
+def _domain(plan: Plan, /) -> StatedDomain:
     """The public cells, and what values files rule out and they hold all the same."""
-    left_out = [
-        {"dimension": one.dimension, "within": one.within, "reason": one.reason}
+    left_out = tuple(
+        NestingLeftOut(dimension=one.dimension, within=one.within, reason=one.reason)
         for one in plan.spec.nesting_left_out
-    ]
-    return {**state_domain(plan.spec.domain), **({"nesting_left_out": left_out} if left_out else {})}
+    )
+    return replace(StatedDomain.of(plan.spec.domain), nesting_left_out=left_out)

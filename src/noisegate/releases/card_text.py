@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from noisegate.tables.card import Card, CardLoss
 
+_UNKNOWN = CardLoss(epsilon=None, delta=None)
 _ESCAPED = str.maketrans({c: f"\\{c}" for c in r"\`*_{}[]<>#|"})
 
 
-def card_text(card: dict[str, Any], /) -> str:
+def card_text(card: Card, /) -> str:
     """The card as Markdown."""
     return "\n".join(
         [
-            f"# {escaped(card['name'])}: how these tables were made",
+            f"# {escaped(card.name or '')}: how these tables were made",
             "",
             *_warning(card),
             *_promise(card),
@@ -32,16 +33,16 @@ def _number(value: float | None, /) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _warning(card: dict[str, Any], /) -> list[str]:
+def _warning(card: Card, /) -> list[str]:
     lines = []
-    if card["simulated"]:
+    if card.simulated:
         lines += [
             "**Made with repeatable noise for a demonstration. It protects nobody; do not publish it.**",
             "",
         ]
-    if card["unsafe"]:
+    if card.unsafe:
         lines += ["## Unsafe choices", ""]
-        for choice in card["unsafe"]:
+        for choice in card.unsafe:
             figures = ", ".join(
                 f"{name.replace('_', ' ')} {_number(value)}"
                 for name, value in choice.items()
@@ -52,53 +53,59 @@ def _warning(card: dict[str, Any], /) -> list[str]:
     return lines
 
 
-def _promise(card: dict[str, Any], /) -> list[str]:
-    parameters, loss = card["privacy_parameters"], card["privacy_loss"]
+def _promise(card: Card, /) -> list[str]:
+    charged, losses = card.parameters or _UNKNOWN, card.losses
     lines = [
         "## What is promised",
         "",
-        f"Protected: {escaped(card['privacy_unit_description'])}.",
-        f"All tables together: epsilon {_number(parameters['epsilon'])}, delta {_number(parameters['delta'])}",
-        f"({card['dp_variant']}, one unit added or removed).",
+        f"Protected: {escaped(card.unit_description or '')}.",
+        f"All tables together: epsilon {_number(charged.epsilon)}, delta {_number(charged.delta)}",
+        f"({card.dp_variant}, one unit added or removed).",
         "",
         "| whose | epsilon | delta |",
         "|---|---|---|",
     ]
-    for name, key in (("one event", "event"), ("one person-day", "person_day"), ("one person", "person")):
-        part = loss[key]
-        if part is None:
+    whose = (
+        ("one event", losses.event),
+        ("one person-day", losses.person_day),
+        ("one person", losses.person),
+    )
+    for name, loss in whose:
+        if loss is None:
             lines.append(f"| {name} | not bounded | not bounded |")
         else:
-            lines.append(f"| {name} | {_number(part['epsilon'])} | {_number(part['delta'])} |")
-    example = loss["person_example"]
+            lines.append(f"| {name} | {_number(loss.epsilon)} | {_number(loss.delta)} |")
+    example = losses.example
     if example is not None:
         lines.append(
-            f"| a person with {example['events']} events, each {example['each']} | {_number(example['epsilon'])} | {_number(example['delta'])} |"
+            f"| a person with {example.events} events, each {example.each} | {_number(example.loss.epsilon)} "
+            f"| {_number(example.loss.delta)} |"
         )
-    if loss["parts_of_a_unit"] is not None:
-        lines += ["", f"Of a part of a unit: {loss['parts_of_a_unit']}."]
+    if losses.parts_of_a_unit is not None:
+        lines += ["", f"Of a part of a unit: {losses.parts_of_a_unit}."]
     return [*lines, ""]
 
 
-def _tables(card: dict[str, Any], /) -> list[str]:
+def _tables(card: Card, /) -> list[str]:
     lines = [
         "## The tables",
         "",
         "| table | dimensions | cells | rows | noise | scale | published from | expected error | 95 % within |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, table in card["tables"].items():
-        noise, cut, error = table["noise"], table["threshold"], table["error"]
+    for table in card.tables:
+        noise, error = table.noise, table.error
         lines.append(
-            f"| {escaped(name)} | {escaped(', '.join(table['dimensions']))} | {table['cells']:,} | {table['rows']:,} "
-            f"| {noise['law'] if noise else 'summed'} | {_number(noise['scale']) if noise else '-'} "
-            f"| {cut['value'] if cut else 'all'} | {_number(error['expected_absolute'])} | ± {error['half_width']} |"
+            f"| {escaped(table.name)} | {escaped(', '.join(table.dimensions))} | {table.cells:,} | {table.rows:,} "
+            f"| {noise.law if noise else 'summed'} | {_number(noise.scale) if noise else '-'} "
+            f"| {'all' if table.threshold is None else table.threshold} "
+            f"| {_number(error.expected_absolute if error else None)} | ± {error.half_width if error else '-'} |"
         )
     return [*lines, ""]
 
 
-def _workload(card: dict[str, Any], /) -> list[str]:
-    if "workload" not in card:
+def _workload(card: Card, /) -> list[str]:
+    if not card.workload:
         return []
     lines = [
         "## Questions this release was made for",
@@ -110,18 +117,18 @@ def _workload(card: dict[str, Any], /) -> list[str]:
         "| question | groups | table | expected error | 95 % within |",
         "|---|---|---|---|---|",
     ]
-    for entry in card["workload"]:
-        noise = entry.get("noise")
+    for entry in card.workload:
+        name, noise = escaped(entry.question.name), entry.noise
         lines.append(
-            f"| {escaped(entry['name'])} | {noise['groups']:,} | {escaped(noise['table'])} "
-            f"| {_number(noise['expected_absolute'])} | ± {noise['half_width']} |"
+            f"| {name} | {noise.groups:,} | {escaped(noise.table)} "
+            f"| {_number(noise.expected_absolute)} | ± {noise.half_width} |"
             if noise
-            else f"| {escaped(entry['name'])} | - | - | not answered: {escaped(entry['reason'])} | - |"
+            else f"| {name} | - | - | not answered: {escaped(entry.question.reason or '')} | - |"
         )
     return [*lines, ""]
 
 
-def _reading(card: dict[str, Any], /) -> list[str]:
+def _reading(card: Card, /) -> list[str]:
     lines = [
         "## How to read them",
         "",
@@ -129,23 +136,23 @@ def _reading(card: dict[str, Any], /) -> list[str]:
         "- The interval holds for a published cell before small values were cut and counts made non-negative;",
         "  small published counts are a little too high on average, because only those above the threshold are shown.",
     ]
-    lines += [f"- {step[0].upper()}{step[1:]}." for step in card["post_processing"]]
+    lines += [f"- {step[0].upper()}{step[1:]}." for step in card.post_processing]
     return [*lines, ""]
 
 
-def _details(card: dict[str, Any], /) -> list[str]:
+def _details(card: Card, /) -> list[str]:
     lines = ["## Not protected", ""]
-    lines += [f"- {escaped(one)}" for one in card["not_protected"]]
-    mechanism = card["mechanism"]
+    lines += [f"- {escaped(one)}" for one in card.not_protected]
+    mechanism, composition, software = card.mechanism, card.composition or "", card.software
     lines += [
         "",
         "## Details",
         "",
-        f"- Noise: {mechanism['law']}, {mechanism['sampler']}; zeros are {'kept' if mechanism['zeros'] == 'keep' else 'perturbed like any count'}.",
-        f"- Margins: {mechanism['margins']}: {mechanism['margins_description']}.",
-        f"- {card['composition'][0].upper()}{card['composition'][1:]}.",
-        f"- Ledger: reservation {escaped(card['ledger']['reservation'])}.",
-        f"- Software: {card['software']['name']} {card['software']['version']}. The same in full: card.json.",
+        f"- Noise: {mechanism.law}, {mechanism.sampler}; zeros are {'kept' if mechanism.zeros == 'keep' else 'perturbed like any count'}.",
+        f"- Margins: {mechanism.margins}: {mechanism.margins_description}.",
+        f"- {composition[:1].upper()}{composition[1:]}.",
+        f"- Ledger: reservation {escaped(card.payment.reservation or '')}.",
+        f"- Software: {software.name if software else '-'} {software.version if software else '-'}. The same in full: card.json.",
         "",
     ]
     return lines

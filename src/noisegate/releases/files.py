@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from noisegate.errors import OutputError
 from noisegate.mechanisms.perturb import PublishedCells
 from noisegate.tables.arrow import arrow_numbers, arrow_texts
+from noisegate.tables.card import CARD, Card
 from noisegate.tables.domain import Domain, Ints
 
 #: What every file of a release is called, but for the tables.
-CARD, CARD_TEXT = "card.json", "CARD.md"
+CARD_TEXT = "CARD.md"
 #: How much longer the name of the staging directory is: dots, a reservation, ".staging".
 _STAGING_ADDS = 42
 #: Rows of a CSV file that are put together at once.
@@ -153,9 +154,9 @@ def _padded(texts: Iterable[str], /) -> NDArray[np.void]:
     return np.frombuffer(b"".join(text.ljust(width, _PADDING) for text in octets), dtype=f"V{width}")
 
 
-def write_card(folder: Path, card: Mapping[str, Any], text: str, /) -> bytes:
+def write_card(folder: Path, card: Card, text: str, /) -> bytes:
     """Write the card in both forms and return the bytes of card.json."""
-    content = (json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    content = (json.dumps(card.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
     (folder / CARD).write_bytes(content)
     (folder / CARD_TEXT).write_text(text, encoding="utf-8")
     return content

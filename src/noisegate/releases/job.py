@@ -29,6 +29,7 @@ from noisegate.releases.forecast import warnings_before_spending
 from noisegate.releases.plan import Plan, make_plan
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
+from noisegate.tables.card import Card
 
 #: Called with a short description of what is being done.
 Report = Callable[[str], None]
@@ -41,7 +42,7 @@ class ReleaseResult:
     """What was released. `tally` is raw and `account` may name a private place: for the custodian only."""
 
     folder: Path
-    card: dict[str, Any]
+    card: Card
     account: str
     tally: Tally
     warnings: tuple[str, ...]
@@ -52,7 +53,7 @@ def release(
     /,
     *,
     out: Path,
-    engine: str | None = None,
+    engine: Any = None,
     ledger: str | Path | None = None,
     entropy: Entropy | None = None,
     report: Report = lambda _: None,
@@ -62,7 +63,7 @@ def release(
 ) -> ReleaseResult:
     """Make the release that `spec` describes in the directory `out`, and charge the ledger for it.
 
-    Guarantee: see the card that it writes. `entropy` defaults to the operating system's generator;
+    `engine` is the name or URL of one, or an open connection. Guarantee: see the card that it writes. `entropy` defaults to the operating system's generator;
     a seeded source marks the release as simulated. `inspect` sees raw counts before anything is spent, such as to
     measure the utility of the release for its maker; nothing of what it does enters the release.
     """
@@ -71,7 +72,12 @@ def release(
     check_output(out)
     _check_budget(plan, ledger)
     report("counting events")
-    counts = count(spec, entropy=source, connection=connect(engine) if engine else None, progress=progress)
+    counts = count(
+        spec,
+        entropy=source,
+        connection=connect(engine) if isinstance(engine, str) else engine,
+        progress=progress,
+    )
     warnings = warnings_before_spending(plan, counts)
     for sentence in warnings:
         warn(sentence)
@@ -85,7 +91,7 @@ def release(
 
 def _spend(
     plan: Plan, counts: Counts, out: Path, /, *, ledger: str | Path | None, entropy: Entropy, report: Report
-) -> dict[str, Any]:
+) -> Card:
     spec = plan.spec
     with open_ledger(ledger) as book:
         reservation = book.reserve(

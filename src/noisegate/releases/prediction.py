@@ -7,13 +7,14 @@ What suppression, bounding and coarse bins add depends on the events: that is me
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from noisegate.laws._law import LatticeLaw
 from noisegate.margins.prediction import Prediction, predict
 from noisegate.margins.sum_errors import SumErrors
 from noisegate.releases.plan import Plan
 from noisegate.releases.questions import asked_questions
+from noisegate.tables.card import StatedQuestion
 from noisegate.tables.question import Asked
 
 
@@ -52,17 +53,19 @@ def predictions(plan: Plan, /) -> dict[str, Prediction | str]:
     return {one.name: predict(one, errors) if one.reason is None else one.reason for one in questions}
 
 
-def workload_statement(plan: Plan, /) -> list[dict[str, Any]]:
+def workload_statement(plan: Plan, /) -> tuple[StatedQuestion, ...]:
     """The workload as a card states it: every question, and what noise does to its answer."""
     known = predictions(plan)
     found = []
     for asked in asked_questions(plan.spec):
-        entry, prediction = asked.question.to_json(), known[asked.name]
+        prediction = known[asked.name]
         if isinstance(prediction, str):
-            found.append({**entry, "answered": False, "reason": prediction})
+            refused = replace(asked.question, reason=prediction, wanted=None)
+            found.append(StatedQuestion(question=refused))
         else:
+            question = replace(asked.question, wanted=None)  # What the custodian aims for is not stated.
             differs = depends_on_counts(asked, plan)
             found.append(
-                {**entry, "answered": True, "noise": prediction.as_json(), "depends_on_counts": differs}
+                StatedQuestion(question=question, noise=prediction.stated, depends_on_counts=differs)
             )
-    return found
+    return tuple(found)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.engine import Counts
 from noisegate.laws.entropy import Entropy
 from noisegate.margins.pieces import NoisyTable, reconcile_tables
@@ -20,9 +21,6 @@ from noisegate.releases.plan import Plan, TablePlan
 from noisegate.tables.margin import Margin
 
 Ints = NDArray[np.int64]
-
-#: Up to this many cells, sums over groups are made by counting instead of sorting.
-_DENSE_CELLS = 50_000_000
 
 
 def publish_tables(plan: Plan, counts: Counts, /, *, entropy: Entropy) -> dict[str, PublishedCells]:
@@ -86,7 +84,7 @@ def _measured(table: TablePlan, cells: Ints, raw: Ints, entropy: Entropy, /) -> 
 def _summed(margin: Margin, cells: Ints, values: Ints, /, *, whole: bool = False) -> PublishedCells:
     """The non-zero cells of a margin, given those of the base; or all, if the base has all."""
     groups = margin.of(cells)
-    if margin.domain.size <= _DENSE_CELLS:
+    if margin.domain.size <= limits.current().summed_cells:
         # Sums in floating point are exact below 2**53; more events than that there are not.
         sums = np.bincount(groups, weights=values, minlength=margin.domain.size).astype(np.int64)
         where = np.arange(len(sums)) if whole else np.flatnonzero(sums)

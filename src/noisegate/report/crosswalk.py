@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from noisegate.assessment.loss import Privacy
+from noisegate.assessment.loss import LossSummary
 from noisegate.assessment.words import short
-from noisegate.report.page import Answer, Framework, Item
+from noisegate.report.page import Answer, AnsweredItem, Framework
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AskedItem:
     """One item as others ask it.
 
     Attributes
@@ -47,21 +47,21 @@ _CELLS = ("pinned-cells", "presence", "suppressed-cells", "missing-taps", "attac
 _LOSS = ("privacy-loss", "zeros-kept", "zeros")
 
 ISO = (
-    Question(
+    AskedItem(
         name="7.2 Data features",
         asks="Whose data it is, of what type, which attributes it has, and which properties of the set as a whole matter.",
         person="Who the people behind the events are, which of them are at special risk, and whether the set covers all of them or a sample.",
         results=("threshold", "summed-cells"),
         sections=("tables", "dropped"),
     ),
-    Question(
+    AskedItem(
         name="7.3 Attack modelling",
         asks="Which attacks are thought of: the worst case or the average one, with which knowledge, under which model of privacy.",
         person="Who would try, with what to gain, and whether the worst case or the average one is the right measure here.",
         results=(*_LOSS, "coupled-cells", "vehicle-unique-cells", "inference"),
         sections=("who", "services"),
     ),
-    Question(
+    AskedItem(
         name="8.2 Assessing identifiability",
         asks="How identifiable people are in figures, and what a test shows in which somebody really tries.",
         person="Which risk is acceptable for this disclosure, and whether the attacks tried here are the ones that matter.",
@@ -76,7 +76,7 @@ ISO = (
         ),
         sections=("cells", "services"),
     ),
-    Question(
+    AskedItem(
         name="8.3.4 Re-evaluation",
         asks="That the assessment is made again after something was changed, and again as data and surroundings change.",
         person="When the next assessment is due, who makes it, and what happens if it fails. A pipeline can ask with --fail-on.",
@@ -86,46 +86,46 @@ ISO = (
 )
 
 REGISTRY = (
-    Question(
+    AskedItem(
         name="Tier 1: what it is",
         asks="Curator, intended use, description of the product, date of publication.",
         person="Curator, intended use and date of publication; who is accountable.",
         sections=("tables",),
     ),
-    Question(
+    AskedItem(
         name="Tier 2: flavour of differential privacy",
         asks="Whether the guarantee is pure, approximate or of another kind.",
         person="Which guarantee was meant, and where it is stated to the public.",
         results=("zeros", "zeros-kept"),
         facts=("delta",),
     ),
-    Question(
+    AskedItem(
         name="Tier 2: privacy unit and parameters",
         asks="What one unit of protection is (an event, a day of a person, a person), and the parameters of the loss.",
         person="Which unit was promised, if no card says so; how many events a person can add at most.",
         results=("privacy-loss",),
         facts=("unit", "epsilon"),
     ),
-    Question(
+    AskedItem(
         name="Tier 2: deployment model",
         asks="Who holds the raw data and who adds the noise (central, local, something between).",
         person="All of it: tables alone do not show who added the noise.",
     ),
-    Question(
+    AskedItem(
         name="Tier 3: data domain and unprotected quantities",
         asks="Which values are possible, and what is published without protection.",
         person="Whether the list of possible values was public before the data was seen, and what else was published from it.",
         results=("threshold",),
         sections=("tables", "dropped"),
     ),
-    Question(
+    AskedItem(
         name="Tier 3: accounting",
         asks="How losses add up over tables and over time, and what is post-processing.",
         person="What else was released from the same events, and what the ledger says about it.",
         results=("independent-margins", "margins", "privacy-loss", "more-weeks"),
         sections=("weeks",),
     ),
-    Question(
+    AskedItem(
         name="Tier 3: implementation and security",
         asks="How the noise is drawn and the raw data kept, with the reasons for the choices made.",
         person="Source of randomness, access to raw data, review of the code, and why these parameters.",
@@ -134,72 +134,72 @@ REGISTRY = (
 )
 
 REPORT = (
-    Question(
+    AskedItem(
         name="Decouple records of one trip",
         asks="No two published counts should record the same people, as at both ends of a closed ferry.",
         person="Whether analysts need both ends.",
         results=("coupled-cells", "close-series"),
     ),
-    Question(
+    AskedItem(
         name="Publish method and parameters",
         asks="Say how counts were perturbed, totals included: it helps analysts, and it can be recovered anyway.",
         person="Publishing it.",
         results=("noise-recovered", "noise-not-recovered", "card", "card-disagrees"),
     ),
-    Question(
+    AskedItem(
         name="Perturb zeros",
         asks="Empty cells should get noise like any other, or a published count proves presence.",
         person="Nothing, once the rule is stated on a card.",
         results=("zeros-kept", "zeros"),
     ),
-    Question(
+    AskedItem(
         name="Derive totals from the protected table",
         asks="Tables by time and by place should follow from the protected one by both, not from raw data again.",
         person="Nothing, once the tables add up.",
         results=("independent-margins", "margins"),
     ),
-    Question(
+    AskedItem(
         name="Weigh detection in realistic cases",
         asks="How likely it is that a person or a small group shows, before the release is judged safe.",
         person="Which cases are realistic, and who would be harmed.",
         results=("zeros-kept", "zeros", "presence"),
         sections=("who",),
     ),
-    Question(
+    AskedItem(
         name="Look at the extremes of the timetable",
         asks="At night, bins hold one vehicle only, and aggregation stops protecting.",
         person="Whether to merge bins and places at those hours, at which cost to analysts.",
         results=("vehicle-unique-cells", "timetable", "closed-services"),
         sections=("services",),
     ),
-    Question(
+    AskedItem(
         name="Suppressed values from differences",
         asks="Withheld counts must not follow from totals that are published.",
         person="How sharp is too sharp.",
         results=_CELLS,
         sections=("cells",),
     ),
-    Question(
+    AskedItem(
         name="Count the rows removed correctly",
         asks="A stated share of dropped rows has to be possible.",
         person="What was meant, where a statement cannot be right.",
         results=("dropped-rows",),
         sections=("dropped",),
     ),
-    Question(
+    AskedItem(
         name="Before more weeks are released",
         asks="How the risks grow with every further week.",
         person="How many weeks are worth it.",
         results=("more-weeks",),
         sections=("weeks",),
     ),
-    Question(
+    AskedItem(
         name="No trip microdata by these means",
         asks="Linked trips of persons are not protected by noise on counts.",
         person="That nobody plans such a release.",
         results=("microdata",),
     ),
-    Question(
+    AskedItem(
         name="Utility with suppression and aggregation",
         asks="Measure what analysts lose to every step, for the queries that the release was made for.",
         person="Which queries it was made for, and whether it should be made at all without any.",
@@ -247,7 +247,7 @@ class Places:
     sections: Mapping[str, str]
 
 
-def frameworks_of(privacy: Privacy, places: Places, /) -> tuple[Framework, ...]:
+def frameworks_of(privacy: LossSummary, places: Places, /) -> tuple[Framework, ...]:
     """Every framework with what this assessment says to each of its items."""
     return tuple(
         Framework(
@@ -260,7 +260,7 @@ def frameworks_of(privacy: Privacy, places: Places, /) -> tuple[Framework, ...]:
     )
 
 
-def _item(question: Question, anchor: str, privacy: Privacy, places: Places, /) -> Item:
+def _item(question: AskedItem, anchor: str, privacy: LossSummary, places: Places, /) -> AnsweredItem:
     found = {kind: places.findings[kind] for kind in question.results if kind in places.findings}
     looked = {kind: places.checks[kind] for kind in question.results if kind in places.checks}
     sections = [name for name in question.sections if name in places.sections]
@@ -274,7 +274,7 @@ def _item(question: Question, anchor: str, privacy: Privacy, places: Places, /) 
     answers += [Answer(text=f"Section: {places.sections[name]}", target=name) for name in sections]
     answers += [Answer(text=text) for text in facts]
     outcomes = frozenset[str]().union(*(said for _, said in looked.values()))
-    return Item(
+    return AnsweredItem(
         anchor=anchor,
         name=question.name,
         asks=question.asks,
@@ -299,7 +299,7 @@ def _status(*, found: bool, outcomes: frozenset[str], other: bool) -> str:
     return "these tables do not tell" if outcomes else "not looked at"
 
 
-def _fact(name: str, privacy: Privacy, /) -> str:
+def _fact(name: str, privacy: LossSummary, /) -> str:
     delta, event, person = privacy.delta, privacy.event_epsilon, privacy.person_epsilon
     if name == "delta" and delta is not None:
         return "Pure: delta is 0." if delta == 0 else f"Approximate at best: delta is {short(delta)}."

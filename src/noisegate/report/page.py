@@ -110,7 +110,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class AnsweredItem:
     """One row of the cross-walk: what is asked, what answers it here, what a person must still answer."""
 
     anchor: str
@@ -128,7 +128,7 @@ class Framework:
     anchor: str
     title: str
     note: str
-    items: tuple[Item, ...]
+    items: tuple[AnsweredItem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

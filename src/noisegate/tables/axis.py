@@ -17,13 +17,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import InternalError
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-#: Combinations are numbered in 64-bit integers.
-_MOST_COMBINATIONS = 2**62
 #: A table of all combinations up to this size costs less than a search in those that exist.
 _DENSE = 1 << 16
 
@@ -147,7 +146,7 @@ def join(one: Axis, other: Axis, allowed: tuple[int, int, Ints], /) -> Axis:
 
 def combine(codes: Sequence[NDArray[Any]], sizes: Sequence[int], /) -> Ints:
     """One number for each combination of codes; ascending combinations have ascending numbers."""
-    if math.prod(sizes) >= _MOST_COMBINATIONS:
+    if math.prod(sizes) >= limits.current().domain_cells:
         raise InternalError("an axis has too many combinations to number")
     numbers = np.asarray(codes[0], dtype=np.int64)
     for column, size in zip(codes[1:], sizes[1:], strict=True):

@@ -117,7 +117,7 @@ class Question:
         try:
             return cls(
                 name=str(entry["name"]),
-                where={str(name): tuple(map(str, parts)) for name, parts in entry["where"].items()},
+                where=conditions_of(dict(entry["where"].items())),
                 by=tuple(map(str, entry["by"])),
                 top=None if entry["top"] is None else int(entry["top"]),
                 reason=None if entry["answered"] else str(entry["reason"]),

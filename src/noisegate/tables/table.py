@@ -1,13 +1,17 @@
-"""Published counts on a domain, and a margin's counts beside those of the base."""
+"""Published counts on a domain: values, a status for each cell, how they were made; and a margin beside the base."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError
+from noisegate.laws._law import LatticeLaw
+from noisegate.mechanisms.known import Known, Marker
 from noisegate.mechanisms.thresholds import Threshold
 from noisegate.tables.axis import Axis, Ints, Mask
 from noisegate.tables.dimension import Dimension
@@ -17,6 +21,19 @@ from noisegate.tables.margin import Margin
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64] | NDArray[np.float64]
 Floats = NDArray[np.float64]
+#: How values came about: counted with noise of their own, summed from another table, or estimated from several.
+Origin = Literal["measured", "summed", "estimate"]
+
+_ALL_SHOWN = Threshold(value=None, rule=None, cut=None, sure=1.0, evidence="nothing is left out")
+
+
+class Status(IntEnum):
+    """What is published of a cell."""
+
+    PUBLISHED = 0
+    HIDDEN = 1
+    ABSENT = 2
+    IMPOSSIBLE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,6 +56,12 @@ class Table:
         Where it was cut.
     count_name
         What the column of counts is called.
+    absent
+        What it means that a cell has no row; None if nothing is known of that.
+    mechanism
+        How a raw count of it became a published one; None if it has no noise of its own, or before anybody has looked.
+    origin
+        How its values came about.
     """
 
     name: str
@@ -46,9 +69,12 @@ class Table:
     margin: Margin | None = None
     cells: Ints
     values: Counts
-    hidden: Ints
-    threshold: Threshold
+    hidden: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    threshold: Threshold = _ALL_SHOWN
     count_name: str = "count"
+    absent: Marker | None = None
+    mechanism: Known | None = None
+    origin: Origin = "measured"
 
     def __post_init__(self) -> None:
         if self.cells.shape != self.values.shape:
@@ -105,11 +131,47 @@ class Table:
         """The labels of these cells, by dimension."""
         return self.domain.labels(cells)
 
+    @property
+    def law(self) -> LatticeLaw | None:
+        """The noise of its own measurement; None if it has none or it is not known."""
+        return None if self.mechanism is None else cast("LatticeLaw", self.mechanism.mechanism.law)
+
+    def status(self, cells: Ints, /) -> NDArray[np.int8]:
+        """What is published of each of these cells, as codes of `Status`; -1 is no cell at all."""
+        found = np.full(np.shape(cells), Status.ABSENT, np.int8)
+        found[_among(cells, self.hidden)] = Status.HIDDEN
+        found[_among(cells, self.cells)] = Status.PUBLISHED
+        found[np.asarray((cells < 0) | (cells >= self.size))] = Status.IMPOSSIBLE
+        return found
+
+    def at(self, cells: Ints, /) -> Floats:
+        """The published counts of these cells, NaN where there is none."""
+        there = _among(cells, self.cells)
+        found = np.full(np.shape(cells), np.nan)
+        found[there] = self.values[np.searchsorted(self.cells, cells[there])]
+        return found
+
+    def filled(self) -> tuple[NDArray[Any], Mask]:
+        """For each cell of the domain its published count, 0 where there is none, and whether it has one."""
+        if self.published == self.size:
+            return self.values, np.ones(self.size, bool)
+        values, shown = np.zeros(self.size, self.values.dtype), np.zeros(self.size, bool)
+        values[self.cells], shown[self.cells] = self.values, True
+        return values, shown
+
     def dense(self) -> Floats:
         """The published count of every cell of the domain; NaN where there is none."""
         values = np.full(self.size, np.nan)
         values[self.cells] = self.values
         return values
+
+
+def _among(cells: Ints, known: Ints, /) -> Mask:
+    """Which cells are among the known ones, which ascend."""
+    if not known.size:
+        return np.zeros(np.shape(cells), bool)
+    place = np.minimum(np.searchsorted(known, cells), known.size - 1)
+    return np.asarray(known[place] == cells)
 
 
 def locate(domain: Domain, codes: NDArray[np.integer], /) -> Ints:
@@ -206,8 +268,13 @@ class Link:
         return np.asarray(self.published & self.comparable & (self.shown == self.members))
 
     def coverage(self) -> list[Coverage]:
-        """For each axis of the margin that the base covers only in part: which part."""
-        found = []
+        """For each axis of the margin that the base covers only in part: which part.
+
+        Nothing where values are merged in places: such a domain is stated, not found, and covers all.
+        """
+        found: list[Coverage] = []
+        if len(self.base.domain.blocks) > 1:
+            return found
         for axis, (_, entries) in zip(self.margin.axes, self.map.entry_maps(), strict=True):
             met = np.zeros(axis.size, dtype=bool)
             met[entries[entries >= 0]] = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from noisegate.workload.measure import Measured, measure
+from noisegate.workload.error_parts import Measured
+from noisegate.workload.measure import measure
 from noisegate.workload.outlook import Outlook, QuestionOutlook, outlook
 from noisegate.workload.rehearsal import Rehearsed, StandIn, rehearse, stand_in
 

@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import open_release
-from noisegate.query.release import Release
-from noisegate.query.statement import read_statement
+from noisegate.query.release import OpenRelease
 from noisegate.reading.placing import place_rows
 from noisegate.reading.structure import Structure
-from noisegate.recovery.card import NAME, Card
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
-from noisegate.spec.fields import DAY_S
+from noisegate.tables.card import CARD, Card
 from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Question
 from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.spelling import DAY_S, folded
 from noisegate.tables.table import Table
-from noisegate.tables.where import folded, kind_of
+from noisegate.tables.where import kind_of
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 
@@ -76,7 +75,7 @@ class Frame:
     method: str
     unit: str
     bound: ContributionBound | None
-    release: Release | None = None
+    release: OpenRelease | None = None
 
     @property
     def base(self) -> FrameTable:
@@ -89,15 +88,15 @@ class Frame:
         days = [name for name, one in self.dimensions.items() if isinstance(one, DateDimension)]
         return days[0] if len(days) == 1 else None
 
-    def answering(self, selection: Selection, /) -> tuple[FrameTable, Groups]:
-        """The table that a reader would ask, with the least noise, and the cells to add up."""
+    def answering(self, selection: Selection, /) -> FrameTable:
+        """The table that a reader would ask, with the least noise."""
         able = {
             table.name: selection.groups(table.domain)
             for table in self.tables
             if selection.restricted <= set(table.domain.names)
         }
         name = self._fewest(able) if self.release is None else self.release.errors.best_table(able)
-        return next(table for table in self.tables if table.name == name), able[name]
+        return next(table for table in self.tables if table.name == name)
 
     def _fewest(self, able: Mapping[str, Groups], /) -> str:
         """The table with the fewest cells to add up; derived margins have no more to say than the base."""
@@ -115,28 +114,27 @@ def frame_of_card(folder: Path, /) -> Frame:
         If the card cannot be used, tables are missing, or they are too large to hold.
     """
     release = open_release(folder)
-    statement = release.statement
-    card = statement.card
-    _check_size(statement.domain.size)
-    bounding = card.get("bounding")
+    domain, bounding = release.domain, release.card.bounding
+    _check_size(domain.size)
     return Frame(
-        dimensions={one.name: stated_dimension(one.name, one.values) for one in statement.domain.dimensions},
-        domain=statement.domain,
+        dimensions={one.name: stated_dimension(one.name, one.values) for one in domain.dimensions},
+        domain=domain,
         tables=tuple(
             FrameTable(
                 name=table.name,
                 domain=table.domain,
                 margin=table.margin,
-                values=release.values[table.name].values,
-                shown=release.values[table.name].shown,
+                values=values,
+                shown=shown,
             )
-            for table in statement.tables
+            for table in release.release.tables
+            for values, shown in [table.filled()]
         ),
-        method=statement.method,
-        unit=str(card.get("privacy_unit")),
+        method=release.method,
+        unit=release.card.unit,
         bound=None
-        if not bounding
-        else ContributionBound(cells=int(bounding["max_cells"]), per_cell=int(bounding["max_per_cell"])),
+        if bounding is None
+        else ContributionBound(cells=bounding.max_cells, per_cell=bounding.max_per_cell),
         release=release,
     )
 
@@ -267,15 +265,10 @@ def find_workload(card: Card | None, spec: ReleaseSpec | None, /) -> WorkloadSou
     SpecError, DataError
         If the spec has no workload, or the card's is in another form.
     """
-    folder = None if card is None or card.path.name != NAME else card.path.parent
-    stated = None
-    if folder is not None:
-        try:
-            stated = read_statement(folder).card.get("workload")
-        except DataError:
-            folder = None  # The card of another program: it says enough to assess by, not to compute with.
+    folder, stated = None, tuple[Question, ...]()
+    # The card of another program may say enough to assess by, but not to compute with.
+    if card is not None and card.complete and card.path is not None and card.path.name == CARD:
+        folder, stated = card.path.parent, tuple(entry.question for entry in card.workload)
     if spec is not None:
         return WorkloadSource(kind="spec", wanted=wanted_by_spec(spec), folder=folder, spec=spec)
-    if folder is None or not isinstance(stated, list) or not stated:
-        return None
-    return WorkloadSource(kind="card", wanted=tuple(map(Question.from_json, stated)), folder=folder)
+    return WorkloadSource(kind="card", wanted=stated, folder=folder) if stated else None

@@ -1,11 +1,12 @@
-"""Published tables before small rows were left out: shown rows as they are, missing ones by their mean.
+"""Tables with noise and nothing left out: of a plan with fresh noise, of a published release as far as it can be told.
 
-The noise of a row that is not published is gone. Its mean is not: it follows from the law of the noise, and from the
-row's having stayed below the threshold. With it the errors of noise and of suppression have, over many releases, the
-means that they would have if the noise had been written down.
+Fresh noise is drawn for measuring and thrown away; nothing of it is published.
 
-Where margins were reconciled they are sums of the base, missing rows included; so a shown row of a margin says what
-its missing base cells add up to, and their means are moved to agree with it.
+Of a published table rows that are shown are as they are. The noise of a row that is not is gone. Its mean is not: it follows
+from the law of the noise, and from the row's having stayed below the threshold. With it the errors of noise and of
+suppression have, over many releases, the means that they would have if the noise had been written down. Where margins were
+reconciled they are sums of the base, missing rows included; so a shown row of a margin says what its missing base cells add
+up to, and their means are moved to agree with it.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from noisegate.engine.counts import ExpectedCounts
 from noisegate.inference.profile.combination import lattice_law
 from noisegate.laws._law import LatticeLaw
+from noisegate.laws.entropy import Entropy
 from noisegate.margins.error import ErrorLaw
-from noisegate.query.release import Release
+from noisegate.margins.pieces import NoisyTable, estimate_tables, reconcile_tables
+from noisegate.query.release import OpenRelease
+from noisegate.releases.plan import Plan, TablePlan
+from noisegate.tables.domain import Domain
 from noisegate.tables.selection import Selection
 from noisegate.workload.frame import Frame, FrameTable
-from noisegate.workload.raw import Kept, RawCells
+from noisegate.workload.raw import RawCells
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +50,7 @@ class MissingRows:
     ----------
     law
         Of the noise.
-    least
+    threshold
         The least value that is published.
     zeros
         `keep` if empty cells get no noise.
@@ -53,11 +60,11 @@ class MissingRows:
     """
 
     law: LatticeLaw
-    least: int
+    threshold: int
     zeros: str
     floor: float | None
 
-    def means(self, kept: Kept, /) -> Floats:
+    def means(self, kept: ExpectedCounts, /) -> Floats:
         """The mean of each of these missing rows.
 
         Lots are taken to be drawn event by event, each with the mean chance of its cell.
@@ -74,18 +81,20 @@ class MissingRows:
                 below = (lots * chances[counts]).sum(axis=1)
                 mean = (lots * moments[counts]).sum(axis=1)
                 # A row that cannot be missing is as large as a missing one can be.
-                found[part] = np.where(below > 0, mean / np.where(below > 0, below, 1.0), self.least - 1.0)
+                found[part] = np.where(
+                    below > 0, mean / np.where(below > 0, below, 1.0), self.threshold - 1.0
+                )
         return found
 
     @cached_property
     def _below(self) -> tuple[Floats, Floats]:
-        """For each raw count from 0 the chance of staying below the least value, and the mean on that event."""
+        """For each raw count from 0 the chance of staying below the threshold, and the mean on that event."""
         reach = self.law.reach(_NATS)
-        count = np.arange(self.least + reach + 1)
-        noise = np.arange(-2 * reach - self.least - 1, self.least)
+        count = np.arange(self.threshold + reach + 1)
+        noise = np.arange(-2 * reach - self.threshold - 1, self.threshold)
         mass = np.exp(self.law.logpmf(noise))
         chance, moment = np.cumsum(mass), np.cumsum(noise * mass)
-        top = self.least - 1 - count - noise[0]
+        top = self.threshold - 1 - count - noise[0]
         chances = chance[top]
         moments = moment[top] + count * chance[top]
         if self.floor is not None:
@@ -111,18 +120,19 @@ class Noised:
 
     frame: Frame
     raw: RawCells
+    kept: ExpectedCounts = field(init=False)
     _known: dict[str, Floats] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kept", self.raw.kept)
 
     def bounded(self, table: FrameTable, /) -> Floats:
         """The raw counts of a table with each unit held to its bound, on average over the lots."""
-        cells, kept = self._kept()
-        return table.sums(cells, kept.mean)
+        return table.sums(self.kept.cells, self.kept.mean)
 
     def spread(self, table: FrameTable, /) -> Floats:
         """The variance of these counts by the lots, as if they were drawn event by event."""
-        cells, kept = self._kept()
-        share = kept.kept / np.maximum(kept.drawing, 1)
-        return table.sums(cells, kept.kept * (1 - share))
+        return table.sums(self.kept.cells, self.kept.variance)
 
     def of(self, table: FrameTable, /) -> Floats:
         """The values of a table before any row was left out.
@@ -147,41 +157,31 @@ class Noised:
             return np.where(table.shown, table.values, means)
         return self._agreeing(table, means)
 
-    def _kept(self) -> tuple[NDArray[np.int64], Kept]:
-        """What is left of raw counts after bounding; all of them where that cannot be told."""
-        if self.raw.bounded is not None:
-            return self.raw.bounded
-        cells, place = np.unique(self.raw.cells, return_inverse=True)
-        sure = np.rint(np.bincount(place, weights=self.raw.counts)).astype(np.int64)
-        return cells, Kept(sure=sure, drawing=np.zeros_like(sure), kept=np.zeros(sure.size))
-
     def _means(self, table: FrameTable, rows: MissingRows | None, /) -> Floats:
         """The mean of every cell, if it is missing; nothing where no row is left out."""
         if rows is None:
             return np.zeros(table.domain.size)
-        cells, kept = self._kept()
-        sure, drawing = (
-            np.rint(table.sums(cells, one)).astype(np.int64) for one in (kept.sure, kept.drawing)
-        )
-        whole = Kept(sure=sure, drawing=drawing, kept=table.sums(cells, kept.kept))
-        empty = Kept(sure=np.zeros(1, np.int64), drawing=np.zeros(1, np.int64), kept=np.zeros(1))
-        found = np.full(table.domain.size, rows.means(empty)[0])
-        used = np.flatnonzero((sure + drawing > 0) & ~table.shown)
-        found[used] = rows.means(whole.take(used))
+        zero = np.zeros(1, np.int64)
+        found = np.full(table.domain.size, rows.means(ExpectedCounts.sure_of(zero, zero))[0])
+        kept = self.kept
+        if table.margin is not None:
+            kept = ExpectedCounts.sum_of([replace(kept, cells=table.margin.of(kept.cells))])
+        kept = kept.take((kept.sure + kept.drawing > 0) & ~table.shown[kept.cells])
+        found[kept.cells] = rows.means(kept)
         return found
 
-    def _reconciled(self, table: FrameTable, release: Release, /) -> Floats:
+    def _reconciled(self, table: FrameTable, release: OpenRelease, /) -> Floats:
         """The mean of every cell, if it is missing, of tables that were made to agree and non-negative.
 
         Sums of all cells have no bias, so what empty cells gained by being raised to zero was taken from the others. How
         much that is for one cell follows from what the shown rows leave of the expected total, where that is clear
         of the total's noise.
         """
-        least = release.values[table.name].table.least
-        if least is None:
+        threshold = release.release.table(table.name).threshold.value
+        if threshold is None:
             return np.zeros(table.domain.size)
         rows = MissingRows(
-            law=lattice_law(_cell_error(release, table)), least=least, zeros="perturb", floor=0.0
+            law=lattice_law(_cell_error(release, table)), threshold=int(threshold), zeros="perturb", floor=0.0
         )
         missing = ~table.shown
         left = float(self.bounded(table).sum() - table.values[table.shown].sum())
@@ -214,15 +214,20 @@ class Noised:
         return found
 
 
-def _own_rows(release: Release, table: FrameTable, /) -> MissingRows | None:
+def _own_rows(release: OpenRelease, table: FrameTable, /) -> MissingRows | None:
     """Missing rows of a table with noise of its own."""
-    stated = release.values[table.name].table
-    if stated.law is None or stated.least is None:
+    stated = release.release.table(table.name)
+    if stated.law is None or stated.threshold.value is None or stated.mechanism is None:
         return None
-    return MissingRows(law=stated.law.rounded(), least=stated.least, zeros=stated.zeros, floor=None)
+    return MissingRows(
+        law=stated.law.rounded(),
+        threshold=int(stated.threshold.value),
+        zeros=stated.mechanism.mechanism.zeros,
+        floor=None,
+    )
 
 
-def _cell_error(release: Release, table: FrameTable, /) -> ErrorLaw:
+def _cell_error(release: OpenRelease, table: FrameTable, /) -> ErrorLaw:
     """The law of the error of one cell of a table, in the largest block of its domain."""
     block = max(table.domain.blocks, key=lambda one: one.size)
     masks = {}
@@ -234,14 +239,108 @@ def _cell_error(release: Release, table: FrameTable, /) -> ErrorLaw:
     return _error(release, table, masks)
 
 
-def _total_error(release: Release, table: FrameTable, /) -> ErrorLaw:
+def _total_error(release: OpenRelease, table: FrameTable, /) -> ErrorLaw:
     """The law of the error of the sum of all cells of a table."""
     return _error(release, table, {})
 
 
-def _error(release: Release, table: FrameTable, masks: Mapping[str, NDArray[np.bool_]], /) -> ErrorLaw:
+def _error(release: OpenRelease, table: FrameTable, masks: Mapping[str, NDArray[np.bool_]], /) -> ErrorLaw:
     """The law of the error of the sum of some cells of a table."""
-    whole = release.statement.domain
+    whole = release.domain
     every = {d.name: np.ones(len(d.labels), bool) for d in whole.dimensions} | dict(masks)
     selection = Selection.of_masks(whole, [every[name] for name in whole.names])
     return release.errors.laws_of(selection.groups(table.domain), table.name, np.zeros(1, np.int64))[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnTable:
+    """What would be published of a table: values by cell, 0 where there is no row, and which cells have one."""
+
+    values: NDArray[np.int64]
+    shown: NDArray[np.bool_]
+
+
+class BaseCounts(Protocol):
+    """Counts of the base without its zeros: raw ones, or others in their place."""
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Numbers of cells in ascending order."""
+        ...
+
+    @property
+    def raw_counts(self) -> NDArray[np.int64]:
+        """The count of each."""
+        ...
+
+
+def draw_tables(
+    plan: Plan, counts: BaseCounts, entropy: Entropy, /
+) -> tuple[dict[str, Floats], dict[str, DrawnTable]]:
+    """All tables with fresh noise: before anything is left out, and as they would be published."""
+    return made_tables(plan, counts, noisy_tables(plan, counts, entropy))
+
+
+def noisy_tables(plan: Plan, counts: BaseCounts, entropy: Entropy, /) -> dict[str, NoisyTable]:
+    """Every measured table with fresh noise, and nothing done to it."""
+    return {
+        table.name: _noisy(plan, table, counts, entropy) for table in plan.tables if table.noise is not None
+    }
+
+
+def unrestricted_tables(plan: Plan, noisy: Mapping[str, NoisyTable], /) -> dict[str, Floats]:
+    """What the plan's predictions are about: reconciled, but neither whole nor kept from being negative."""
+    if plan.spec.privacy.margins != "reconcile":
+        return {name: table.values.astype(np.float64) for name, table in noisy.items()}
+    found = estimate_tables(plan.spec.domain, plan.spec.margins, **_by_role(plan, noisy))
+    return {plan.base.name: found.base, **found.margins}
+
+
+def made_tables(
+    plan: Plan, counts: BaseCounts, noisy: Mapping[str, NoisyTable], /
+) -> tuple[dict[str, Floats], dict[str, DrawnTable]]:
+    """All tables made of noisy ones: before anything is left out, and as they would be published."""
+    if plan.spec.privacy.margins == "reconcile":
+        whole = reconcile_tables(plan.spec.domain, plan.spec.margins, **_by_role(plan, noisy))
+        full = {plan.base.name: whole.base, **whole.margins}
+    else:
+        full = {name: table.values for name, table in noisy.items()}
+        if plan.spec.privacy.zeros == "keep":
+            full = {name: np.where(raw_table(plan, name, counts) > 0, v, 0) for name, v in full.items()}
+    noised, published = {}, {}
+    for table in plan.tables:
+        if table.name not in full:
+            continue
+        values = full[table.name]
+        shown = np.ones(len(values), bool) if table.least is None else values >= table.least
+        noised[table.name] = values.astype(np.float64)
+        published[table.name] = DrawnTable(values=np.where(shown, values, 0), shown=shown)
+    return noised, published
+
+
+def _by_role(plan: Plan, noisy: Mapping[str, NoisyTable], /) -> dict[str, Any]:
+    """The base, and the measured margins."""
+    margins = {name: table for name, table in noisy.items() if name != plan.base.name}
+    return {"base": noisy[plan.base.name], "measured": margins}
+
+
+def _noisy(plan: Plan, table: TablePlan, counts: BaseCounts, entropy: Entropy, /) -> NoisyTable:
+    assert table.noise is not None
+    values = table.noise.draw(table.cells, entropy=entropy) + raw_table(plan, table.name, counts)
+    return NoisyTable(values=values, variance=table.noise.law.variance)
+
+
+def table_domain(plan: Plan, name: str, /) -> Domain:
+    """The cells of a planned table."""
+    return plan.spec.domain if name == plan.base.name else plan.spec.margins[name].domain
+
+
+def raw_table(plan: Plan, name: str, counts: BaseCounts, /) -> NDArray[np.int64]:
+    """The raw counts of a table, zeros included."""
+    if name == plan.base.name:
+        values = np.zeros(plan.base.cells, np.int64)
+        values[counts.cells] = counts.raw_counts
+        return values
+    margin = plan.spec.margins[name]
+    sums = np.bincount(margin.of(counts.cells), weights=counts.raw_counts, minlength=margin.domain.size)
+    return sums.astype(np.int64)

@@ -28,19 +28,20 @@ from noisegate.errors import DataError, SpecError
 from noisegate.laws.entropy import Entropy, as_entropy, as_rng
 from noisegate.margins.pieces import NoisyTable, reconcile_tables
 from noisegate.margins.prediction import Prediction
-from noisegate.query.published import read_values
-from noisegate.query.statement import Statement, read_statement
+from noisegate.query.published import read_release
 from noisegate.releases.plan import Plan
 from noisegate.spec import DateDimension, ReleaseSpec
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Asked
-from noisegate.workload.draws import (
+from noisegate.tables.release import Release
+from noisegate.workload.error_parts import Reader
+from noisegate.workload.noised import (
     BaseCounts,
     Floats,
-    Reader,
     made_tables,
     noisy_tables,
     raw_table,
+    table_domain,
     unrestricted_tables,
 )
 
@@ -118,7 +119,10 @@ class _Stage:
     def of(
         cls, plan: Plan, counts: BaseCounts, predictions: Mapping[str, tuple[Asked, Prediction]], /
     ) -> _Stage:
-        readers = {name: Reader.of(asked, plan, known.table) for name, (asked, known) in predictions.items()}
+        readers = {
+            name: Reader.of(asked, known.table, table_domain(plan, known.table))
+            for name, (asked, known) in predictions.items()
+        }
         truth = {name: one.answer(raw_table(plan, one.table, counts)) for name, one in readers.items()}
         return cls(plan=plan, counts=counts, readers=readers, truth=truth)
 
@@ -188,20 +192,20 @@ def stand_in(spec: ReleaseSpec, folder: Path, /, *, rng: np.random.Generator) ->
     DataError
         If there is no release, or none with the dimensions of the spec.
     """
-    statement = read_statement(folder)
-    counts, left_out = _whole_base(statement, as_rng(rng))
+    release = read_release(folder)
+    counts, left_out = _whole_base(release, as_rng(rng))
     names = spec.domain.names
-    lacking = [name for name in names if name not in statement.domain.names]
+    lacking = [name for name in names if name not in release.domain.names]
     if lacking:
         raise DataError(
             f"The release in {folder} has no dimension {' or '.join(lacking)}, which the spec has; it has "
-            f"{', '.join(statement.domain.names)}. A release that stands in for the truth needs the same dimensions."
+            f"{', '.join(release.domain.names)}. A release that stands in for the truth needs the same dimensions."
         )
-    kept = Margin.over(statement.domain, names)
+    kept = Margin.over(release.domain, names)
     there = np.bincount(
-        kept.of(np.arange(statement.domain.size)), weights=counts, minlength=kept.domain.size
+        kept.of(np.arange(release.domain.size)), weights=counts, minlength=kept.domain.size
     ).astype(np.int64)
-    sources = {name: _source(spec, statement, name, folder) for name in names}
+    sources = {name: _source(spec, release, name, folder) for name in names}
     codes = spec.domain.decode(np.arange(spec.domain.size))
     places = [sources[name][column] for name, column in zip(names, codes, strict=True)]
     known = np.logical_and.reduce([place >= 0 for place in places])
@@ -209,7 +213,7 @@ def stand_in(spec: ReleaseSpec, folder: Path, /, *, rng: np.random.Generator) ->
     values = np.where(known & (found >= 0), there[np.maximum(found, 0)], 0)
     cells = np.flatnonzero(values)
     return StandIn(
-        name=statement.name,
+        name=release.name,
         cells=cells,
         raw_counts=values[cells],
         left_out=left_out,
@@ -217,10 +221,10 @@ def stand_in(spec: ReleaseSpec, folder: Path, /, *, rng: np.random.Generator) ->
     )
 
 
-def _source(spec: ReleaseSpec, statement: Statement, name: str, folder: Path, /) -> Ints:
+def _source(spec: ReleaseSpec, release: Release, name: str, folder: Path, /) -> Ints:
     """For each label of a dimension of the spec, the code of the label to use there; -1 if there is none."""
     labels = spec.domain.dimensions[spec.domain.axis(name)].labels
-    others = statement.domain.dimensions[statement.domain.axis(name)].labels
+    others = release.domain.dimensions[release.domain.axis(name)].labels
     if isinstance(spec.dimensions[name], DateDimension):
         return _like_dates(labels, others)
     code = {label: place for place, label in enumerate(others)}
@@ -251,41 +255,39 @@ def _like_dates(labels: tuple[str, ...], others: tuple[str, ...], /) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-def _whole_base(statement: Statement, rng: np.random.Generator, /) -> tuple[Ints, float]:
+def _whole_base(release: Release, rng: np.random.Generator, /) -> tuple[Ints, float]:
     """Counts of every base cell, none negative; and the share of cells that had no row."""
-    values, shown = read_values(statement.folder, statement.base)
+    values, shown = release.base.filled()
     if not shown.all():
-        values = _filled(statement, values, shown, rng)
+        values = _filled(release, values, shown, rng)
     if values.min(initial=0) < 0:
-        values = _clear_of_noise(statement, values)
+        values = _clear_of_noise(release, values)
     return values, float((~shown).mean())
 
 
-def _clear_of_noise(statement: Statement, values: Ints, /) -> Ints:
+def _clear_of_noise(release: Release, values: Ints, /) -> Ints:
     """Whole counts of at least 0 from signed ones, by the same way as reconciled tables."""
-    law = statement.base.law
+    law = release.base.law
     assert law is not None
-    margins = {one.name: one.margin for one in statement.margins if one.margin is not None}
+    margins = {one.name: one.margin for one in release.margins if one.margin is not None}
     noisy = NoisyTable(values=values, variance=law.variance)
     try:
-        return reconcile_tables(statement.domain, margins, base=noisy, measured={}).base
+        return reconcile_tables(release.domain, margins, base=noisy, measured={}).base
     except SpecError as problem:
         raise DataError(
-            f"The release in {statement.folder} has counts below zero that cannot be mended: {problem}"
+            f"The release in {release.folder} has counts below zero that cannot be mended: {problem}"
         ) from None
 
 
-def _filled(
-    statement: Statement, values: Ints, shown: NDArray[np.bool_], rng: np.random.Generator, /
-) -> Ints:
+def _filled(release: Release, values: Ints, shown: NDArray[np.bool_], rng: np.random.Generator, /) -> Ints:
     """The base with its missing rows drawn from what shown margins leave over for them."""
     missing = np.flatnonzero(~shown)
     rates = np.ones(len(missing))
     sides = []
-    for table in statement.margins:
-        if table.margin is None or statement.method == "derive":
+    for table in release.margins:
+        if table.margin is None or table.origin == "summed":
             continue  # Derived margins are sums of what is shown, and say nothing about what is not.
-        totals, there = read_values(statement.folder, table)
+        totals, there = table.filled()
         groups = table.margin.of(np.arange(len(values)))
         left = np.where(there, totals - np.bincount(groups, weights=values, minlength=len(totals)), 0.0)
         sides.append((groups[missing], np.maximum(left, 0.0)))

@@ -8,20 +8,27 @@ leaves this module in a message.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from noisegate.engine.count import count
+from noisegate.engine.count_plan import AnyDimension, CountPlan
+from noisegate.engine.source import Source, one_row, quoted, reading
 from noisegate.errors import DataError, SpecError
-from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec
+from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.tables.dimension import Dimension, Kind
+from noisegate.tables.domain import Domain
+from noisegate.tables.spelling import folded
 from noisegate.tables.table import Table
-from noisegate.tables.where import folded, kind_of
+from noisegate.tables.where import kind_of
 
 
 def selected(
@@ -74,11 +81,6 @@ def is_moment(kind: str, /) -> bool:
     return kind == "DATE" or kind.startswith("TIMESTAMP")
 
 
-def quoted(name: str, /) -> str:
-    """A column as SQL names it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 Ints = NDArray[np.int64]
 
 _PERSON = frozenset({"person", "card", "cardid", "customer", "user", "rider", "passenger", "member", "token"})
@@ -86,6 +88,8 @@ _COUNT = frozenset({"count", "counts", "n", "total", "events", "taps"})
 #: A column is taken for a dimension if it holds at least this share of its values.
 _SHARE = 0.5
 _DISTINCT = 200_000
+#: Types of DuckDB's that can blur a person; taken as text.
+_BLURRED = frozenset({"FLOAT", "DOUBLE"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,50 +160,182 @@ class TruthFile:
             source = selected(source, spec, shown=columns, kinds=kinds, path=path)
         return cls(path=path, source=source, columns=columns, kinds=kinds, person=who, count=count)
 
-    def value(self, dimension: Dimension, /) -> str:
-        """SQL for the value of a dimension in each row, as text in the spelling of its keys or labels."""
-        name = self.columns[dimension.name]
-        column, kind = quoted(name), self.kinds[name]
-        if dimension.kind is Kind.DATE and is_moment(kind):
-            return f"strftime({column}, '%Y-%m-%d')"
-        if dimension.kind is Kind.TIME and (kind.startswith("TIME")):
-            step = dimension.step or 1440
-            minutes = f"((hour({column}) * 60 + minute({column})) // {step} * {step})"
-            return f"printf('%02d:%02d', {minutes} // 60, {minutes} % 60)"
-        return f"{column}::VARCHAR"
-
-    def events(self) -> int:
-        """How many events there are."""
-        amount = "count(*)" if self.count is None else f"sum({quoted(self.count)})"
-        with duckdb.connect() as connection:
-            found = connection.execute(f"SELECT {amount} FROM {self.source}").fetchone()  # noqa: S608 - quoted parts
-        return int(found[0] or 0) if found else 0
-
     def count_cells(self, base: Table, /) -> Truth:
         """The raw count of every cell of the base."""
-        values = ", ".join(f"{self.value(d)} AS d{j}" for j, d in enumerate(base.dimensions))
-        amount = "count(*)" if self.count is None else f"sum({quoted(self.count)})"
-        query = f"SELECT {values}, {amount}::BIGINT AS n FROM {self.source} GROUP BY ALL"  # noqa: S608 - quoted parts
-        with duckdb.connect() as connection:
-            try:
-                found: Any = connection.sql(query).to_arrow_table()
-            except duckdb.Error as problem:
-                raise _unreadable(self.path, problem) from None
-        number = found.column("n").to_numpy().astype(np.int64)
-        codes = np.empty((len(base.dimensions), number.size), dtype=np.int32)
-        for j, dimension in enumerate(base.dimensions):
-            codes[j] = _codes(found.column(f"d{j}"), dimension)
-        known = (codes >= 0).all(axis=0)
-        flat = np.full(number.size, -1, dtype=np.int64)
-        flat[known] = base.locate(codes[:, known])
+        readers = {one.name: _numbers(one) for one in base.dimensions}
+        domain = Domain.product(
+            [Dimension(name=name, values=one.dimension.values) for name, one in readers.items()]
+        )
+        with self.opened(readers, {one.name: self._held(one) for one in base.dimensions}) as events:
+            found = count(events.plan(domain), connection=events.connection)
+        flat = base.locate(np.stack(domain.decode(found.cells)).astype(np.int32))
         inside = flat >= 0
-        counts = np.bincount(flat[inside], weights=number[inside], minlength=base.size).astype(np.int64)
-        events = int(number.sum())
+        counts = np.bincount(flat[inside], weights=found.raw_counts[inside], minlength=base.size)
         if not counts.any():
             raise DataError(
                 f"No row of {self.path} falls into a cell of {base.name}; it holds other dates or places."
             )
-        return Truth(counts=counts, events=events, outside=events - int(counts.sum()), file=self)
+        return Truth.of(counts, events=found.tally.events, file=self)
+
+    @contextmanager
+    def opened(
+        self, readers: Mapping[str, ValueReader], values: Mapping[str, str], /
+    ) -> Iterator[OpenedEvents]:
+        """The file as the engine counts it: for each dimension a column with its values, however the file spells them.
+
+        `values` has SQL for what the file holds of each dimension, in the columns of `f`.
+        """
+        with duckdb.connect() as connection:
+            connection.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
+            with reading(self.path.name):
+                spelled = self._spellings(connection, readers, values)
+            joins, selected, kinds, dimensions = "", [], {}, {}
+            for j, (name, reader) in enumerate(readers.items()):
+                sql, kind = values[name], reader.kind
+                if name in spelled:
+                    _store(connection, f"m{j}", reader.places(spelled[name]))
+                    joins += f" LEFT JOIN m{j} ON {sql} = m{j}.held"
+                    sql = f"m{j}.value" if reader.missing is None else _or_missing(sql, f"m{j}.value", reader)
+                selected.append(f"CAST({sql} AS {kind}) AS d{j}")
+                kinds[f"d{j}"] = kind
+                dimensions[name] = reader.dimension.model_copy(update={"column": f"d{j}"})
+            for name, column in (("who", self.person), ("n", self.count)):
+                if column is not None:
+                    kinds[name] = "VARCHAR" if self.kinds[column] in _BLURRED else self.kinds[column]
+                    selected.append(f"CAST(f.{quoted(column)} AS {kinds[name]}) AS {name}")
+            sql = f"(SELECT {', '.join(selected)} FROM {self.source} AS f{joins})"  # noqa: S608 - quoted parts
+            yield OpenedEvents(
+                connection=connection,
+                source=Source(name=self.path.name, sql=sql, columns=kinds, rows=self._rows(connection)),
+                dimensions=dimensions,
+            )
+
+    def _spellings(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        readers: Mapping[str, ValueReader],
+        values: Mapping[str, str],
+        /,
+    ) -> dict[str, list[Any]]:
+        """What the file holds of each dimension whose values are matched by their spelling."""
+        names = [name for name, reader in readers.items() if reader.spelled]
+        if not names:
+            return {}
+        lists = ", ".join(f"list(DISTINCT {values[name]})" for name in names)
+        row = one_row(connection, f"SELECT {lists} FROM {self.source} AS f")  # noqa: S608 - quoted parts
+        return {
+            name: [value for value in held or () if value is not None]
+            for name, held in zip(names, row, strict=True)
+        }
+
+    def _rows(self, connection: duckdb.DuckDBPyConnection, /) -> int:
+        with reading(self.path.name):
+            (rows,) = one_row(connection, f"SELECT count(*) FROM {self.source}")  # noqa: S608 - quoted parts
+        return int(rows)
+
+    def column(self, name: str, /) -> tuple[str, str]:
+        """The column of a dimension as SQL names it, and its type.
+
+        Raises
+        ------
+        SpecError
+            If no table that was read has the dimension.
+        """
+        if name not in self.columns:
+            raise SpecError(
+                f"the tables that were read do not have {name}, which the release has; give all tables of the release."
+            )
+        return f"f.{quoted(self.columns[name])}", self.kinds[self.columns[name]]
+
+    def _held(self, dimension: Dimension, /) -> str:
+        """SQL for what the file holds of a dimension: a day, the minute of the day at which a bin starts, or text."""
+        column, kind = self.column(dimension.name)
+        if dimension.kind is Kind.DATE and is_moment(kind):
+            return f"CAST({column} AS DATE)"
+        if dimension.kind is Kind.TIME and kind.startswith("TIME"):
+            step = dimension.step or 1440
+            return f"((hour({column}) * 60 + minute({column})) // {step} * {step})"
+        return f"{column}::VARCHAR"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ValueReader:
+    """How the values of a dimension are told by what a file holds.
+
+    Attributes
+    ----------
+    dimension
+        The values.
+    known
+        The value that each spelling stands for, else the one in small letters with single blanks; empty if the file
+        holds times or days that need no matching.
+    missing
+        The value that a gap stands for; None if an event with a gap is outside.
+    """
+
+    dimension: AnyDimension
+    known: Mapping[str, str] = field(default_factory=dict, repr=False)
+    missing: str | None = None
+
+    @property
+    def spelled(self) -> bool:
+        """Whether values are matched by their spelling."""
+        return bool(self.known)
+
+    @property
+    def kind(self) -> str:
+        """The type of DuckDB's that the engine reads the values from."""
+        if isinstance(self.dimension, TimeDimension):
+            return "TIME"
+        return "DATE" if isinstance(self.dimension, DateDimension) else "VARCHAR"
+
+    def places(self, held: Sequence[Any], /) -> pa.Table:
+        """The value of each thing that a file holds and that has one: text, a day, or the minute of a bin."""
+        pairs = {}
+        for thing in held:
+            text = f"{thing // 60:02d}:{thing % 60:02d}" if isinstance(thing, int) else str(thing)
+            value = self.known.get(text, self.known.get(folded(text)))
+            if value is not None:
+                pairs[thing] = value
+        found = pa.array(list(pairs)) if pairs else pa.array([], pa.string())
+        return pa.table({"held": found, "value": pa.array(list(pairs.values()), pa.string())})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OpenedEvents:
+    """Raw events in the form that the engine counts; as long as its connection is open."""
+
+    connection: duckdb.DuckDBPyConnection
+    source: Source
+    dimensions: Mapping[str, AnyDimension]
+
+    def plan(self, domain: Domain, /) -> CountPlan:
+        """What to count, with every event on its own."""
+        weight = "n" if "n" in self.source.columns else None
+        return CountPlan(domain=domain, dimensions=self.dimensions, source=self.source, weight=weight)
+
+
+def _numbers(dimension: Dimension, /) -> ValueReader:
+    """The labels of a published table by their numbers: two of them may look alike."""
+    known = {folded(key): str(code) for code, key in enumerate(dimension.keys)}
+    known |= {folded(label): str(code) for code, label in enumerate(dimension.labels)}
+    unknown = np.flatnonzero(dimension.unknown)
+    numbers = [str(code) for code in range(dimension.size)]
+    return ValueReader(
+        dimension=ListedDimension.model_validate({"column": dimension.name, "values": numbers}),
+        known=known,
+        missing=str(unknown[0]) if unknown.size else None,
+    )
+
+
+def _or_missing(sql: str, value: str, reader: ValueReader, /) -> str:
+    return f"coalesce({value}, CASE WHEN {sql} IS NULL THEN '{reader.missing}' END)"
+
+
+def _store(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table, /) -> None:
+    connection.register(f"{name}_arrow", table)
+    connection.execute(f"CREATE TEMP TABLE {name} AS FROM {name}_arrow")
+    connection.unregister(f"{name}_arrow")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,6 +346,12 @@ class Truth:
     events: int
     outside: int
     file: TruthFile
+
+    @classmethod
+    def of(cls, counts: NDArray[Any], /, *, events: int, file: TruthFile) -> Self:
+        """The counts of all cells, of so many events in all."""
+        whole = np.rint(counts).astype(np.int64)
+        return cls(counts=whole, events=events, outside=events - int(whole.sum()), file=file)
 
 
 def _source(path: Path, /) -> str:
@@ -274,21 +416,6 @@ def _share(name: str, dimension: Dimension, connection: duckdb.DuckDBPyConnectio
     known = [k for k in range(dimension.size) if not dimension.unknown[k]]
     hits = sum(folded(dimension.labels[k]) in held or folded(dimension.keys[k]) in held for k in known)
     return hits / max(len(known), 1)
-
-
-def _codes(column: Any, dimension: Dimension, /) -> NDArray[np.int32]:
-    """The code of each value of an Arrow column; -1 for values that the dimension does not have."""
-    known = {folded(key): code for code, key in enumerate(dimension.keys)}
-    known |= {folded(label): code for code, label in enumerate(dimension.labels)}
-    lost = np.flatnonzero(dimension.unknown)
-    encoded = column.combine_chunks().dictionary_encode()
-    if hasattr(encoded, "combine_chunks"):
-        encoded = encoded.combine_chunks()
-    words = encoded.dictionary.to_pylist()
-    table = np.array([known.get(folded(word), -1) for word in words] + [-1], dtype=np.int32)
-    table[-1] = lost[0] if lost.size else -1
-    places = encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
-    return np.asarray(table[places])
 
 
 def _words(name: str, /) -> set[str]:

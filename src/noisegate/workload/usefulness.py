@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
 from noisegate.inference.linked.problem import tally
-from noisegate.inference.profile.parts import error_parts, largest_kept, usual_trio
 from noisegate.reading.structure import Structure
 from noisegate.tables.table import Link, Table
+from noisegate.workload.error_parts import Measured, StagedAnswers, largest_kept
 from noisegate.workload.frame import Frame, WorkloadSource
-from noisegate.workload.measure import MeasuredQuestion, Workload
-from noisegate.workload.raw import RawEvents
+from noisegate.workload.measure import Workload
+from noisegate.workload.raw import count_file
 from noisegate.workload.truth_file import Truth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 Origin = Literal["card", "spec", "default"]
-_Asked = tuple[Origin, Sequence[MeasuredQuestion], Sequence[str], bool | None]
+_Asked = tuple[Origin, Sequence[Measured], Sequence[str], bool | None]
 
 _MISFIT = (
     "The raw data do not fit the published tables, so these errors mean little: the release was made from other events, or "
@@ -64,7 +64,7 @@ class Usefulness:
     """
 
     source: Origin
-    questions: tuple[MeasuredQuestion, ...]
+    questions: tuple[Measured, ...]
     how: tuple[str, ...]
     fits: bool | None
     drop_rate: float
@@ -132,9 +132,9 @@ def _ask(structure: Structure, truth: Truth, asked: WorkloadSource | None, /) ->
 
 def _of_workload(
     structure: Structure, truth: Truth, asked: WorkloadSource, /
-) -> tuple[Sequence[MeasuredQuestion], Sequence[str], bool]:
+) -> tuple[Sequence[Measured], Sequence[str], bool]:
     frame = asked.frame(structure)
-    raw = RawEvents(file=truth.file, frame=frame).count(asked.wanted)
+    raw = count_file(truth.file, frame, asked.wanted)
     workload = Workload(frame=frame, raw=raw)
     fits = workload.fits
     return [workload.measure(one) for one in asked.wanted], _how(frame, workload, fits=fits), fits
@@ -162,7 +162,7 @@ def _how(frame: Frame, workload: Workload, /, *, fits: bool) -> list[str]:
     return said
 
 
-def _default(structure: Structure, raw: Floats, /) -> tuple[Sequence[MeasuredQuestion], Sequence[str]]:
+def _default(structure: Structure, raw: Floats, /) -> tuple[Sequence[Measured], Sequence[str]]:
     """Cells, totals by each dimension, and margins as they were published."""
     base = structure.base
     shown, codes = base.dense(), base.codes(np.arange(base.size))
@@ -185,7 +185,7 @@ def _default(structure: Structure, raw: Floats, /) -> tuple[Sequence[MeasuredQue
     return questions, how
 
 
-def _margin(link: Link, raw: Floats, /) -> MeasuredQuestion:
+def _margin(link: Link, raw: Floats, /) -> Measured:
     """The rows of a margin against the sums of raw counts that they stand for."""
     groups = link.groups()
     inside = groups >= 0
@@ -197,7 +197,7 @@ def _margin(link: Link, raw: Floats, /) -> MeasuredQuestion:
     )
 
 
-def _question(name: str, table: str, groups: Ints, shown: Floats, raw: Floats, /) -> MeasuredQuestion:
+def _question(name: str, table: str, groups: Ints, shown: Floats, raw: Floats, /) -> Measured:
     """The error of sums over groups; answers that are empty and shown as nothing are left out."""
     hidden = np.isnan(shown)
     size = int(groups.max(initial=-1)) + 1
@@ -206,17 +206,15 @@ def _question(name: str, table: str, groups: Ints, shown: Floats, raw: Floats, /
     published = tally(groups, np.where(hidden, 0.0, shown), size=size)
     there = tally(groups, ~hidden, size=size) > 0
     asked = (truth > 0) | there
-    stages = np.stack([truth, truth, truth, noised, published])[:, asked]
     if not asked.any():
-        return MeasuredQuestion(name=name, reason="nothing is published, and nothing was there")
-    return MeasuredQuestion(
-        name=name,
-        table=table,
-        groups=int(asked.sum()),
-        parts=error_parts(stages[None]),
-        trio=usual_trio(stages[0], stages[-1], there[asked]),
-        joint=True,
+        return Measured(name=name, reason="nothing is published, and nothing was there")
+    answers = StagedAnswers(
+        before=(truth[asked], truth[asked], truth[asked]),
+        noised=[noised[asked]],
+        published=[published[asked]],
+        shown=[there[asked]],
     )
+    return answers.measured(name, table=table, joint=True)
 
 
 def _top(base: Table, codes: NDArray[np.int32], shown: Floats, raw: Floats, /) -> int | None:
