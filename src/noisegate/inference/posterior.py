@@ -319,6 +319,12 @@ class Posterior:
             unsettled=sum(unit.unsettled for unit in units),
         )
 
+    @property
+    def law(self) -> NegativeBinomial:
+        """What was believed of every cell beforehand."""
+        self.prepare()
+        return _joined([(unit.cells, unit.prior) for unit in self._units()], self.size)
+
     def alone(self, level: float, /) -> CellEstimates:
         """The same under the same prior, from the record of each cell alone."""
         self.prepare()
