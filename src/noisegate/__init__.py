@@ -2,6 +2,9 @@
 
 The names below are the public interface; everything else may change. They are loaded when
 first used, so that importing the package costs nothing.
+
+The custodian: `check`, `plan`, `release`, `open_ledger`. The assessor: `read_tables`, `recover`, `infer`, `assess`,
+`mechanism`. The analyst: `open_release`. For trying things out: `simulate`, `reproduce`.
 """
 
 from __future__ import annotations
@@ -10,28 +13,71 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "Contribution": "noisegate.mechanisms.composition",
-    "Mechanism": "noisegate.mechanisms.mechanism",
-    "NoisegateError": "noisegate.errors",
-    "OsNoise": "noisegate.laws.entropy",
-    "composed_delta": "noisegate.mechanisms.composition",
-    "composed_epsilon": "noisegate.mechanisms.composition",
-    "corrected": "noisegate.mechanisms.mechanism",
-    "delta": "noisegate.mechanisms.privacy",
-    "detection": "noisegate.mechanisms.privacy",
-    "epsilon": "noisegate.mechanisms.privacy",
-    "load_spec": "noisegate.spec",
-    "make_law": "noisegate.laws",
-    "open_ledger": "noisegate.ledger",
-    "open_release": "noisegate.query",
-    "second_algorithm": "noisegate.mechanisms.mechanism",
-    "stability_histogram": "noisegate.mechanisms.mechanism",
+    "Answers": "query",
+    "BudgetExceeded": "errors",
+    "Card": "tables.card",
+    "Check": "assessment.finding",
+    "Contribution": "mechanisms.composition",
+    "DataError": "errors",
+    "Dimension": "tables.domain",
+    "Domain": "tables.domain",
+    "EventCheck": "api.releasing",
+    "Finding": "assessment.finding",
+    "Inference": "assessment.inference",
+    "Item": "reproduction",
+    "Mechanism": "mechanisms.mechanism",
+    "MechanismFacts": "api.mechanism",
+    "Noise": "recovery.noise",
+    "NoisegateError": "errors",
+    "OpenAssessment": "api.assessing",
+    "OpenRelease": "query",
+    "OsNoise": "laws.entropy",
+    "Outlook": "workload",
+    "OutputError": "errors",
+    "Question": "tables.question",
+    "ReleaseSpec": "spec",
+    "SeededNoise": "laws.entropy",
+    "SpecError": "errors",
+    "Structure": "reading.structure",
+    "Table": "tables.table",
+    "World": "simulation",
+    "assess": "api.assessing",
+    "check": "api.releasing",
+    "composed_delta": "mechanisms.composition",
+    "composed_epsilon": "mechanisms.composition",
+    "corrected": "mechanisms.mechanism",
+    "delta": "mechanisms.privacy",
+    "detection": "mechanisms.privacy",
+    "epsilon": "mechanisms.privacy",
+    "infer": "api.assessing",
+    "load_spec": "spec",
+    "make_law": "laws",
+    "mechanism": "api.mechanism",
+    "open_ledger": "ledger",
+    "open_release": "query",
+    "plan": "api.releasing",
+    "read_spec": "api.releasing",
+    "read_tables": "api.assessing",
+    "recover": "api.assessing",
+    "release": "api.releasing",
+    "reproduce": "api.inventing",
+    "second_algorithm": "mechanisms.mechanism",
+    "simulate": "api.inventing",
+    "stability_histogram": "mechanisms.mechanism",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - the names are the keys above
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib import metadata
+
+        return metadata.version("noisegate")
     if name not in _HOME:
         raise AttributeError(f"module 'noisegate' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(f"noisegate.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -129,3 +129,24 @@ def test_conditions_that_were_written_are_read_again(labels):
         return
     text = ",".join(condition_text(name, label) for name, label in labels.items())
     assert conditions_of(text) == {name: (label,) for name, label in labels.items()}
+
+
+def test_labels_in_the_spelling_of_an_agency_are_found_by_what_they_say():
+    days = Dimension(
+        name="day",
+        values=("25/07/2016", "26/07/2016", "27/07/2016"),
+        keys=("2016-07-25", "2016-07-26", "2016-07-27"),
+    )
+    assert [days.code(one) for one in ("26/07/2016", "2016-07-26", date(2016, 7, 26))] == [1, 1, 1]
+    with pytest.raises(SpecError, match="day has no '2016-07-28'; it has 25/07/2016"):
+        days.code(date(2016, 7, 28))
+    domain = Domain.product([days])
+    for where in ({"day": [date(2016, 7, 26), "27/07/2016"]}, "day=2016-07-26..2016-07-27"):
+        assert Selection.parse(where, domain).mask("day").tolist() == [False, True, True]
+
+
+def test_two_labels_that_differ_in_case_only_must_be_written_as_they_are():
+    stops = Dimension(name="stop", values=("Central", "CENTRAL"))
+    assert stops.code("CENTRAL") == 1
+    with pytest.raises(SpecError, match="stop has no 'central'; it has Central, CENTRAL"):
+        stops.code("central")

@@ -21,8 +21,9 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import RowCount
 from noisegate.errors import SpecError
 from noisegate.recovery.selection import value_code
+from noisegate.tables.spelling import find_dimension, folded, listed
 from noisegate.tables.table import Table
-from noisegate.tables.where import find_dimension, folded, listed, split_conditions
+from noisegate.tables.where import split_conditions
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

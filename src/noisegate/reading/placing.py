@@ -19,8 +19,8 @@ from noisegate.reading.values import find_form
 from noisegate.tables.dimension import NO_ORDINAL, Dimension, Ints
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
+from noisegate.tables.spelling import folded
 from noisegate.tables.table import locate
-from noisegate.tables.where import folded
 
 
 class MisplacedError(SpecError):

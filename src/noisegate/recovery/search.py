@@ -14,8 +14,8 @@ from noisegate import limits
 from noisegate.recovery.couplings import Coupling, Floats, couple, least_published, selected
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.pair_search import find_pairs
+from noisegate.tables.spelling import folded
 from noisegate.tables.table import Table
-from noisegate.tables.where import folded
 
 #: Words for the two ends of a ride.
 _ENDS = (

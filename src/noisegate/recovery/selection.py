@@ -17,15 +17,9 @@ from typing import Self
 
 from noisegate.errors import SpecError
 from noisegate.tables.dimension import Dimension
+from noisegate.tables.spelling import find_dimension, folded, label_code
 from noisegate.tables.table import Table
-from noisegate.tables.where import (
-    alternatives,
-    find_dimension,
-    find_label,
-    folded,
-    label_code,
-    split_conditions,
-)
+from noisegate.tables.where import alternatives, split_conditions
 
 _MINUTES = {"min": 1, "mins": 1, "minute": 1, "minutes": 1, "m": 1}
 _MINUTES |= {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60}
@@ -111,14 +105,9 @@ def parse_lag(lag: str | int | timedelta | None, /) -> int:
 
 
 def find_value(value: str, dimension: Dimension, /) -> int:
-    """The code of this value of a dimension."""
-    code = value_code(value, dimension)
-    if code is not None:
-        return code
-    bare = alternatives(value)
-    return find_label(
-        bare[0] if len(bare) == 1 else value, dimension.labels, subject=dimension.name, keys=dimension.keys
-    )
+    """The code of this value of a dimension, in any spelling and perhaps in quotation marks."""
+    bare = [value] if value_code(value, dimension) is not None else alternatives(value)
+    return dimension.code(bare[0] if len(bare) == 1 else value)
 
 
 def value_code(value: str, dimension: Dimension, /) -> int | None:

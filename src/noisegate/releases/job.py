@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from noisegate.engine import Counts, Tally, connect, count
 from noisegate.errors import BudgetExceeded
@@ -52,7 +53,7 @@ def release(
     /,
     *,
     out: Path,
-    engine: str | None = None,
+    engine: Any = None,
     ledger: str | Path | None = None,
     entropy: Entropy | None = None,
     report: Report = lambda _: None,
@@ -62,7 +63,7 @@ def release(
 ) -> ReleaseResult:
     """Make the release that `spec` describes in the directory `out`, and charge the ledger for it.
 
-    Guarantee: see the card that it writes. `entropy` defaults to the operating system's generator;
+    `engine` is the name or URL of one, or an open connection. Guarantee: see the card that it writes. `entropy` defaults to the operating system's generator;
     a seeded source marks the release as simulated. `inspect` sees raw counts before anything is spent, such as to
     measure the utility of the release for its maker; nothing of what it does enters the release.
     """
@@ -71,7 +72,12 @@ def release(
     check_output(out)
     _check_budget(plan, ledger)
     report("counting events")
-    counts = count(spec, entropy=source, connection=connect(engine) if engine else None, progress=progress)
+    counts = count(
+        spec,
+        entropy=source,
+        connection=connect(engine) if isinstance(engine, str) else engine,
+        progress=progress,
+    )
     warnings = warnings_before_spending(plan, counts)
     for sentence in warnings:
         warn(sentence)

@@ -12,8 +12,9 @@ from pydantic import Discriminator, Field, PlainValidator, Tag, ValidationInfo, 
 
 from noisegate import limits
 from noisegate.spec.block import SpecBlock
-from noisegate.spec.fields import DAY_S, Day, Span, Text, clock_text, refusal, shown, span_text
+from noisegate.spec.fields import Day, Span, Text, clock_text, refusal, shown, span_text
 from noisegate.spec.values import ValueList, read_values, written_list
+from noisegate.tables.spelling import DAY_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,12 +16,12 @@ from typing import Annotated, TypeVar
 from pydantic import PlainValidator
 from pydantic_core import PydanticCustomError
 
-DAY_S = 86_400
+from noisegate.tables.spelling import clock_of
+
 T = TypeVar("T")
 
 _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?)", re.ASCII)
 SPAN = re.compile(r"(\d{1,6})\s*(s|min|h)", re.ASCII)
-_CLOCK = re.compile(r"(\d{2}):(\d{2})(?::(\d{2}))?", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 _FLAGS = {"true": True, "false": False, "yes": True, "no": False}
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
@@ -133,10 +133,8 @@ def seconds(value: object, /) -> int:
 
 def clock(value: object, /) -> int:
     """A time of day in seconds after midnight: 06:00, or 24:00 for its end."""
-    found = _CLOCK.fullmatch(str(value))
-    hour, minute, second = (int(part or 0) for part in found.groups()) if found else (99, 99, 99)
-    at_s = hour * 3600 + minute * 60 + second
-    if at_s > DAY_S or minute > 59 or second > 59:
+    at_s = clock_of(str(value))
+    if at_s is None:
         raise refusal(f"must be a time of day such as 06:00, got {shown(value)}")
     return at_s
 

@@ -13,9 +13,10 @@ import numpy as np
 from noisegate.errors import SpecError
 from noisegate.spec.conditions import which
 from noisegate.spec.dimensions import Condition, DateDimension, ListedDimension, TimeDimension
-from noisegate.spec.fields import DAY_S, SPAN, clock_text, did_you_mean, refusal, seconds, shown, span_text
+from noisegate.spec.fields import SPAN, clock_text, did_you_mean, refusal, seconds, shown, span_text
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain, Ints, Mask
+from noisegate.tables.spelling import DAY_S
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 At = tuple[str | int, ...]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError, SpecError
+from noisegate.tables.spelling import find_label
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -101,6 +102,21 @@ class Dimension:
     def size(self) -> int:
         """How many labels there are."""
         return len(self.values) + len(self.groups)
+
+    def code(self, label: object, /) -> int:
+        """The code of a label given as text in any spelling, or as an integer, a date or a time.
+
+        Raises
+        ------
+        SpecError
+            If it has none; the message names the nearest.
+
+        Examples
+        --------
+        >>> Dimension(name="zone", values=("07", "12")).code(7)
+        0
+        """
+        return find_label(label, self.labels, subject=self.name, keys=self.keys)
 
     def with_groups(self, groups: tuple[str, ...], /) -> Self:
         """The dimension with more labels of merged values."""

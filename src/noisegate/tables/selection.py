@@ -19,7 +19,8 @@ from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.tables.block import Block
 from noisegate.tables.domain import Domain, Ints, Mask
-from noisegate.tables.where import Where, conditions_of, find_dimension, label_shares, value_shares
+from noisegate.tables.spelling import find_dimension
+from noisegate.tables.where import Where, conditions_of, label_shares, value_shares
 
 Floats = NDArray[np.float64]
 

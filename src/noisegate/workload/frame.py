@@ -21,14 +21,14 @@ from noisegate.query.release import OpenRelease
 from noisegate.reading.placing import place_rows
 from noisegate.reading.structure import Structure
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
-from noisegate.spec.fields import DAY_S
 from noisegate.tables.card import CARD, Card
 from noisegate.tables.domain import Domain, Ints, Mask
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Question
 from noisegate.tables.selection import Groups, Selection
+from noisegate.tables.spelling import DAY_S, folded
 from noisegate.tables.table import Table
-from noisegate.tables.where import folded, kind_of
+from noisegate.tables.where import kind_of
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 

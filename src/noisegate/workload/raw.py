@@ -24,12 +24,13 @@ from noisegate.errors import DataError, SpecError
 from noisegate.reading.placing import place_rows
 from noisegate.reading.structure import Structure
 from noisegate.spec import DateDimension, TimeDimension
-from noisegate.spec.fields import DAY_S, clock
+from noisegate.spec.fields import clock
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Question
-from noisegate.tables.where import folded, members, shares_of_values
+from noisegate.tables.spelling import DAY_S, folded
+from noisegate.tables.where import members, shares_of_values
 from noisegate.workload.error_parts import Floats, Reader
 from noisegate.workload.frame import Frame, WorkloadSource
 from noisegate.workload.truth_file import Truth, TruthFile, ValueReader, is_moment

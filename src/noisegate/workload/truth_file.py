@@ -26,8 +26,9 @@ from noisegate.errors import DataError, SpecError
 from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.tables.dimension import Dimension, Kind
 from noisegate.tables.domain import Domain
+from noisegate.tables.spelling import folded
 from noisegate.tables.table import Table
-from noisegate.tables.where import folded, kind_of
+from noisegate.tables.where import kind_of
 
 
 def selected(

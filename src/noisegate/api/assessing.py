@@ -1,0 +1,257 @@
+"""The assessor's jobs: read published tables, recover how they were made, infer what they hide, assess them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from noisegate.assessment.assessment import Assessment
+from noisegate.assessment.attackers import Attacker
+from noisegate.assessment.inference import Inference
+from noisegate.assessment.job import assess as judge_tables
+from noisegate.assessment.judgement import exhibits_of
+from noisegate.errors import DataError, OutputError, SpecError
+from noisegate.reading.overrides import Overrides, load_overrides, parse_overrides
+from noisegate.reading.reader import TableSources
+from noisegate.reading.reader import read_tables as read_sources
+from noisegate.reading.structure import Structure, find_structure
+from noisegate.recovery.noise import Noise
+from noisegate.report.write import check_output, write_assessment
+from noisegate.tables.card import find_card
+
+AnyPath = str | os.PathLike[str]
+AnyDecisions = AnyPath | dict[str, Any] | Overrides
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class OpenAssessment(Assessment):
+    """An assessment that can be looked at, drawn and written.
+
+    `findings` and `checks` are what was found; `cells` what is known about every cell of the base.
+    """
+
+    @classmethod
+    def of(cls, assessment: Assessment, /) -> OpenAssessment:
+        """The same assessment, opened."""
+        return cls(**{field.name: getattr(assessment, field.name) for field in fields(assessment)})
+
+    @property
+    def cells(self) -> Any:
+        """Every cell of the base as an Arrow table: what was published, and what is known of it.
+
+        Raises
+        ------
+        DataError
+            If the cells were not inferred; the checks say why.
+        """
+        found = self.cells_table()
+        if found is None:
+            raise DataError("the cells were not inferred; .checks say why.")
+        return found
+
+    def to_arrow(self) -> Any:
+        """The findings as an Arrow table: id, severity, title, advice."""
+        import pyarrow as pa
+
+        names = ("id", "severity", "title", "advice")
+        return pa.table({name: [getattr(one, name) for one in self.findings] for name in names})
+
+    def to_pandas(self) -> Any:
+        """The findings as a pandas frame; `.cells.to_pandas()` has the cells."""
+        return self.to_arrow().to_pandas()
+
+    @property
+    def plots(self) -> tuple[str, ...]:
+        """The names of the pictures that `plot` draws."""
+        return tuple(figure.key for one in exhibits_of(self) for figure in one.figures)
+
+    def plot(self, name: str | None = None, /) -> Any:
+        """A picture of the assessment as an Altair chart: the first one, or the one of this name (see `plots`)."""
+        from noisegate.pictures.draw import draw
+
+        pictures = {figure.key: figure.picture for one in exhibits_of(self) for figure in one.figures}
+        if not pictures:
+            raise DataError("this assessment has nothing to draw.")
+        if name is not None and name not in pictures:
+            raise SpecError.for_choice("a picture", found=name, allowed=tuple(pictures))
+        return draw(pictures[name or next(iter(pictures))])
+
+    def report(self, path: AnyPath, /) -> Path:
+        """Write the report as one page, HTML or Markdown by the ending of `path`; it must not exist."""
+        from noisegate.report.build import page_of
+        from noisegate.report.html import render_html
+        from noisegate.report.markdown import render_markdown
+
+        file = Path(path)
+        if file.suffix not in (".html", ".md"):
+            raise OutputError(f"a report ends in .html or .md, got {file.name!r}.")
+        text = (render_html if file.suffix == ".html" else render_markdown)(page_of(self))
+        try:
+            with file.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+        except FileExistsError:
+            raise OutputError(f"{file} exists already; remove it, or choose another name.") from None
+        except OSError as problem:
+            raise OutputError(f"cannot write {file}: {problem.strerror or 'unknown reason'}.") from None
+        return file
+
+    def write(self, folder: AnyPath, /) -> Path:
+        """Write everything to a new folder: `assessment.json`, `cells.parquet`, pictures and the report."""
+        write_assessment(self, Path(folder))
+        return Path(folder)
+
+
+def assess(
+    tables: TableSources,
+    /,
+    *,
+    decisions: AnyDecisions | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+    identities: Sequence[str] = (),
+    lag: str | int | timedelta | None = None,
+    summed_from: str | int | timedelta | None = None,
+    card: AnyPath | None = None,
+    noise: str | None = None,
+    attacker: Attacker | None = "informed",
+    truth: AnyPath | None = None,
+    person: str | None = None,
+    workload: AnyPath | None = None,
+    gtfs: AnyPath | None = None,
+    claims: Sequence[str] = (),
+    weeks: int | None = None,
+    level: float = 0.95,
+    out: AnyPath | None = None,
+    progress: Progress | None = None,
+) -> OpenAssessment:
+    """What published tables give away.
+
+    Parameters
+    ----------
+    tables
+        One or more tables of the same events: CSV or Parquet files, the folder of a release, or frames (pandas,
+        Polars, Arrow). A mapping names them.
+    decisions
+        What is decided about the tables already: a YAML file, or what it would hold as a dictionary.
+    pairs, lag
+        Two sets of cells that hold the same raw counts, each written "dimension=value,dimension=value", the
+        second `lag` later ("30min").
+    identities
+        Values of one dimension that add up: "Male + Female = Total".
+    summed_from
+        The bins in which the base was published before somebody summed it ("15min"); found if it shows.
+    card
+        The card of the release; found when it lies beside the tables.
+    noise
+        The noise of tables from which none can be recovered, as LAW:SCALE ("laplace:1.4").
+    attacker
+        Who infers the suppressed cells: "informed", "minimal", or None to leave them alone.
+    truth, person
+        Raw events or counts, which only the custodian has, and their column that says whose event it is.
+    workload
+        A release spec whose questions the tables are measured by.
+    gtfs
+        A timetable (zip or folder).
+    claims
+        Shares that are said to be dropped, such as "lightrail off dropped 0.0005%".
+    weeks
+        How many weeks of such releases to look ahead.
+    level
+        Of all intervals.
+    out
+        A folder to make for `assessment.json`, `cells.parquet`, pictures and the report.
+    progress
+        Called with what is being done.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import noisegate
+    >>> towns = pyarrow.table({"town": ["A", "B", "C"], "count": [4, 7, 9]})
+    >>> found = noisegate.assess({"towns": towns}, noise="laplace:1.4")
+    >>> found.cells.num_rows
+    3
+    """
+    if out is not None:
+        check_output(Path(out))
+    found = OpenAssessment.of(
+        judge_tables(
+            tables,
+            overrides=_decided(decisions),
+            pairs=pairs,
+            identities=identities,
+            lag=lag,
+            summed_from=summed_from,
+            card=card,
+            noise=noise,
+            attacker=attacker,
+            truth=truth,
+            person=person,
+            workload=workload,
+            gtfs=gtfs,
+            claims=claims,
+            weeks=weeks,
+            level=level,
+            progress=progress,
+        )
+    )
+    if out is not None:
+        found.write(out)
+    return found
+
+
+def read_tables(
+    tables: TableSources, /, *, decisions: AnyDecisions | None = None, card: AnyPath | None = None
+) -> Structure:
+    """Published tables as they were read: which is the base, which are margins, what was set aside and why.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import noisegate
+    >>> read = noisegate.read_tables(pyarrow.table({"town": ["A", "B"], "count": [4, 7]}))
+    >>> [dimension.name for dimension in read.base.dimensions]
+    ['town']
+    """
+    decided = _decided(decisions)
+    read = read_sources(tables, overrides=decided)
+    stated = find_card(None if card is None else Path(card), [file for table in read for file in table.files])
+    return find_structure(read, overrides=decided, card=stated)
+
+
+def recover(tables: TableSources, /, **said: Any) -> dict[str, Noise]:
+    """The noise of each table, as far as the tables give it away; takes what `assess` takes.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import noisegate
+    >>> noisegate.recover({"towns": pyarrow.table({"town": ["A", "B"], "count": [4, 7]})})["towns"].fit is None
+    True
+    """
+    return assess(tables, **{**said, "attacker": None}).noise
+
+
+def infer(tables: TableSources, /, **said: Any) -> Inference:
+    """What is known about every cell of the base, and about sums of cells; takes what `assess` takes.
+
+    Raises
+    ------
+    DataError
+        If nothing is known about the noise, or the tables contradict each other.
+    """
+    found = assess(tables, **said)
+    if found.inference is None:
+        reasons = [check.title for check in found.checks if check.id == "suppressed-cells"]
+        raise DataError(f"the cells cannot be inferred: {'; '.join(reasons) or 'see the checks of assess'}.")
+    return found.inference
+
+
+def _decided(decisions: AnyDecisions | None, /) -> Overrides | None:
+    if decisions is None or isinstance(decisions, Overrides):
+        return decisions
+    return parse_overrides(decisions) if isinstance(decisions, dict) else load_overrides(Path(decisions))

@@ -1,0 +1,213 @@
+"""The custodian's jobs: look at a spec, see what it would cost, check the events, release.
+
+Events may be files that the spec names, a table of an engine, or a frame in memory (pandas, Polars, Arrow). A frame has no
+place of its own, so the spec must say whose budget is spent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from noisegate.engine import Tally, connect, count
+from noisegate.errors import DataError, SpecError
+from noisegate.laws.entropy import Entropy, OsNoise
+from noisegate.query.release import OpenRelease, open_release
+from noisegate.releases.forecast import warnings_before_spending
+from noisegate.releases.job import release as make_release
+from noisegate.releases.plan import Plan, make_plan
+from noisegate.spec import ReleaseSpec, load_spec, parse_spec
+from noisegate.workload import Outlook, outlook
+
+AnyPath = str | os.PathLike[str]
+AnySpec = AnyPath | Mapping[str, Any] | ReleaseSpec
+Progress = Callable[[str], None]
+
+#: What a frame is called where a spec names the source of its events.
+FRAME = "events"
+
+
+def read_spec(spec: AnySpec, /, *, folder: AnyPath | None = None, framed: bool = False) -> ReleaseSpec:
+    """The release spec in a YAML file, a dictionary, or one that was read before.
+
+    Parameters
+    ----------
+    spec
+        A path, or what a spec file would hold as a dictionary.
+    folder
+        Where relative paths of a dictionary start; the current folder by default.
+    framed
+        The events come as a frame, so that the spec need not say where they are.
+
+    Raises
+    ------
+    SpecError
+        One sentence that names the key, what was found and what is allowed.
+    """
+    if isinstance(spec, ReleaseSpec):
+        return spec
+    if not isinstance(spec, Mapping):
+        return load_spec(spec)
+    events = dict(spec.get("events") or {})
+    if framed:
+        events["source"] = FRAME
+    return parse_spec({**spec, "events": {"source": FRAME, **events}}, folder=Path(folder or "."))
+
+
+def plan(
+    spec: AnySpec, /, *, want: float | None = None, like: AnyPath | None = None, progress: Any = None
+) -> Outlook:
+    """What noise will do to each question of the spec's workload, for a range of epsilons.
+
+    Reads no event and spends nothing.
+
+    Parameters
+    ----------
+    want
+        The mean absolute error to find an epsilon for, where a question states none.
+    like
+        The folder of an earlier release, or of a simulated one, whose published counts stand in for the truth.
+    progress
+        Called with what is done and what there is to do.
+    """
+    read = read_spec(spec)
+    report = progress or (lambda _done, _all: None)
+    return outlook(read, wanted=want, like=None if like is None else Path(like), report=report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventCheck:
+    """What a release would count, before anything is spent. Raw numbers: for the custodian's eyes only.
+
+    `tally` says what became of the events, `warnings` what looks wrong.
+    """
+
+    plan: Plan
+    tally: Tally
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        lines = [*self.tally.lines(), *(f"warning: {sentence}" for sentence in self.warnings)]
+        return "\n".join(["For the custodian only; nothing was spent.", *lines])
+
+
+def check(
+    spec: AnySpec,
+    /,
+    *,
+    events: Any = None,
+    engine: str | None = None,
+    entropy: Entropy | None = None,
+) -> EventCheck:
+    """Count the events of a spec as a release would, and tell what became of them; spends nothing.
+
+    Parameters
+    ----------
+    events
+        A frame (pandas, Polars, Arrow) in place of the source that the spec names.
+    engine
+        Where the source is a table: `spark`, or a URL that Ibis understands.
+    """
+    read = read_spec(spec, framed=events is not None)
+    made = make_plan(read)
+    with _connection(read, events, engine) as connection:
+        counts = count(read, entropy=entropy or OsNoise(), connection=connection)
+    return EventCheck(plan=made, tally=counts.tally, warnings=tuple(warnings_before_spending(made, counts)))
+
+
+def release(
+    spec: AnySpec,
+    /,
+    *,
+    out: AnyPath,
+    events: Any = None,
+    engine: str | None = None,
+    ledger: AnyPath | None = None,
+    entropy: Entropy | None = None,
+    progress: Progress | None = None,
+    warn: Progress | None = None,
+) -> OpenRelease:
+    """Make the release that a spec describes in a new folder, charge the ledger, and open it for questions.
+
+    Parameters
+    ----------
+    spec
+        A path to a YAML file, or what it would hold as a dictionary.
+    out
+        The folder to make; it must not exist.
+    events
+        A frame (pandas, Polars, Arrow) in place of the source that the spec names. The spec must then have
+        `budget: {dataset: NAME}`: a frame has no place that an account could be named after.
+    engine
+        Where the source is a table: `spark`, or a URL that Ibis understands.
+    ledger
+        The file or URL of the ledger; that of your state folder by default.
+    entropy
+        Where noise comes from; the operating system by default. A seeded source marks the release as simulated.
+    progress, warn
+        Called with what is being done; with what looks wrong before anything is spent.
+
+    Notes
+    -----
+    Guarantee: what the card says that it writes. The ledger is charged before any noise is drawn, and what was reserved
+    stays spent.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import noisegate
+    >>> taps = {"card": ["a", "b", "c"], "line": ["A", "A", "B"]}
+    >>> spec = {
+    ...     "name": "day", "events": {"person": "card"}, "budget": {"dataset": "example"},
+    ...     "dimensions": {"line": {"column": "line", "values": ["A", "B"]}},
+    ...     "tables": {"lines": ["line"]},
+    ...     "privacy": {"unit": "person", "max_cells": 2, "epsilon": 2, "law": "discrete-laplace"},
+    ... }
+    >>> place = pathlib.Path(tempfile.mkdtemp())
+    >>> import pyarrow
+    >>> made = noisegate.release(spec, events=pyarrow.table(taps), out=place / "day", ledger=place / "ledger.db")
+    >>> made.name
+    'day'
+    """
+    read = read_spec(spec, framed=events is not None)
+    if events is not None and read.budget is None:
+        raise SpecError(
+            "events come as a frame, so the spec must say whose budget is spent: add budget: {dataset: NAME}."
+        )
+    silent: Progress = lambda _: None  # noqa: E731 - says nothing, twice
+    with _connection(read, events, engine) as connection:
+        result = make_release(
+            read,
+            out=Path(out),
+            engine=connection,
+            ledger=None if ledger is None else str(ledger),
+            entropy=entropy,
+            report=progress or silent,
+            warn=warn or silent,
+        )
+    return open_release(result.folder)
+
+
+@contextmanager
+def _connection(spec: ReleaseSpec, events: Any, engine: str | None, /) -> Iterator[Any]:
+    """Where the engine finds the events: None if the spec names files."""
+    if events is None:
+        yield connect(engine) if engine not in (None, "duckdb") else None
+        return
+    if engine is not None:
+        raise SpecError("events come as a frame, which is counted here; leave out engine.")
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
+        try:
+            connection.register(spec.events.source, events)
+        except (duckdb.Error, TypeError, ValueError):
+            raise DataError(
+                f"events are a {type(events).__name__}, which is no frame; give one of pandas, Polars or Arrow."
+            ) from None
+        yield connection
