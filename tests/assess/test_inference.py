@@ -143,6 +143,11 @@ def test_exact_totals_pin_the_only_missing_member(tables, invent):
     result = assess(paths)
     assert any("add up" in line for line in result.inference.evidence.assumes)
     found = next(one for one in result.findings if one.id == "pinned-cells")
+    # By itself a suppressed cell only says that it was below the threshold, or a little above it.
+    threshold = result.inference.evidence.base.mechanism.whole_threshold
+    assert threshold <= found.baseline["hi"] + 1 <= threshold + 8
+    assert tuple(found.assumptions) == result.inference.evidence.assumes
+    assert found.picture == "exposed"
     assert found.severity == "high"
     assert found.numbers["width_at_most_0_non_empty"] == 2
     assert sorted(one["lo"] for one in found.numbers["most_exposed"]) == [7, 11]
@@ -204,7 +209,7 @@ def test_totals_with_cells_that_no_table_shows_are_not_called_independent(tables
     dimensions = {"date": invent.days(9), "location": [f"S{k}" for k in range(12)]}
     paths = tables(base=(dimensions, raw), total=({"date": dimensions["date"]}, total))
     said = {"dimensions": [], "noise": None, "threshold": None}
-    loss = {"event": None, "person": None, "person_example": {"events": 1, "epsilon": None}}
+    loss = {"event": None, "person": None, "person_example": {"events": 1, "epsilon": None, "delta": None}}
     card = {
         "mechanism": {"zeros": "perturb", "margins": "reconcile"},
         "privacy_loss": loss,

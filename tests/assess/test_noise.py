@@ -151,6 +151,8 @@ def test_a_stated_pair_with_its_lag(tables, invent):
     (detail,) = coupled.numbers["couplings"]
     assert (detail["lag_min"], detail["source"]) == (30, "stated")
     assert 1.3 < detail["gain"] < 1.6
+    assert coupled.baseline["sd"] == pytest.approx(detail["sd_one"])
+    assert coupled.baseline["sd"] > detail["sd_both"]
     assert detail["width_both"] < detail["width_one"]
     assert "Beach" in coupled.evidence[1]
     assert "Quay" in coupled.evidence[1]

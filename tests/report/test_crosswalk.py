@@ -70,5 +70,6 @@ def test_every_kind_of_finding_has_a_method_and_a_place_in_the_crosswalk():
     assert len(kinds) >= 8
     words = {kind: words for inquiry in INQUIRIES for kind, words in inquiry.WORDS.items()}
     assert kinds <= set(words)
-    assert all(one.meaning and one.method for one in words.values())
+    assert all(words[kind].meaning and words[kind].method for kind in kinds)
+    assert all(one.says for one in words.values())
     assert kinds <= asked

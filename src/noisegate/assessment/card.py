@@ -29,7 +29,11 @@ _FAMILIES = {
 }
 
 WORDS: Mapping[str, Words] = {
+    "card": Words(
+        says="Points in which tables and card agree.",
+    ),
     "card-disagrees": Words(
+        says="Cut, law, scale or zero rule are not those on the card.",
         meaning="The tables are not what their card says.",
         method=(
             "What the card states (least count shown, law, scale, rule for zeros) is compared with what the "

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.assessment.inference import Inference
-from noisegate.pictures.data import Exposed
+from noisegate.assessment.inquiry import Figure, Grid
+from noisegate.assessment.words import percent
+from noisegate.pictures.data import Band, CellCalendar, Exposed
 from noisegate.tables.dimension import Kind
 
 Ints = NDArray[np.int64]
@@ -63,6 +65,70 @@ def moments(inference: Inference, /) -> list[Moment]:
         if n
     ]
     return sorted(found, key=lambda one: (one.day, one.time))
+
+
+def calendar_figure(base: str, found: Sequence[Moment], /) -> Figure:
+    """The cells by day and time: published, suppressed, and suppressed yet shown to hold somebody."""
+    days, times = [_day(one.day) for one in found], [one.time for one in found]
+    bands = [
+        Band(
+            title="published",
+            days=days,
+            times=times,
+            shares=[one.published / one.cells for one in found],
+            colour="blue",
+        ),
+        Band(
+            title="suppressed",
+            days=days,
+            times=times,
+            shares=[(one.cells - one.published - one.told) / one.cells for one in found],
+            colour="grey",
+        ),
+        Band(
+            title="suppressed, yet shown to hold somebody",
+            days=days,
+            times=times,
+            shares=[one.told / one.cells for one in found],
+            colour="orange",
+        ),
+    ]
+    by_time: dict[str, list[int]] = {}
+    for one in found:
+        row = by_time.setdefault(one.time, [0, 0, 0])
+        for place, value in enumerate((one.cells, one.published, one.told)):
+            row[place] += value
+    total, shown, told = (sum(row[place] for row in by_time.values()) for place in range(3))
+    most = max(by_time, key=lambda name: by_time[name][2])
+    where = f", most of them at {most}" if told else ""
+    return Figure(
+        key="calendar",
+        caption=(
+            f"The cells of {base} by day and time: the share that is published, that is suppressed, and that is suppressed "
+            "although the linked tables show, with more than 99%, that it is not empty. Darker is more, in steps at 5, 20, "
+            "50 and 80%."
+        ),
+        alt=(
+            f"Three heat maps over days and times. Of {total:,} cells, {percent(shown / total)} are published; {told:,} "
+            f"suppressed ones are shown to hold somebody{where}."
+        ),
+        picture=CellCalendar(bands=bands),
+        data=Grid.of(
+            "Cells by time of day",
+            ("time", "cells", "published", "suppressed", "of these shown to hold somebody"),
+            ((name, n, p, n - p, t) for name, (n, p, t) in sorted(by_time.items())),
+            most=96,
+        ),
+        about=("presence", "pinned-cells"),
+    )
+
+
+def _day(text: str, /) -> str:
+    """A date as people say it; any other text as it is."""
+    try:
+        return f"{datetime.strptime(text.replace('-', ''), '%Y%m%d'):%a %d %b}"  # noqa: DTZ007 - a day has no zone
+    except ValueError:
+        return text
 
 
 def exposed(inference: Inference, /, *, most: int) -> list[Exposed]:

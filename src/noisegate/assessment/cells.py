@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.assessment.cell_sums import Moment, exposed, moments
+from noisegate.assessment.cell_sums import calendar_figure, exposed, moments
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
-from noisegate.assessment.words import chance, number, percent
+from noisegate.assessment.words import chance, number
 from noisegate.inference.linked.prior import Flat
-from noisegate.pictures.data import Band, CellCalendar, ExposedCells
+from noisegate.pictures.data import ExposedCells
 from noisegate.recovery.couplings import names
 
 if TYPE_CHECKING:
@@ -39,7 +38,11 @@ _ADVICE = (
 )
 
 WORDS: Mapping[str, Words] = {
+    "inference": Words(
+        says="How suppressed cells were inferred, and what was assumed.",
+    ),
     "pinned-cells": Words(
+        says="Suppressed cells with people in them are known to within a few.",
         meaning="Some counts that were withheld can be told from the totals they are in.",
         method=(
             "Every suppressed cell gets a posterior from all linked tables together: its own suppression, the "
@@ -48,11 +51,21 @@ WORDS: Mapping[str, Words] = {
         ),
     ),
     "presence": Words(
+        says="Suppressed cells are shown to hold somebody, with more than 99 %.",
         meaning="For cells that were withheld, the tables often show that somebody was there.",
         method=(
             "From the posterior of each suppressed cell: the probability that it is empty. Where that is below "
             "one in a hundred, the tables show that somebody was there although the cell itself was withheld."
         ),
+    ),
+    "sharpest-rows": Words(
+        says="Totals under which suppressed cells are known best.",
+    ),
+    "suppressed-cells": Words(
+        says="Whether suppressed cells could be inferred at all, and if not, why.",
+    ),
+    "suppressed-total": Words(
+        says="What the suppressed cells of a table add up to.",
     ),
 }
 
@@ -304,71 +317,8 @@ def show(assessment: Assessment, /) -> Exhibit | None:
         numeric=(1, 2),
     )
     found = moments(inference)
-    figures = [_calendar(assessment.base.name, found)] if found else []
+    figures = [calendar_figure(assessment.base.name, found)] if found else []
     return Exhibit(section="cells", grids=(totals,), figures=(*figures, *_exposed(assessment, inference)))
-
-
-def _calendar(base: str, found: Sequence[Moment], /) -> Figure:
-    days, times = [_day(one.day) for one in found], [one.time for one in found]
-    bands = [
-        Band(
-            title="published",
-            days=days,
-            times=times,
-            shares=[one.published / one.cells for one in found],
-            colour="blue",
-        ),
-        Band(
-            title="suppressed",
-            days=days,
-            times=times,
-            shares=[(one.cells - one.published - one.told) / one.cells for one in found],
-            colour="grey",
-        ),
-        Band(
-            title="suppressed, yet shown to hold somebody",
-            days=days,
-            times=times,
-            shares=[one.told / one.cells for one in found],
-            colour="orange",
-        ),
-    ]
-    by_time: dict[str, list[int]] = {}
-    for one in found:
-        row = by_time.setdefault(one.time, [0, 0, 0])
-        for place, value in enumerate((one.cells, one.published, one.told)):
-            row[place] += value
-    total, shown, told = (sum(row[place] for row in by_time.values()) for place in range(3))
-    most = max(by_time, key=lambda name: by_time[name][2])
-    where = f", most of them at {most}" if told else ""
-    return Figure(
-        key="calendar",
-        caption=(
-            f"The cells of {base} by day and time: the share that is published, that is suppressed, and that is suppressed "
-            "although the linked tables show, with more than 99%, that it is not empty. Darker is more, in steps at 5, 20, "
-            "50 and 80%."
-        ),
-        alt=(
-            f"Three heat maps over days and times. Of {total:,} cells, {percent(shown / total)} are published; {told:,} "
-            f"suppressed ones are shown to hold somebody{where}."
-        ),
-        picture=CellCalendar(bands=bands),
-        data=Grid.of(
-            "Cells by time of day",
-            ("time", "cells", "published", "suppressed", "of these shown to hold somebody"),
-            ((name, n, p, n - p, t) for name, (n, p, t) in sorted(by_time.items())),
-            most=96,
-        ),
-        about=("presence", "pinned-cells"),
-    )
-
-
-def _day(text: str, /) -> str:
-    """A date as people say it; any other text as it is."""
-    try:
-        return f"{datetime.strptime(text.replace('-', ''), '%Y%m%d'):%a %d %b}"  # noqa: DTZ007 - a day has no zone
-    except ValueError:
-        return text
 
 
 def _exposed(assessment: Assessment, inference: Inference, /) -> Iterator[Figure]:

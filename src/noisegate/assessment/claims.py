@@ -42,6 +42,7 @@ _ADVICE = "State what was dropped as numbers of rows and of trips, with the rule
 
 WORDS: Mapping[str, Words] = {
     "dropped-rows": Words(
+        says="Rows and trips that are not published; a claim about them that is wrong is a finding.",
         meaning="Something that was stated about dropped rows cannot be right.",
         method=(
             "The public domain says how many rows are possible; those that are absent were dropped. The share of "

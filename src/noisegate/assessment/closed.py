@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 _FALSE_ALARM = 0.01
 _SHOWN = 5
 
-WORDS: Mapping[str, Words] = {}
+WORDS: Mapping[str, Words] = {
+    "closed-services": Words(
+        says="Lines between two stops that nothing else serves, which the timetable names.",
+    ),
+}
 
 
 def ask(facts: Facts, /) -> list[Result]:

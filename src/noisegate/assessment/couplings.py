@@ -29,7 +29,11 @@ _ADVICE = (
 )
 
 WORDS: Mapping[str, Words] = {
+    "close-series": Words(
+        says="Series run in parallel far beyond chance and yet are not equal.",
+    ),
     "coupled-cells": Words(
+        says="Cells record one raw count twice, such as both ends of a closed service.",
         meaning="Some people are counted in two published places, so their number is known more sharply than intended.",
         method=(
             "Every series of counts is compared with every other one at constant lags. A pair is reported when "

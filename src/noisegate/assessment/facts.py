@@ -11,12 +11,13 @@ import numpy as np
 from noisegate.assessment.card import about_card
 from noisegate.assessment.claims import Judged, judge_claim
 from noisegate.assessment.dropped import Dropped
-from noisegate.assessment.evidence import Evidence, consistent_tables
-from noisegate.assessment.exposure import Exposure, Suggestion, suggest
+from noisegate.assessment.evidence import AttackEvidence, consistent_tables
+from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.growth import Persons, Weeks
 from noisegate.assessment.inference import Inference, infer_cells
 from noisegate.assessment.loss import LossSummary, privacy_of
+from noisegate.assessment.merges import Suggestion, suggest
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
 from noisegate.assessment.request import Request
@@ -174,7 +175,7 @@ class Facts:
             return None, _SUMS
         makers = replace(self.makers, consistent=consistent_tables(self.rows))
         zero = self.timetable.structural_zero()
-        evidence = Evidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
+        evidence = AttackEvidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
         if evidence is None:
             return None, _NO_NOISE
         level = self.request.level

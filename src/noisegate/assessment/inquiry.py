@@ -25,10 +25,21 @@ Section = Literal["tables", "who", "cells", "services", "dropped", "weeks", "mic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """A kind of finding in words: what it means to somebody who decides, without a number, and how it is worked out."""
+    """A kind of finding or check in words.
 
-    meaning: str
-    method: str
+    Attributes
+    ----------
+    says
+        What it says, in one sentence.
+    meaning
+        What that means to somebody who decides, without a number; empty if it can only be a check.
+    method
+        How it is worked out; empty if it can only be a check.
+    """
+
+    says: str
+    meaning: str = ""
+    method: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +138,7 @@ class Inquiry(Protocol):
 
     @property
     def WORDS(self) -> Mapping[str, Words]:  # noqa: N802 - a constant of a module
-        """The words of each kind of finding that it can make."""
+        """The words of each kind of finding and check that it can make."""
         ...
 
     def ask(self, facts: Facts, /) -> list[Result]:

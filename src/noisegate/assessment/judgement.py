@@ -99,4 +99,5 @@ def words_of(kind: str, title: str, /) -> Words:
     for one in INQUIRIES:
         if kind in one.WORDS:
             return one.WORDS[kind]
-    return Words(meaning=title.rstrip(".") + ".", method=_GENERAL)
+    sentence = title.rstrip(".") + "."
+    return Words(says=sentence, meaning=sentence, method=_GENERAL)

@@ -249,6 +249,7 @@ _ADVICE_ONCE = (
 
 WORDS: Mapping[str, Words] = {
     "privacy-loss": Words(
+        says="Epsilon of an event and of a person.",
         meaning="The noise hides single events, but much less the people behind many of them.",
         method=(
             "One event is in every table that was perturbed on its own; each adds its own loss. The loss of a "

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 WORDS: Mapping[str, Words] = {
     "independent-margins": Words(
+        says="A margin and the base got noise of their own, and differences give both away.",
         meaning="Totals and their parts were perturbed separately, and differences between them give things away.",
         method=(
             "Each row of the coarser table is compared with the sum of the finer cells it stands for. Sums of "
             "published cells that exceed their own total, or complete rows that do not add up, show noise drawn "
             "separately for each table."
         ),
+    ),
+    "margins": Words(
+        says="A margin adds up to the base, or no row shows whether it does.",
     ),
 }
 

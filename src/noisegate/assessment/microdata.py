@@ -221,6 +221,7 @@ _MANY = 0.5
 
 WORDS: Mapping[str, Words] = {
     "microdata": Words(
+        says="How few known places and times single a person out in the raw events.",
         meaning="Trips that are linked to persons could not be protected by these means.",
         method=(
             "With the raw events at hand: how many persons are the only ones with one, two, three or four known "

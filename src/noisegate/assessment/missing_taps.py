@@ -44,6 +44,7 @@ _SHOWN = 5
 
 WORDS: Mapping[str, Words] = {
     "missing-taps": Words(
+        says="Taps missing from the published cells of a total are traced to a suppressed cell by the timetable.",
         meaning="With the timetable, what a total holds beyond its cells can be traced to one stop.",
         method=(
             "Where a total exceeds the cells published beside it, somebody is missing. The vehicles that call at "

@@ -30,7 +30,25 @@ _ADVICE = (
 )
 
 WORDS: Mapping[str, Words] = {
+    "identity-left-out": Words(
+        says="Identities that hold alone, but not together with a larger set.",
+    ),
+    "identity-refused": Words(
+        says="Identities that do not hold among the raw counts, so no number is given.",
+    ),
+    "no-noise": Words(
+        says="All pairs of equal counts are exactly equal: nothing was added to them.",
+        meaning="The counts carry no noise.",
+        method=(
+            "Counts that must be equal in the raw data are compared. If every pair agrees to the last digit, "
+            "noise of any useful size is ruled out."
+        ),
+    ),
+    "noise-not-recovered": Words(
+        says="Why there is no number: no identity, too few, or too many noises in each.",
+    ),
     "noise-recovered": Words(
+        says="Law and scale of the noise can be read off the tables.",
         meaning="How the noise was made can be worked out from the tables, so it might as well be published.",
         method=(
             "Some raw counts are published twice, or add up to another one. The difference of such counts holds "
@@ -38,13 +56,6 @@ WORDS: Mapping[str, Words] = {
             "differences that are cut off by suppression and a share of counts that do not match are part of the "
             "model. The interval is the set of scales that a likelihood-ratio test does not reject. Identities "
             "that do not hold are refused, not averaged in."
-        ),
-    ),
-    "no-noise": Words(
-        meaning="The counts carry no noise.",
-        method=(
-            "Counts that must be equal in the raw data are compared. If every pair agrees to the last digit, "
-            "noise of any useful size is ruled out."
         ),
     ),
 }

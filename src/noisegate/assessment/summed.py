@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
     from noisegate.assessment.facts import Facts
 
-WORDS: Mapping[str, Words] = {}
+WORDS: Mapping[str, Words] = {
+    "summed-cells": Words(
+        says="Cells of the base are sums of counts that were cut one by one.",
+    ),
+}
 
 
 def ask(facts: Facts, /) -> list[Result]:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 _SIGNS = {"ge": "at least", "gt": "more than"}
 
-WORDS: Mapping[str, Words] = {}
+WORDS: Mapping[str, Words] = {
+    "threshold": Words(
+        says="The least count that is shown, how sure that is, and other readings.",
+    ),
+}
 
 
 def ask(facts: Facts, /) -> list[Result]:

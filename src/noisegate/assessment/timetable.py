@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.assessment.closed import ClosedServices
-from noisegate.assessment.exposure import Exposure, Suggestion
+from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Words
+from noisegate.assessment.merges import Suggestion
 from noisegate.assessment.missing_taps import MissingTaps
 from noisegate.assessment.request import Outside
 from noisegate.assessment.services import Services, read_stop_map
@@ -29,7 +30,11 @@ Report = Callable[[str], None]
 
 _SHOWN = 5
 
-WORDS: Mapping[str, Words] = {}
+WORDS: Mapping[str, Words] = {
+    "timetable": Words(
+        says="How places were matched to the stops of the timetable.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -47,6 +47,7 @@ _ALONE = (
 
 WORDS: Mapping[str, Words] = {
     "utility": Words(
+        says="Error of the questions that people ask, by what causes it.",
         meaning="Some questions that the release was made for are answered badly, or not at all.",
         method=(
             "Each query is put to the raw events as it is asked, to the cells that are published, to these after "

@@ -25,6 +25,7 @@ _ADVICE = (
 
 WORDS: Mapping[str, Words] = {
     "more-weeks": Words(
+        says="What further weeks of such releases add: detection, width, loss.",
         meaning="The risks grow with every further week that is released.",
         method=(
             "For somebody who comes back every week, the chance of showing at least once is that of one week, "

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 _FEWEST, _MOST = 12, 60
 
 WORDS: Mapping[str, Words] = {
+    "zeros": Words(
+        says="Empty cells get noise, or too few cells are known to be empty.",
+    ),
     "zeros-kept": Words(
+        says="Empty cells stay empty, so that a published count proves that somebody was there.",
         meaning="A published count proves that somebody was there.",
         method=(
             "If empty cells get no noise, a published value rules out an empty cell. The chance of that is the "
