@@ -17,6 +17,7 @@ import numpy as np
 from noisegate.assessment import Assessment, assess
 from noisegate.assessment.judgement import figures_of
 from noisegate.inference.linked.inference import infer
+from noisegate.inference.posterior import Posterior
 from noisegate.laws import RoundedLaplace
 from noisegate.laws.entropy import SeededNoise
 from noisegate.mechanisms.mechanism import corrected, second_algorithm
@@ -119,8 +120,9 @@ def _linked_totals(found: Assessment, world: World, /) -> Picture:
     inference = found.inference
     assert inference is not None
     twice = np.concatenate([np.concatenate([one.left, one.right]) for one in found.couplings])
-    problems = {title: inference.evidence.problem(linked=linked) for title, linked in _LOOKS.items()}
-    looks = {title: infer(problem, prior=inference.prior, keep=True) for title, problem in problems.items()}
+    problems = {title: inference.evidence.known.problem(linked=linked) for title, linked in _LOOKS.items()}
+    prior = inference.prior.law if isinstance(inference.prior, Posterior) else inference.prior
+    looks = {title: infer(problem, prior=prior, keep=True) for title, problem in problems.items()}
     linked, alone = looks.values()
     fit = inference.evidence.suppressed & (linked.low > 0)
     fit[twice] = False

@@ -1,10 +1,11 @@
-"""How far things walk: which modules one suppressed cell, and one tap, pass on their way through the house.
+"""How far things walk: which modules one tap, and one suppressed cell, pass on their way through the house.
 
     python docs/_make/walk.py
 
-runs a release and an assessment of a small invented town with a profiler on, and prints the modules whose functions were
-called, in the order of the first call, and the *representations* of a cell: classes of ours whose objects hold one number for
-every cell of the base. `docs/explanation/architecture.md` tells the story; a test holds its figures to what is measured here.
+runs a release and an assessment of a small invented town with a profiler on. A module *runs* if one of its functions is called.
+It is *passed* by the cells if one of its functions is given, or returns, something that holds a number for every cell of the
+base or for every suppressed one: an array, or an object of ours with such an array in it, which is then a *representation*
+of the cells. `docs/explanation/architecture.md` tells the story; a test holds its figures to what is measured here.
 """  # noqa: INP001 - a script
 
 from __future__ import annotations
@@ -28,39 +29,47 @@ _FUNCTION = 0x2  # CO_NEWLOCALS: bodies of modules and classes lack it.
 
 @dataclass(slots=True)
 class Walk:
-    """What was passed: modules in the order of the first call, how often one called another, representations."""
+    """What ran and what was passed, in the order of the first call, each with the function that was called first."""
 
-    cells: int = -1
-    modules: dict[str, str] = field(default_factory=dict)
+    sizes: frozenset[int] = frozenset()
+    ran: dict[str, str] = field(default_factory=dict)
+    passed: dict[str, str] = field(default_factory=dict)
     representations: dict[str, None] = field(default_factory=dict)
-    changes: set[tuple[str, str]] = field(default_factory=set)
-    _last: str = ""
 
     def __call__(self, frame: FrameType, event: str, value: Any, /) -> None:
         """Called by the interpreter at every call and return."""
-        place = frame.f_code.co_filename
-        if not place.startswith(HOUSE) or not frame.f_code.co_flags & _FUNCTION:
+        code = frame.f_code
+        if (
+            event not in ("call", "return")
+            or not code.co_filename.startswith(HOUSE)
+            or not code.co_flags & _FUNCTION
+        ):
             return
-        module = place[len(HOUSE) + 1 : -3].replace("/", ".").removesuffix(".__init__")
+        module = code.co_filename[len(HOUSE) + 1 : -3].replace("/", ".").removesuffix(".__init__")
         if event == "call":
-            self.modules.setdefault(module, frame.f_code.co_name)
-            if self._last and self._last != module:
-                self.changes.add((self._last, module))
-            self._last = module
-        elif event == "return" and self.cells > 0:
-            self._look(value)
+            self.ran.setdefault(module, code.co_name)
+            if any(self._holds(frame.f_locals.get(name)) for name in code.co_varnames[: code.co_argcount]):
+                self.passed.setdefault(module, code.co_name)
+        elif self._holds(value):
+            self.passed.setdefault(module, code.co_name)
 
-    def _look(self, value: Any, /) -> None:
+    def _holds(self, value: Any, /) -> bool:
+        """Whether something has a number for every cell; notes the class of ours that does."""
+        if not self.sizes:
+            return False
+        if isinstance(value, np.ndarray):
+            return value.size in self.sizes
         kind = type(value)
         if not kind.__module__.startswith("noisegate"):
-            return
-        names = getattr(kind, "__dataclass_fields__", None) or {}
-        for name in names:
-            if np.size(getattr(value, name, None)) == self.cells:
+            return False
+        for name in getattr(kind, "__dataclass_fields__", ()):
+            held = getattr(value, name, None)
+            if isinstance(held, np.ndarray) and held.size in self.sizes:
                 self.representations.setdefault(
                     f"{kind.__module__.removeprefix('noisegate.')}.{kind.__name__}"
                 )
-                return
+                return True
+        return False
 
 
 def watched(job: Callable[[], Any], walk: Walk, /) -> Any:
@@ -75,13 +84,14 @@ def watched(job: Callable[[], Any], walk: Walk, /) -> Any:
 
 
 def walks(folder: Path, /) -> dict[str, Walk]:
-    """The walk of a tap through a release, and of a suppressed cell through its assessment to the page."""
+    """The walk of a tap through a release, and of the suppressed cells through its assessment to the page."""
     world = noisegate.simulate(folder / "town", days=2, persons=3000)
-    tap = Walk()
+    tap, cell = Walk(), Walk()
     made = watched(
         lambda: noisegate.release(world.spec_2016, out=folder / "release", ledger=folder / "ledger.db"), tap
     )
-    cell = Walk(cells=made.card.cells)
+    base = made.release.base
+    cell.sizes = frozenset({base.domain.size, base.domain.size - len(base.cells)})
     watched(lambda: noisegate.assess(folder / "release").write(folder / "assessed"), cell)
     return {"tap": tap, "cell": cell}
 
@@ -90,11 +100,10 @@ def main() -> None:
     """Print both walks."""
     with tempfile.TemporaryDirectory() as folder:
         for name, walk in walks(Path(folder)).items():
-            print(f"one {name}: {len(walk.modules)} modules, {len(walk.changes)} changes between modules")  # noqa: T201
-            for module, function in walk.modules.items():
+            print(f"one {name}: {len(walk.ran)} modules run, {len(walk.passed)} are passed")  # noqa: T201
+            for module, function in (walk.passed or walk.ran).items():
                 print(f"  {module}.{function}")  # noqa: T201
-            if walk.representations:
-                print(f"  {len(walk.representations)} representations: {', '.join(walk.representations)}")  # noqa: T201
+            print(f"  {len(walk.representations)} representations: {', '.join(walk.representations)}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -209,7 +209,7 @@ def test_totals_with_cells_that_no_table_shows_are_not_called_independent(tables
     dimensions = {"date": invent.days(9), "location": [f"S{k}" for k in range(12)]}
     paths = tables(base=(dimensions, raw), total=({"date": dimensions["date"]}, total))
     said = {"dimensions": [], "noise": None, "threshold": None}
-    loss = {"event": None, "person": None, "person_example": {"events": 1, "epsilon": None}}
+    loss = {"event": None, "person": None, "person_example": {"events": 1, "epsilon": None, "delta": None}}
     card = {
         "mechanism": {"zeros": "perturb", "margins": "reconcile"},
         "privacy_loss": loss,

@@ -1,5 +1,6 @@
 """Timetables in an assessment: structural zeros, cells of one vehicle, merges, closed services."""
 
+import shutil
 from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -26,7 +27,7 @@ DAYS, PERSONS = 3, 12_000
 
 
 class Published:
-    """A world, its release as in 2016, and the tables as an assessor sees them."""
+    """A world, its release as in 2016, and the tables as an assessor sees them: without the card."""
 
     def __init__(self, folder, *, punctual):
         self.world = simulate(
@@ -35,7 +36,9 @@ class Published:
         self.folder = folder / "release"
         spec = load_spec(self.world.spec_2016)
         release(spec, out=self.folder, ledger=folder / "ledger.db", entropy=SeededNoise(seed=3))
-        self.paths = [self.folder / f"{name}.csv" for name in ("time-loc", "time", "loc")]
+        self.paths = [folder / f"{name}.csv" for name in ("time-loc", "time", "loc")]
+        for path in self.paths:
+            shutil.copy(self.folder / path.name, path)
         self.feed = read_feed(self.world.gtfs)
         self.structure = find_structure([read_table(path) for path in self.paths])
 

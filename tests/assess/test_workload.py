@@ -27,11 +27,10 @@ from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec
 from noisegate.tables.question import Question
 from noisegate.workload import measure
-from noisegate.workload.draws import draw_tables
 from noisegate.workload.error_parts import STAGES
 from noisegate.workload.frame import frame_of_card, frame_of_spec, stated_dimension, wanted_by_spec
 from noisegate.workload.measure import Workload
-from noisegate.workload.noised import MissingRows
+from noisegate.workload.noised import MissingRows, draw_tables
 from noisegate.workload.raw import count_file
 from noisegate.workload.truth_file import TruthFile
 
@@ -231,8 +230,8 @@ def test_the_split_of_reconciled_tables_is_near_that_of_the_custodian(reconciled
 
 @pytest.mark.parametrize("floor", [None, 0.0, 1.25])
 def test_the_mean_of_a_missing_row_is_that_of_all_its_possible_values(floor):
-    law, least = DiscreteLaplace(1.4), 8
-    rows = MissingRows(law=law, least=least, zeros="perturb", floor=floor)
+    law, threshold = DiscreteLaplace(1.4), 8
+    rows = MissingRows(law=law, threshold=threshold, zeros="perturb", floor=floor)
     kept = ExpectedCounts(
         cells=np.arange(3),
         sure=np.array([0, 3, 12]),
@@ -240,7 +239,7 @@ def test_the_mean_of_a_missing_row_is_that_of_all_its_possible_values(floor):
         kept=np.array([0.0, 1.0, 0.0]),
     )
     chances = [{0: 1.0}, {3: 0.25, 4: 0.5, 5: 0.25}, {12: 1.0}]
-    value = np.arange(-200, least)
+    value = np.arange(-200, threshold)
     for found, counts in zip(rows.means(kept).tolist(), chances, strict=True):
         mass = sum(p * np.exp(law.logpmf(value - c)) for c, p in counts.items())
         shown = value if floor is None else np.maximum(value - floor, 0)
@@ -248,7 +247,7 @@ def test_the_mean_of_a_missing_row_is_that_of_all_its_possible_values(floor):
 
 
 def test_an_empty_cell_without_noise_held_nothing():
-    rows = MissingRows(law=DiscreteLaplace(1.4), least=18, zeros="keep", floor=None)
+    rows = MissingRows(law=DiscreteLaplace(1.4), threshold=18, zeros="keep", floor=None)
     empty = ExpectedCounts.sure_of(np.zeros(1, int), np.zeros(1, int))
     assert rows.means(empty).tolist() == [0.0]
     far = ExpectedCounts.sure_of(np.zeros(1, int), np.array([10**6]))
@@ -413,6 +412,22 @@ def test_moments_in_another_zone_are_read_on_the_clock_of_the_spec(city, release
     plain = assess([released("derive")], attacker=None, truth=city.taps, workload=city.spec())
     zoned = assess([released("derive")], attacker=None, truth=moved, workload=spec)
     assert questions_of(zoned) == questions_of(plain)
+
+
+def test_other_spellings_of_the_same_events_give_the_same_errors(city, released, tmp_path):
+    """Modes in capitals, days as text and times in columns of their own, cards as floats: still the same events."""
+    spelled = tmp_path / "taps.parquet"
+    duckdb.sql(
+        f"SELECT card_id::DOUBLE AS card_id, upper(mode) AS mode, tap, '  ' || stop AS location, "
+        f"strftime(tapped_at, '%Y-%m-%d') AS date, tapped_at::TIME AS time FROM '{city.taps}'"
+    ).write_parquet(str(spelled))
+    plain = assess([released("derive")], attacker=None, truth=city.taps, workload=city.spec())
+    other = assess([released("derive")], attacker=None, truth=spelled, workload=city.spec())
+    ours, theirs = questions_of(other), questions_of(plain)
+    for name in ANSWERED:
+        for figures in ("bias", "absolute", "total", "relative_error"):
+            assert ours[name][figures] == pytest.approx(theirs[name][figures], abs=1e-9)
+    assert other.useful.outside == plain.useful.outside
 
 
 def test_values_say_what_a_dimension_is():

@@ -13,7 +13,7 @@ import pytest
 from noisegate.inference.linked.fit import fit_prior
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.levels import fit_levels
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.prior import NegativeBinomial
 from noisegate.inference.linked.problem import Problem
 from noisegate.inference.linked.score import Score
@@ -98,7 +98,7 @@ def attack(city, informed):
 
 def scored(posterior, truth, *, level=0.95):
     """The score on suppressed cells; marginals do not depend on the level, intervals do."""
-    again = Posterior.from_pmfs(posterior.pmfs, level=level, keep=True)
+    again = CellEstimates.from_pmfs(posterior.pmfs, level=level, keep=True)
     return Score.of(again, truth.counts, cells=truth.suppressed)
 
 

@@ -8,7 +8,7 @@ from noisegate.inference.linked.codes import crossed
 from noisegate.inference.linked.convolution import spread
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.prior import Flat, NegativeBinomial
 from noisegate.inference.linked.problem import Identities, Problem, Sums
 from noisegate.inference.linked.propagation import Schedule
@@ -338,7 +338,7 @@ def test_fair_coverage_of_an_honest_posterior_is_its_level(level):
     """Averaged over what the posterior itself expects: the level, however few integers there are."""
     p = np.array([0.7, 0.2, 0.06, 0.04])
     pmfs = Pmfs(low=np.full(4, 3), start=np.arange(0, 20, 4), p=np.tile(p, 4))
-    posterior = Posterior.from_pmfs(pmfs, level=level, keep=True)
+    posterior = CellEstimates.from_pmfs(pmfs, level=level, keep=True)
     counts = 3 + np.arange(4)
     each = [Score.of(posterior, counts, cells=np.arange(4) == cell) for cell in range(4)]
     assert sum(share * one.fair for share, one in zip(p, each, strict=True)) == pytest.approx(level)
@@ -349,10 +349,10 @@ def test_fair_coverage_of_an_honest_posterior_is_its_level(level):
 
 def test_a_score_by_hand():
     pmfs = Pmfs(low=np.array([0, 10]), start=np.array([0, 2, 4]), p=np.array([0.5, 0.5, 0.95, 0.05]))
-    score = Score.of(Posterior.from_pmfs(pmfs, level=0.8), np.array([1, 12]))
+    score = Score.of(CellEstimates.from_pmfs(pmfs, level=0.8), np.array([1, 12]))
     assert (score.cells, score.coverage, score.width) == (2, 0.5, 0.5)
     assert score.error == pytest.approx((0.5 + 1.95) / 2)
     assert score.quarters == (1.0, 0.0)
     assert score.fair is None
     with pytest.raises(SpecError, match="true count of every cell"):
-        Score.of(Posterior.from_pmfs(pmfs, level=0.8), np.array([1]))
+        Score.of(CellEstimates.from_pmfs(pmfs, level=0.8), np.array([1]))

@@ -20,30 +20,32 @@ def cut(zeros="perturb", least=10):
     return Mechanism(law=NOISE, threshold=least, rule="ge", zeros=zeros)
 
 
-def brute_force(value, mechanism, mean, shape):
+def brute_force(value, mechanism, mean, shape, share):
     counts = np.arange(600)
-    prior = stats.nbinom.pmf(counts, shape, shape / (shape + mean))
+    prior = (1 - share) * stats.nbinom.pmf(counts, shape, shape / (shape + mean)) + share * (counts == 0)
     law = prior * np.exp(mechanism.log_likelihood(value, counts))
     return counts, law / law.sum()
 
 
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.4])
 @pytest.mark.parametrize("zeros", ["perturb", "keep"])
-def test_a_law_is_prior_times_likelihood(zeros):
+def test_a_law_is_prior_times_likelihood(zeros, share):
     mechanism = cut(zeros)
     values = np.array([np.nan, np.nan, np.nan, 10, 14, 60, 300])
     prior = NegativeBinomial(
         mean=np.array([0.01, 2, 300, 0.5, 20, 80, 20]),
         shape=np.array([0.5, 3, 8, 1, 200, 4, 2.0]),
-        zero_share=np.zeros(1),
+        zero_share=np.full(1, share),
     )
     found = cell_laws(values, mechanism=mechanism, prior=prior)
+    laws = found.pmfs(np.arange(len(values)))
     for i, value in enumerate(values):
-        counts, law = brute_force(value, mechanism, prior.mean[i], prior.shape[i])
+        counts, law = brute_force(value, mechanism, prior.mean[i], prior.shape[i], share)
         mean = law @ counts
         assert found.mean[i] == pytest.approx(mean, abs=2e-3, rel=2e-4)
         assert found.variance[i] == pytest.approx(law @ (counts - mean) ** 2, abs=0.01, rel=2e-3)
         assert found.third[i] == pytest.approx(law @ (counts - mean) ** 3, abs=0.2, rel=0.02)
-        first, mass = found.law(i)
+        first, mass = int(laws.low[i]), laws.one(i)
         assert mass == pytest.approx(law[first : first + len(mass)], abs=1e-5)
 
 

@@ -3,34 +3,25 @@
 import numpy as np
 import pytest
 
+from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.roles import Layout
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.known import Known
 from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.thresholds import Threshold
-from noisegate.query.evidence import Evidence, Shown
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
-from noisegate.tables.table import Table
 
 LAW = DiscreteLaplace(2.0)
 
 
-def shown(name, domain, margin, values, there):
-    mechanism = Mechanism(law=LAW, threshold=10, rule="ge", zeros="perturb")
-    cells = np.flatnonzero(there)
-    table = Table(
+def observed(name, margin, values, there):
+    return Observation(
         name=name,
-        domain=domain,
-        margin=margin,
-        cells=cells,
-        values=values[cells],
-        threshold=Threshold(value=10, rule="ge", cut="after", sure=1.0, evidence="known"),
-        mechanism=Known.sure(mechanism, source="card"),
+        values=np.where(there, values, np.nan),
+        mechanism=Mechanism(law=LAW, threshold=10, rule="ge", zeros="perturb"),
+        rows=None if margin is None else RowMap.between(margin),
     )
-    full, shown = table.filled()
-    return Shown(table=table, mechanism=mechanism, values=full, shown=shown)
 
 
 @pytest.fixture(params=[False, True], ids=["independent", "consistent"])
@@ -49,9 +40,10 @@ def evidence(request):
         margin = Margin.over(domain, names)
         sums = np.bincount(margin.of(np.arange(domain.size)), weights=counts, minlength=margin.domain.size)
         there = rng.random(margin.domain.size) < 0.6
-        margins.append(shown(name, margin.domain, margin, sums.astype(np.int64), there))
-    base = shown("base", domain, None, counts, rng.random(domain.size) < 0.3)
-    return Evidence(shown=base, linked=tuple(margins), consistent=request.param), counts
+        margins.append(observed(name, margin, sums, there))
+    base = observed("base", None, counts, rng.random(domain.size) < 0.3)
+    known = Evidence(layout=Layout.of(domain), base=base, margins=tuple(margins), consistent=request.param)
+    return known, counts
 
 
 def of_both_signs(sums, counts):
@@ -66,7 +58,7 @@ def of_both_signs(sums, counts):
 def test_differences_of_margins_are_sums_of_what_they_lack(evidence):
     known, counts = evidence
     cells = np.arange(len(counts))
-    hidden = ~known.shown.shown
+    hidden = ~known.base.shown(cells)
     for sums, inside in (
         *((one, np.ones(len(counts), bool)) for one in known.wide_sums(cells) if one.less is not None),
         *((one, hidden) for one in known.left_over(cells) if one.less is not None),

@@ -110,6 +110,26 @@ def test_values_may_be_merged_in_places():
     assert [one.values for one in summarise(structure)[0].details] == [2, 4, 25]
 
 
+def test_combinations_that_cannot_be_are_left_out_where_the_card_does_not_say():
+    """A card of a spec without nesting lists ferries at railway stations; the tables know better."""
+    stops = tuple(f"{mode} {k}" for mode in ("train", "ferry") for k in range(10))
+    stop = Dimension(name="stop", values=(*stops, "nowhere"))
+    product = Domain.product([MODE, stop, TIME])
+    rows = [(name.split()[0], name, time) for name in stops for time in TIME.values[5:20]]
+    mode, place, time = zip(*rows, strict=True)
+    table = read_table(
+        pa.table({"mode": mode, "stop": place, "time": time, "count": range(20, 20 + len(rows))})
+    )
+    structure = find_structure([table], card=card(product))
+    assert structure.nests == (("mode", "stop"),)
+    assert structure.base.size == (20 + 2) * 24  # a stop that nobody shows may be of either mode
+    assert (
+        structure.sources[0]
+        .notes[-1]
+        .startswith("its cells are those that the card states, less combinations")
+    )
+
+
 def test_cards_that_state_no_cells_change_nothing():
     found = find_structure([base()])
     assert find_structure([base()], card=card(DOMAIN, domain=None)).base.size == found.base.size

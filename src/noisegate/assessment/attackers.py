@@ -18,8 +18,7 @@ from noisegate.inference.linked.fit import fit_prior
 from noisegate.inference.linked.levels import fit_levels
 from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Problem
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Table
+from noisegate.inference.roles import Layout
 
 Report = Callable[[str], None]
 Attacker = Literal["minimal", "informed"]
@@ -29,10 +28,10 @@ Ints = NDArray[np.int64]
 _FEW_VALUES = 12
 
 
-def believe(attacker: Attacker, problem: Problem, cells: Table, report: Report, /) -> Prior:
-    """What `attacker` makes of the tables before looking at single cells of the base, which is `cells`."""
+def believe(attacker: Attacker, problem: Problem, layout: Layout, report: Report, /) -> Prior:
+    """What `attacker` makes of the tables before looking at single cells of the base, whose dimensions are `layout`."""
     report("learning how counts vary")
-    roles = _Roles.of(cells)
+    roles = _Roles.of(layout)
 
     def progress(done: int, most: int) -> None:
         report(f"learning how counts vary ({done} of at most {most} rounds)")
@@ -57,12 +56,11 @@ class _Roles:
     group_and_day: Ints
 
     @classmethod
-    def of(cls, cells: Table, /) -> _Roles:
-        codes = cells.codes(np.arange(cells.size)).astype(np.int64)
-        sizes = [dimension.size for dimension in cells.dimensions]
-        kinds = [dimension.kind for dimension in cells.dimensions]
-        day = kinds.index(Kind.DATE) if Kind.DATE in kinds else None
-        column = kinds.index(Kind.TIME) if Kind.TIME in kinds else None
+    def of(cls, layout: Layout, /) -> _Roles:
+        codes = np.stack(layout.decode(np.arange(layout.size)))
+        sizes = list(layout.labels.values())
+        day = next((j for j, name in enumerate(layout.names) if name in layout.days), None)
+        column = next((j for j, name in enumerate(layout.names) if name in layout.times), None)
         rest = sorted((j for j in range(len(sizes)) if j not in (day, column)), key=lambda j: -sizes[j])
         if column is None and len(rest) > 1:
             column = rest.pop(1)

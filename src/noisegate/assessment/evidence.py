@@ -1,31 +1,40 @@
-"""Everything that speaks about the cells of the base (MATH 4).
+"""What an assessment takes as evidence about the cells of the base (MATH 4).
 
-The base and every margin with noise of its own are evidence; so are couplings that hold and cells that are
-empty for a public reason. A margin that was summed from the published base adds nothing and is left out.
+A release with a card is read as its card describes it, so that an assessment and a query hand the same problem to the same
+engine. Of other tables the base and every margin with noise of its own are evidence; a margin that was summed from the
+published base adds nothing and is left out. Couplings that hold and cells that are empty for a public reason count in
+either case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.inference.linked.problem import Identities, Problem, Sums
+from noisegate.errors import DataError
+from noisegate.inference.evidence import Evidence, Observation, RowMap
+from noisegate.inference.linked.posterior import CellEstimates
+from noisegate.inference.roles import Layout
 from noisegate.laws.bounded import PointMass
+from noisegate.query.published import assemble
 from noisegate.reading.structure import Structure
 from noisegate.recovery.couplings import Coupling
 from noisegate.recovery.makers import Makers, Seen
 from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
-from noisegate.tables.table import Table
+from noisegate.tables.dimension import Kind
+from noisegate.tables.domain import Domain
+from noisegate.tables.release import Release
+from noisegate.tables.table import Counts, Link, Table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Evidence:
+class AttackEvidence:
     """Everything that speaks about the cells of the base, ready for the engine.
 
     Attributes
@@ -36,11 +45,17 @@ class Evidence:
         Margins that are not used, each with the reason.
     zero
         Cells that are empty for a public reason.
+    known
+        What the engine is handed.
+    place
+        The number of each cell of the base in what the engine is handed, -1 for none; None if they are the same.
     """
 
     base: Seen
     margins: tuple[tuple[MarginRows, Seen], ...]
     left_out: tuple[tuple[str, str], ...]
+    known: Evidence
+    place: Ints | None = None
     couplings: tuple[Coupling, ...] = ()
     zero: Bools | None = None
 
@@ -54,26 +69,58 @@ class Evidence:
         *,
         couplings: Sequence[Coupling] = (),
         zero: Bools | None = None,
-    ) -> Evidence | None:
+    ) -> AttackEvidence | None:
         """The evidence in these tables; None if nothing is known about the noise of the base."""
         base = makers.of(structure.base, structure)
         if base is None:
             return None
+        released = _Released.of(structure, makers)
         used, left_out = [], []
         for one in rows:
             seen = makers.of(one.link.margin, structure)
-            reason = _why_not(one, seen, makers)
+            reason = _why_not(one, seen, makers, released)
             if seen is None or reason:
                 left_out.append((one.link.margin.name, reason))
             else:
                 used.append((one, seen))
         inside = tuple(c for c in couplings if c.cells is structure.base)
-        return cls(base=base, margins=tuple(used), left_out=tuple(left_out), couplings=inside, zero=zero)
+        clear = None if zero is None else zero & np.isnan(base.values)
+        equal = _equal_pairs(inside)
+        if released is None:
+            known, place = _as_read(base, used, equal=equal, zero=clear), None
+        else:
+            known, place = released.evidence(equal=equal, zero=clear), released.place
+        return cls(
+            base=base,
+            margins=tuple(used),
+            left_out=tuple(left_out),
+            known=known,
+            place=place,
+            couplings=inside,
+            zero=zero,
+        )
 
     @property
     def cells(self) -> Table:
         """The base on its domain."""
         return self.base.cells
+
+    @property
+    def released(self) -> bool:
+        """Whether the tables are read as their card describes them."""
+        return self.place is not None
+
+    def placed(self, estimates: CellEstimates, /) -> CellEstimates:
+        """What the engine says of every cell of the base, in the order of the base."""
+        if self.place is None:
+            return estimates
+        found = CellEstimates.empty(len(self.place), level=estimates.level)
+        inside = np.flatnonzero(self.place >= 0)
+        for mine, theirs in zip(found.arrays, estimates.arrays, strict=True):
+            mine[inside] = theirs[self.place[inside]]
+        return found.judged(
+            iterations=estimates.iterations, change=estimates.change, unsettled=estimates.unsettled
+        )
 
     @property
     def suppressed(self) -> Bools:
@@ -95,46 +142,18 @@ class Evidence:
             said.append(f"{self.cells.name} lists every cell that its margins count")
         return tuple(dict.fromkeys(said))
 
-    def problem(self, *, linked: bool = True) -> Problem:
-        """The problem for the engine; without margins and couplings if not `linked`."""
-        known = np.flatnonzero(self.base.usable)
-        base = Sums.of_cells(
-            self.base.values[known], cells=known, mechanism=self.base.mechanism, name=self.cells.name
-        )
-        zero = self._clear_zero()
-        if not linked:
-            return Problem(cells=self.cells.size, tables=(base,), structural_zero=zero)
-        tables = [base]
-        for rows, seen in self.margins:
-            groups = rows.link.groups()
-            fit = (groups >= 0) & seen.usable[groups]
-            tables.append(
-                Sums.by(
-                    np.where(fit, groups, -1),
-                    np.where(seen.usable, seen.values, np.nan),
-                    mechanism=seen.mechanism,
-                    name=seen.cells.name,
-                )
-            )
-        pairs = tuple(
-            Identities.between_cells(left, right) for left, right in map(_both_inside, self.couplings)
-        )
-        return Problem(cells=self.cells.size, tables=tuple(tables), identities=pairs, structural_zero=zero)
 
-    def _clear_zero(self) -> Bools | None:
-        """Structural zeros that the tables do not contradict: a published cell was not empty."""
-        return None if self.zero is None else self.zero & np.isnan(self.base.values)
-
-
-def _why_not(rows: MarginRows, seen: Seen | None, makers: Makers, /) -> str:
+def _why_not(rows: MarginRows, seen: Seen | None, makers: Makers, released: _Released | None, /) -> str:
     """Why a margin is not used; empty if it is."""
-    if rows.link.unlisted:
+    if released is None and rows.link.unlisted:
         return f"it counts what the base does not list ({', '.join(rows.link.unlisted[:2])})"
     if seen is None:
         return "nothing is known about its noise"
     said = makers.card.margins if makers.card is not None else None
     if said == "derive" or not rows.residual.any():
         return "it was summed from the published base and adds nothing"
+    if released is not None:
+        return ""
     exact = isinstance(seen.mechanism.law, PointMass)
     if said == "reconcile" or (perturbed_apart(rows) is False and not exact):
         return "it adds up with the base, so its noise is not its own"
@@ -148,7 +167,107 @@ def consistent_tables(rows: Sequence[MarginRows], /) -> frozenset[str]:
     return frozenset(names)
 
 
-def _both_inside(coupling: Coupling, /) -> tuple[Ints, Ints]:
-    """The pairs of a coupling whose two cells the domain has."""
-    inside = (coupling.left >= 0) & (coupling.right >= 0)
-    return coupling.left[inside], coupling.right[inside]
+def _equal_pairs(couplings: Sequence[Coupling], /) -> Ints | None:
+    """The pairs of all couplings whose two cells the domain has."""
+    if not couplings:
+        return None
+    pairs = np.concatenate([np.stack([c.left, c.right]) for c in couplings], axis=1)
+    return np.asarray(pairs[:, (pairs >= 0).all(axis=0)])
+
+
+def _as_read(
+    base: Seen, margins: Sequence[tuple[MarginRows, Seen]], /, *, equal: Ints | None, zero: Bools | None
+) -> Evidence:
+    """The evidence of tables without a card, on the domain that the tables reveal."""
+    cells = base.cells
+    layout = Layout(
+        size=cells.size,
+        labels={d.name: d.size for d in cells.dimensions},
+        days=frozenset(d.name for d in cells.dimensions if d.kind is Kind.DATE),
+        times=frozenset(d.name for d in cells.dimensions if d.kind is Kind.TIME),
+        decode=lambda flat: tuple(cells.codes(flat).astype(np.int64)),
+    )
+    return Evidence(
+        layout=layout,
+        base=_observed(base),
+        margins=tuple(replace(_observed(seen), rows=_row_map(rows.link)) for rows, seen in margins),
+        equal=equal,
+        zero=zero,
+    )
+
+
+def _observed(seen: Seen, /) -> Observation:
+    return Observation(name=seen.cells.name, values=seen.values, mechanism=seen.mechanism, usable=seen.usable)
+
+
+def _row_map(link: Link, /) -> RowMap:
+    """Where base cells add up in a margin; wider bins are a dimension of their own."""
+    cells = link.margin
+    names = [f"{d.name} (wider)" if d.name in link.coarser else d.name for d in cells.dimensions]
+    return RowMap(
+        of=link.group_of,
+        codes=lambda rows: dict(zip(names, cells.codes(rows).astype(np.int64), strict=True)),
+        labels=dict(zip(names, (d.size for d in cells.dimensions), strict=True)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Released:
+    """Tables that are what their card describes: all of them are there, with the card's labels."""
+
+    release: Release
+    place: Ints
+
+    @classmethod
+    def of(cls, structure: Structure, makers: Makers, /) -> _Released | None:
+        """The release that a card describes; None if there is no such card, or the tables are others."""
+        card = makers.card
+        tables = {table.name: table for table in structure.tables}
+        if card is None or not card.complete or set(tables) != {stated.name for stated in card.tables}:
+            return None
+        try:
+            release = assemble(card, lambda stated, domain: _rows(tables[stated.name], domain))
+        except DataError:
+            return None
+        if structure.base.name != release.base.name:
+            return None
+        base = structure.base
+        return cls(release=release, place=_numbers(base, release.domain, np.arange(base.size)))
+
+    def evidence(self, *, equal: Ints | None, zero: Bools | None) -> Evidence:
+        """What the tables say, on the card's domain."""
+        pairs, empty = None, None
+        if equal is not None:
+            pairs = self.place[equal]
+            pairs = pairs[:, (pairs >= 0).all(axis=0)]
+        if zero is not None:
+            empty = np.zeros(self.release.domain.size, bool)
+            empty[self.place[zero & (self.place >= 0)]] = True
+        return Evidence.of(self.release, equal=pairs, zero=empty)
+
+
+def _rows(table: Table, domain: Domain, /) -> tuple[Ints, Counts]:
+    """A table's published cells by the card's numbers, ascending, and their values; refused if it has others."""
+    numbers = _numbers(table, domain, table.cells)
+    if (numbers < 0).any() or (table.values != np.rint(table.values)).any():
+        raise DataError(f"table {table.name!r} has rows that are not cells of its card.")
+    order = np.argsort(numbers, kind="stable")
+    return numbers[order], table.values[order].astype(np.int64)
+
+
+def _numbers(cells: Table, domain: Domain, flat: Ints, /) -> Ints:
+    """The card's number of each of these cells, -1 for none."""
+    place = {dimension.name: j for j, dimension in enumerate(cells.dimensions)}
+    if set(place) != set(domain.names):
+        return np.full(len(flat), -1, np.int64)
+    codes, columns = cells.codes(flat), []
+    for dimension in domain.dimensions:
+        known = {label: code for code, label in enumerate(dimension.labels)}
+        own = cells.dimensions[place[dimension.name]].labels
+        columns.append(
+            np.array([known.get(label, -1) for label in own], np.int64)[codes[place[dimension.name]]]
+        )
+    inside = np.logical_and.reduce([column >= 0 for column in columns])
+    numbers = np.full(len(flat), -1, np.int64)
+    numbers[inside] = domain.encode(*(column[inside] for column in columns))
+    return numbers

@@ -11,7 +11,7 @@ import numpy as np
 from noisegate.assessment.card import about_card
 from noisegate.assessment.claims import Judged, judge_claim
 from noisegate.assessment.dropped import Dropped
-from noisegate.assessment.evidence import Evidence, consistent_tables
+from noisegate.assessment.evidence import AttackEvidence, consistent_tables
 from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.growth import Persons, Weeks
@@ -175,7 +175,7 @@ class Facts:
             return None, _SUMS
         makers = replace(self.makers, consistent=consistent_tables(self.rows))
         zero = self.timetable.structural_zero()
-        evidence = Evidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
+        evidence = AttackEvidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
         if evidence is None:
             return None, _NO_NOISE
         level = self.request.level

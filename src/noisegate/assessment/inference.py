@@ -13,13 +13,14 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.assessment.attackers import Attacker, Report, believe
-from noisegate.assessment.evidence import Evidence
+from noisegate.assessment.evidence import AttackEvidence
 from noisegate.errors import DataError, SpecError
 from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.prior import Flat, Prior
-from noisegate.inference.linked.problem import Problem
+from noisegate.inference.linked.problem import Bools
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums
+from noisegate.inference.posterior import Posterior
 from noisegate.mechanisms.mechanism import describe
 from noisegate.tables.table import Table
 
@@ -33,21 +34,29 @@ class Inference:
     posterior
         Of every cell of the base, in its order.
     prior
-        What the attacker believed beforehand.
+        What the attacker believed beforehand: a law of each cell, or the posterior that learns a profile part by part.
     totals
         For each table with suppressed rows, what they add up to; by the table's name.
     """
 
-    evidence: Evidence
+    evidence: AttackEvidence
     attacker: Attacker
-    posterior: Posterior
-    prior: Prior
+    posterior: CellEstimates
+    prior: Prior | Posterior
     totals: dict[str, SumEstimates] = field(default_factory=dict)
 
     @property
     def cells(self) -> Table:
         """The base on its domain."""
         return self.evidence.cells
+
+    def alone(self) -> CellEstimates:
+        """The estimate of every cell under the same beliefs from its own record alone, without margins and couplings."""
+        level = self.posterior.level
+        if isinstance(self.prior, Posterior):
+            return self.evidence.placed(self.prior.alone(level))
+        problem = self.evidence.known.problem(linked=False)
+        return self.evidence.placed(infer(problem, prior=self.prior, level=level))
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in `assessment.json`: how the posteriors in `cells.parquet` were made."""
@@ -80,7 +89,7 @@ class Inference:
 
 
 def infer_cells(
-    evidence: Evidence, /, *, attacker: Attacker = "informed", level: float = 0.95, report: Report
+    evidence: AttackEvidence, /, *, attacker: Attacker = "informed", level: float = 0.95, report: Report
 ) -> Inference:
     """The posterior of every cell of the base.
 
@@ -98,8 +107,10 @@ def infer_cells(
             f"{evidence.cells.name} has {evidence.cells.size:,} possible cells, inference takes at most "
             f"{limits.current().inferred_cells:,}; assess one mode or a few days at a time."
         )
-    problem = evidence.problem()
-    prior = believe(attacker, problem, evidence.cells, report)
+    if attacker == "informed" and evidence.released:
+        return _by_profile(evidence, level, report)
+    problem = evidence.known.problem()
+    prior = believe(attacker, problem, evidence.known.layout, report)
     report("inferring cells")
     posterior = infer(
         problem,
@@ -108,29 +119,57 @@ def infer_cells(
         progress=lambda done, whole: report(f"inferring cells ({done / whole:.0%})"),
     )
     report("adding up suppressed cells")
+    totals = {}
+    if attacker == "informed" and not isinstance(prior, Flat):
+        asked = _asked(evidence)
+        codes = [np.where(which, 0, -1) for which in asked.values()]
+        found = estimate_all_sums(problem, codes, prior=prior, level=level)
+        totals = dict(zip(asked, found, strict=True))
     return Inference(
         evidence=evidence,
         attacker=attacker,
-        posterior=posterior,
+        posterior=evidence.placed(posterior),
         prior=prior,
-        totals=_totals(problem, evidence, prior, level) if attacker == "informed" else {},
+        totals=totals,
     )
 
 
-def _totals(problem: Problem, evidence: Evidence, prior: Prior, level: float, /) -> dict[str, SumEstimates]:
-    """What the suppressed rows of each table add up to.
+def _by_profile(evidence: AttackEvidence, level: float, report: Report, /) -> Inference:
+    """What the engine says that answers queries: the same cells, the same sums."""
+    known = Posterior(
+        evidence=evidence.known,
+        report=lambda _, done, whole: report(f"inferring cells ({done} of {whole} parts)"),
+    )
+    posterior = known.cells(level)
+    report("adding up suppressed cells")
+    totals = {}
+    for name, which in _asked(evidence).items():
+        cells = np.flatnonzero(which)
+        totals[name] = known.sums(cells, np.zeros(len(cells), np.int64), size=1, level=level)
+    return Inference(
+        evidence=evidence,
+        attacker="informed",
+        posterior=evidence.placed(posterior),
+        prior=known,
+        totals=totals,
+    )
+
+
+def _asked(evidence: AttackEvidence, /) -> dict[str, Bools]:
+    """For each table with suppressed rows the cells that these hold, as the engine numbers them.
 
     Only where margins tell: many small cells add up to what no prior knows. And only for an informed
     attacker, who knows how unsure the means of cells are: a sum of many depends on little else.
     """
-    if not evidence.margins or isinstance(prior, Flat):
+    known = evidence.known
+    if not known.margins:
         return {}
-    asked = {evidence.cells.name: evidence.suppressed}
-    for rows, seen in evidence.margins:
-        hidden = np.isnan(seen.values)
-        groups = rows.link.groups()
-        if hidden.any():
-            asked[seen.cells.name] = (groups >= 0) & hidden[groups]
-    asked = {name: which for name, which in asked.items() if which.any()}
-    codes = [np.where(which, 0, -1) for which in asked.values()]
-    return dict(zip(asked, estimate_all_sums(problem, codes, prior=prior, level=level), strict=True))
+    every = np.arange(known.layout.size)
+    hidden = np.isnan(known.base.values)
+    asked = {known.base.name: hidden if known.zero is None else hidden & ~known.zero}
+    margins = {margin.name: margin for margin in known.margins}
+    for _, seen in evidence.margins:
+        margin = margins[seen.cells.name]
+        rows = margin.where.of(every)
+        asked[margin.name] = (rows >= 0) & ~margin.shown(rows)
+    return {name: which for name, which in asked.items() if which.any()}

@@ -18,8 +18,7 @@ from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import share
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.tables.dimension import Kind
 from noisegate.workload.truth_file import Truth
 
@@ -105,9 +104,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> AttackSco
     """The real success of an attack."""
     report("scoring the attack")
     evidence, posterior = inference.evidence, inference.posterior
-    baseline = posterior
-    if evidence.linked:
-        baseline = infer(evidence.problem(linked=False), prior=inference.prior, level=posterior.level)
+    baseline = inference.alone() if evidence.linked else posterior
     hidden = evidence.suppressed
     groups = {"all": hidden, "non-empty": hidden & (truth.counts > 0)}
     for name, which in _groups(inference):
@@ -128,7 +125,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> AttackSco
     )
 
 
-def _row(name: str, which: Bools, posterior: Posterior, baseline: Posterior, truth: Truth, /) -> Row:
+def _row(name: str, which: Bools, posterior: CellEstimates, baseline: CellEstimates, truth: Truth, /) -> Row:
     counts = truth.counts[which]
     inside = (counts >= posterior.low[which]) & (counts <= posterior.high[which])
     return Row(

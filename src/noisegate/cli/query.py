@@ -15,7 +15,8 @@ from noisegate.cli.output import JsonOption, QuietOption, console, write_json
 from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
-    from noisegate.query import Answers, OpenRelease, WorkloadAnswer
+    from noisegate.query import Answers, OpenRelease
+    from noisegate.workload.answered import WorkloadAnswer
 
 #: Rows that are printed; all of them are in the JSON.
 _SHOWN_ROWS = 50
@@ -62,7 +63,7 @@ def query(
     or: noisegate query week --where "date=2016-07-25..2016-07-29" --by time --level 0.8 --json peak.json
     """
     from noisegate.cli.progress import Bar
-    from noisegate.query import answer_workload, open_release
+    from noisegate.query import open_release
 
     refuse_bad_file(json)
     names = [name.strip() for part in by or [] for name in part.split(",") if name.strip()]
@@ -71,6 +72,8 @@ def query(
     with Bar("working out what is missing", silent=quiet) as bar:
         release = open_release(folder, report=lambda _, done, total: bar.show(done, total))
         if workload:
+            from noisegate.workload.answered import answer_workload
+
             answered = answer_workload(release, level=level)
     if workload:
         _show_workload(release, answered, level)

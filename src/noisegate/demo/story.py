@@ -17,8 +17,7 @@ from noisegate.assessment.job import assess
 from noisegate.demo.price import measured_errors
 from noisegate.demo.recipes import Recipe, write_recipes
 from noisegate.errors import OutputError
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.laws.entropy import Entropy
 from noisegate.releases.job import release
 from noisegate.report.write import write_assessment
@@ -78,10 +77,7 @@ class Chapter:
         inference = self.assessment.inference
         if inference is None or not inference.evidence.linked:
             return 0
-        alone = infer(
-            inference.evidence.problem(linked=False), prior=inference.prior, level=inference.posterior.level
-        )
-        gained = _narrow(inference.posterior) & ~_narrow(alone)
+        gained = _narrow(inference.posterior) & ~_narrow(inference.alone())
         return int((gained & inference.evidence.suppressed).sum())
 
     @property
@@ -172,7 +168,7 @@ def tell(
     )
 
 
-def _narrow(posterior: Posterior, /) -> NDArray[np.bool_]:
+def _narrow(posterior: CellEstimates, /) -> NDArray[np.bool_]:
     return np.asarray((posterior.low > 0) & (posterior.high - posterior.low <= NARROW))
 
 

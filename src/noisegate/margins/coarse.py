@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.margins.plan import Apportion, Nearest, Step, plan_rounding
-from noisegate.margins.reconcile import Reconciled
-from noisegate.margins.shape import Table, TableShape
+from noisegate.margins.plan import Apportion, NamedAxes, Nearest, Step, plan_rounding
+from noisegate.margins.shape import Table
 
 Floats = NDArray[np.float64]
 
@@ -35,8 +35,37 @@ ALIKE = 0.5
 _SEEN_SDS = 4.0
 
 
+class ArrayShape(NamedAxes, Protocol):
+    """A shape whose tables are arrays: the axes of each, and the table that keeps some of them."""
+
+    def array_axes(self, table: Table, /) -> Table:
+        """The axes of a table's array."""
+        ...
+
+    def shared_axes(self, table: Table, within: Table, /) -> Table:
+        """Those that a coarser table has just so."""
+        ...
+
+    def named(self, axes: Iterable[str], table: Table, /) -> Table:
+        """The table that keeps these axes of the array of another."""
+        ...
+
+
+class Estimated(Protocol):
+    """An estimate of a base that knows the variance of the cells of any table."""
+
+    @property
+    def shape(self) -> ArrayShape:
+        """The axes of the base."""
+        ...
+
+    def variance(self, axes: Iterable[str], /) -> float:
+        """The variance of a cell of the table that keeps `axes`."""
+        ...
+
+
 def coarse_tables(
-    estimate: Reconciled, margins: Iterable[Table], /, *, values_of: Callable[[Table], Floats]
+    estimate: Estimated, margins: Iterable[Table], /, *, values_of: Callable[[Table], Floats]
 ) -> tuple[Table, ...]:
     """The tables to make whole before `margins` and the base, none of which is among them.
 
@@ -47,7 +76,7 @@ def coarse_tables(
 
     `values_of` has the estimate of any table.
     """
-    shape, wanted = estimate.design.shape, tuple(margins)
+    shape, wanted = estimate.shape, tuple(margins)
     found: tuple[Table, ...] = ()
     seen: set[Step] = set()
     while True:
@@ -63,40 +92,45 @@ def coarse_tables(
 
 
 def _before(
-    estimate: Reconciled, step: Apportion | Nearest, values_of: Callable[[Table], Floats], /
+    estimate: Estimated, step: Apportion | Nearest, values_of: Callable[[Table], Floats], /
 ) -> list[Table]:
     """The coarse tables that help with one step."""
-    shape, table = estimate.design.shape, step.table
+    shape, table = estimate.shape, step.table
+    values, axes = values_of(table), shape.array_axes(table)
     if isinstance(step, Apportion):
-        return _chain(estimate, values_of(table), table, step.within)
-    longest = max(table, key=shape.size)
-    shared = tuple(axis for axis in table if axis != longest)
-    return [shared, *_chain(estimate, values_of(table), table, shared)]
+        return _chain(estimate, values, table, shape.shared_axes(table, step.within))
+    if not axes:
+        return []
+    longest = axes[int(np.argmax(values.shape))]
+    shared = tuple(axis for axis in axes if axis != longest)
+    return [shape.named(shared, table), *_chain(estimate, values, table, shared)]
 
 
-def _chain(estimate: Reconciled, values: Floats, table: Table, shared: Table, /) -> list[Table]:
+def _chain(estimate: Estimated, values: Floats, table: Table, shared: Table, /) -> list[Table]:
     """Tables of the own axes of `table` and ever more of those it shares, the coarsest first."""
     chain: list[Table] = []
-    left = sorted(shared, key=lambda axis: -_unevenness(values, table.index(axis)))
-    kept = tuple(axis for axis in table if axis not in shared)
+    axes = estimate.shape.array_axes(table)
+    left = sorted(shared, key=lambda axis: -_unevenness(values, axes.index(axis)))
+    kept = tuple(axis for axis in axes if axis not in shared)
     while True:
         apart = [axis for axis in left if _likeness(estimate, values, table, axis, kept) < ALIKE]
         if not apart:
             if not left:
                 return chain
-            chain.append(estimate.design.shape.table(kept))
+            chain.append(estimate.shape.named(kept, table))
             apart = left[:1]
         kept += tuple(apart)
         left = [axis for axis in left if axis not in apart]
 
 
-def _likeness(estimate: Reconciled, values: Floats, table: Table, axis: str, kept: Table, /) -> float:
+def _likeness(estimate: Estimated, values: Floats, table: Table, axis: str, kept: Table, /) -> float:
     """The mean cosine of the patterns along `kept` of two labels of `axis`, free of noise; 0 if fewer than two are seen."""
-    gone = tuple(place for place, name in enumerate(table) if name not in (axis, *kept))
-    names = [name for name in table if name in (axis, *kept)]
+    axes = estimate.shape.array_axes(table)
+    gone = tuple(place for place, name in enumerate(axes) if name not in (axis, *kept))
+    names = [name for name in axes if name in (axis, *kept)]
     patterns = np.moveaxis(values.sum(axis=gone), names.index(axis), 0)
     patterns = patterns.reshape(patterns.shape[0], -1)
-    cells, variance = patterns.shape[1], estimate.variance(names)
+    cells, variance = patterns.shape[1], estimate.variance(estimate.shape.named(names, table))
     squares = np.einsum("ij,ij->i", patterns, patterns)
     energy = squares - cells * variance
     seen = energy > _SEEN_SDS * variance * math.sqrt(2 * cells)
@@ -116,7 +150,7 @@ def _unevenness(values: Floats, place: int, /) -> float:
     return float(totals.std()) / mean if mean > 0 else 0.0
 
 
-def _can_be_rounded(shape: TableShape, tables: Iterable[Table], /) -> bool:
+def _can_be_rounded(shape: NamedAxes, tables: Iterable[Table], /) -> bool:
     try:
         plan_rounding(shape, tables)
     except SpecError:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, InternalError, SpecError
+from noisegate.margins.coarse import coarse_tables
 from noisegate.margins.design import Influence, MeasuredTable, subsets
 from noisegate.margins.integers import BEND_SDS, Rounding, fixed_point
 from noisegate.margins.plan import Apportion, Nearest, Step, plan_rounding
@@ -213,6 +214,17 @@ class NestedShape:
         """The axes of a table's array."""
         return ((NEST,) if self.level(table) else ()) + self.plain_axes(table)
 
+    def shared_axes(self, table: Table, within: Table, /) -> Table:
+        """The axes of a table's array that a coarser one has just so: groups within groups are another axis."""
+        same = self.level(table) == self.level(within)
+        return tuple(axis for axis in self.array_axes(table) if axis in within or (axis == NEST and same))
+
+    def named(self, axes: Iterable[str], table: Table, /) -> Table:
+        """The table that keeps these axes of the array of another."""
+        kept = set(axes)
+        names = self.ladder.closures[self.level(table)] if NEST in kept else frozenset[str]()
+        return self.table(kept - {NEST} | names)
+
     def repeats(self, table: Iterable[str], /) -> int:
         """Base cells along the axes that a table leaves out, the nested one apart."""
         kept = set(table)
@@ -377,6 +389,15 @@ class NestedReconciled:
     design: NestedDesign
     base: Floats
 
+    @property
+    def shape(self) -> NestedShape:
+        """The axes of the base."""
+        return self.design.shape
+
+    def variance(self, axes: Iterable[str], /) -> float:
+        """The variance of a cell of the table that keeps `axes`, on average."""
+        return self.design.variance(self.shape.table(axes))
+
     def table(self, axes: Iterable[str], /) -> Floats:
         """The estimate of the table that keeps `axes`."""
         shape = self.design.shape
@@ -443,7 +464,9 @@ def round_nested(estimate: NestedReconciled, margins: Iterable[Iterable[str]], /
     """
     shape = estimate.design.shape
     rounder = _NestedRounder(estimate)
-    for step in plan_rounding(shape, margins):
+    wanted = tuple(shape.table(axes) for axes in margins)
+    before = coarse_tables(estimate, wanted, values_of=estimate.table)
+    for step in plan_rounding(shape, (*wanted, *before)):
         rounder.take(step)
     return rounder.result()
 

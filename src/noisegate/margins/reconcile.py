@@ -59,6 +59,11 @@ class Reconciled:
     design: Design
     base: Floats
 
+    @property
+    def shape(self) -> TableShape:
+        """The axes of the base."""
+        return self.design.shape
+
     def table(self, axes: Iterable[str], /) -> Floats:
         """The estimate of the table that keeps `axes`."""
         shape = self.design.shape

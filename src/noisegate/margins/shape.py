@@ -62,6 +62,18 @@ class TableShape:
             raise SpecError(f"a table names each dimension once, got {', '.join(wanted)}.")
         return tuple(axis for axis in self.axes if axis in wanted)
 
+    def array_axes(self, table: Table, /) -> Table:
+        """The axes of a table's array."""
+        return table
+
+    def shared_axes(self, table: Table, within: Table, /) -> Table:
+        """The axes of a table that a coarser one has too."""
+        return tuple(axis for axis in table if axis in within)
+
+    def named(self, axes: Iterable[str], _table: Table, /) -> Table:
+        """The table that keeps these axes."""
+        return self.table(axes)
+
     def lengths(self, table: Table, /) -> tuple[int, ...]:
         """The array shape of `table`."""
         return tuple(self.size(axis) for axis in table)

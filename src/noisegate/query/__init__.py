@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from noisegate.query.answers import Answers
 from noisegate.query.release import OpenRelease, open_release
-from noisegate.query.workload import WorkloadAnswer, answer_workload
 
-__all__ = ["Answers", "OpenRelease", "WorkloadAnswer", "answer_workload", "open_release"]
+__all__ = ["Answers", "OpenRelease", "open_release"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -23,7 +24,7 @@ from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain, Ints
 from noisegate.tables.margin import Margin
 from noisegate.tables.release import Release
-from noisegate.tables.table import Origin, Table
+from noisegate.tables.table import Counts, Origin, Table
 
 _NO_CARD = (
     "Only a card says how the noise was made. For tables of other makers, 'noisegate assess TABLE...' recovers "
@@ -76,6 +77,19 @@ def read_release(folder: Path, /) -> Release:
         If there is no card of ours, or a table is missing or not as the card describes it.
     """
     card = read_own_card(folder)
+    return assemble(card, lambda stated, domain: _cells(folder, stated, domain), folder=folder)
+
+
+def assemble(
+    card: Card, rows: Callable[[StatedTable, Domain], tuple[Ints, Counts]], /, *, folder: Path | None = None
+) -> Release:
+    """The release that a complete card describes; `rows` gives the published cells of a table, ascending, and their values.
+
+    Raises
+    ------
+    DataError
+        If the card cannot be used, or a table is not as it describes it.
+    """
     try:
         domain = card.build_domain()
         margins = {
@@ -83,11 +97,11 @@ def read_release(folder: Path, /) -> Release:
         }
         known = {stated.name: _known(card, stated) for stated in card.tables}
     except SpecError as problem:
-        raise DataError(f"The card in {folder} cannot be used: {problem}") from None
+        raise DataError(f"The card in {folder or 'hand'} cannot be used: {problem}") from None
     tables = []
     for stated in sorted(card.tables, key=lambda one: not one.base):
         margin = margins.get(stated.name)
-        cells, values = _cells(folder, stated, domain if margin is None else margin.domain)
+        cells, values = rows(stated, domain if margin is None else margin.domain)
         tables.append(
             Table(
                 name=stated.name,

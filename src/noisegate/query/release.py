@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -12,22 +12,17 @@ from typing import Any, cast
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.inference.profile.combination import lattice_law
+from noisegate.inference.evidence import Evidence
+from noisegate.inference.posterior import Posterior, Report
 from noisegate.inference.profile.sum_law import checked_level
-from noisegate.margins.error import ErrorLaw
 from noisegate.margins.sum_errors import Method, SumErrors
-from noisegate.mechanisms.mechanism import Mechanism, Zeros
 from noisegate.query.answers import Answers
-from noisegate.query.beliefs import Beliefs, Report
-from noisegate.query.evidence import Shown
 from noisegate.query.published import read_release
-from noisegate.query.sums import BelievedSums, believed_sums, sharpest
 from noisegate.tables.card import Card
 from noisegate.tables.domain import Domain
 from noisegate.tables.question import Question
 from noisegate.tables.release import Release
 from noisegate.tables.selection import Groups, Selection
-from noisegate.tables.table import Table
 from noisegate.tables.where import Where
 
 
@@ -55,7 +50,6 @@ class OpenRelease:
 
     release: Release
     report: Report
-    _beliefs: dict[str, Beliefs] = field(default_factory=dict, init=False)
 
     @property
     def name(self) -> str:
@@ -119,23 +113,12 @@ class OpenRelease:
             raise SpecError("no published cell meets all conditions; the card rules this combination out.")
         if base.threshold.value is None and self.card.zeros == "perturb":
             return self._exactly(cells, sure)
-        return self._believed(cells, selection, sure)
+        return self._believed(cells[base.name], sure)
 
     def answer_question(self, question: Question, /, *, level: float = 0.95) -> Answers:
         """The answers to one question, the largest only if it asks for these."""
         answers = self.answer(where=question.where, by=question.by, level=level)
         return answers if question.top is None else answers.largest(question.top)
-
-    @cached_property
-    def values(self) -> dict[str, Shown]:
-        """The published tables."""
-        found = {}
-        for table in self.release.tables:
-            values, shown = table.filled()
-            found[table.name] = Shown(
-                table=table, mechanism=self._mechanism(table), values=values, shown=shown
-            )
-        return found
 
     @cached_property
     def errors(self) -> SumErrors:
@@ -149,14 +132,6 @@ class OpenRelease:
             method=self.method,
         )
 
-    def _mechanism(self, table: Table, /) -> Mechanism:
-        """How a table's counts became what is published of it, its own noise only."""
-        law = table.law if table.law is not None else self.release.base.law
-        assert law is not None
-        return Mechanism(
-            law=law, threshold=table.threshold.value, rule="ge", zeros=cast("Zeros", self.card.zeros)
-        )
-
     def _exactly(self, cells_of: dict[str, Groups], level: float, /) -> Answers:
         """Nothing is missing: the published sum, with the exact law of its error."""
         table = self.errors.best_table(cells_of)
@@ -165,7 +140,8 @@ class OpenRelease:
         groups = np.flatnonzero(terms)
         laws = self.errors.laws_of(cells, table, groups)
         half = {id(law): law.half_width(level) for law in {id(law): law for law in laws}.values()}
-        found = np.rint(cells.sums(self.values[table].values)[groups]).astype(np.int64)
+        values, _ = self.release.table(table).filled()
+        found = np.rint(cells.sums(values)[groups]).astype(np.int64)
         width = np.array([half[id(law)] for law in laws], dtype=np.int64)
         return Answers(
             labels=cells.labels(groups),
@@ -179,58 +155,33 @@ class OpenRelease:
             table=table,
         )
 
-    def _believed(self, cells_of: dict[str, Groups], selection: Selection, level: float, /) -> Answers:
-        """Rows are missing: the posterior law of each sum, by the table that leaves it least uncertain."""
-        answers: list[BelievedSums] = []
-        base = self.release.base
-        for table in sorted(self.release.tables, key=lambda one: one.domain.size):
-            derived = self.method == "derive" and table.margin is not None
-            if table.name not in cells_of or derived:
-                continue
-            cells = cells_of[table.name]
-            beliefs = self._prepared(table, selection)
-            complete = not cells.sums(~beliefs.shown.shown).any()
-            missing = None
-            if table.margin is not None and not complete:
-                missing = self._prepared(base, selection), cells_of[base.name]
-            answers.append(believed_sums(beliefs, cells, level=level, base=missing))
-            if complete:
-                break  # All of it is shown, in the table of the fewest cells: a finer one has more noise.
-        return sharpest(answers)
+    def _believed(self, cells: Groups, level: float, /) -> Answers:
+        """Rows are missing: the posterior of each sum of base cells, the same that an assessment reads."""
+        terms = cells.counts()
+        groups = np.flatnonzero(terms)
+        numbers, group = cells.numbers()
+        rank = np.full(cells.size, -1, np.int64)
+        rank[groups] = np.arange(len(groups))
+        found = self.posterior.sums(numbers, rank[group], size=len(groups), level=level)
+        values, shown = self._base
+        return Answers(
+            labels=cells.labels(groups),
+            estimate=found.mean,
+            low=found.low,
+            high=found.high,
+            cells=terms[groups],
+            suppressed=np.rint(cells.sums(~shown)[groups]).astype(np.int64),
+            published=np.rint(cells.sums(values)[groups]).astype(np.int64),
+            level=level,
+            table=self.release.base.name,
+        )
 
-    def _prepared(self, table: Table, selection: Selection, /) -> Beliefs:
-        """What is known of a table, worked out as far as a question needs it."""
-        beliefs = self._belief(table)
-        beliefs.prepare(selection, report=self.report)
-        return beliefs
+    @cached_property
+    def _base(self) -> tuple[Any, Any]:
+        """The values of the base's cells, and which of them are shown."""
+        return self.release.base.filled()
 
-    def _belief(self, table: Table, /) -> Beliefs:
-        if table.name not in self._beliefs:
-            own = self.values[table.name]
-            if table.margin is None:
-                linked = (
-                    ()
-                    if self.method == "derive"
-                    else tuple(self.values[m.name] for m in self.release.margins)
-                )
-                consistent = self.method == "reconcile"
-                self._beliefs[table.name] = Beliefs(shown=own, linked=linked, consistent=consistent)
-            else:
-                self._beliefs[table.name] = Beliefs(shown=self._alone(own))
-        return self._beliefs[table.name]
-
-    def _alone(self, own: Shown, /) -> Shown:
-        """A margin taken by itself: after reconciling, its error is that of the estimate."""
-        if self.method != "reconcile":
-            return own
-        law = lattice_law(self._cell_error(own.table))
-        mechanism = Mechanism(law=law, threshold=own.mechanism.threshold, rule="ge", zeros="perturb")
-        return Shown(table=own.table, mechanism=mechanism, values=own.values, shown=own.shown)
-
-    def _cell_error(self, table: Table, /) -> ErrorLaw:
-        """The law of the error of a cell of the table; the widest, where parts of the domain differ."""
-        domain = table.domain
-        every = Selection.everything(self.domain, by=domain.names).groups(domain)
-        groups = np.flatnonzero(every.counts())
-        laws = self.errors.laws_of(every, table.name, groups)
-        return max(laws, key=lambda law: law.standard_deviation)
+    @cached_property
+    def posterior(self) -> Posterior:
+        """What is known of every cell, worked out as far as questions need it."""
+        return Posterior(evidence=Evidence.of(self.release), report=self.report)

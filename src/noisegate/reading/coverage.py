@@ -16,7 +16,7 @@ not covered.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -41,7 +41,7 @@ CHANCE = 1e-6
 
 
 def find_nests(
-    dimensions: Sequence[Dimension], tables: Sequence[dict[int, Codes]], /
+    dimensions: Sequence[Dimension], tables: Sequence[Mapping[int, NDArray[np.integer]]], /
 ) -> list[tuple[int, ...]]:
     """Groups of dimensions that share an axis; a dimension that depends on no other is a group of one.
 
@@ -57,7 +57,10 @@ def find_nests(
 
 
 def _nested(
-    parent: int, child: int, dimensions: Sequence[Dimension], tables: Sequence[dict[int, Codes]]
+    parent: int,
+    child: int,
+    dimensions: Sequence[Dimension],
+    tables: Sequence[Mapping[int, NDArray[np.integer]]],
 ) -> bool:
     """Whether nearly every value of the child occurs with one value of the parent only."""
     rows = np.zeros((dimensions[parent].size, dimensions[child].size))
@@ -99,10 +102,12 @@ class Domains:
 def find_domains(alignment: Alignment, nests: list[tuple[int, ...]], /) -> Domains:
     """The cells that each table covers."""
     most = limits.current().domain_cells
-    known = _domain(alignment.base, [_known_axis(alignment, group) for group in nests], most=most)
+    base_hidden = dict(enumerate(alignment.base.hidden))
+    shown = [alignment.base.in_base_codes(), base_hidden, *(one.in_base_codes() for one in alignment.margins)]
+    axes = [_known_axis(alignment.base.dimensions, group, shown) for group in nests]
+    known = _domain(alignment.base, axes, most=most)
     drafts = [_draft(known, margin) for margin in alignment.margins]
-    axes = known.blocks[0].axes
-    covered = _base_coverage(alignment, axes, drafts)
+    covered = _base_coverage(alignment, tuple(axes), drafts)
     taken = [axis.take(mask) for axis, mask in zip(axes, covered, strict=True)]
     base = _domain(alignment.base, taken, most=most)
     missing = [axis.take(~mask) for axis, mask in zip(axes, covered, strict=True)]
@@ -127,21 +132,32 @@ def _domain(table: AlignedTable, axes: list[Axis], /, *, most: int) -> Domain:
     return Domain(dimensions=table.dimensions, blocks=(Block(axes=tuple(axes)),))
 
 
-def _known_axis(alignment: Alignment, group: tuple[int, ...]) -> Axis:
+def nest_shown(domain: Domain, tables: Sequence[Mapping[int, NDArray[np.integer]]], /) -> Domain:
+    """A product with only those combinations of dimensions that depend on each other which some table shows.
+
+    Values that no table shows keep every combination. `tables` holds for each table the codes of the dimensions that it has,
+    by position.
+    """
+    groups = find_nests(domain.dimensions, tables)
+    axes = tuple(_known_axis(domain.dimensions, group, tables) for group in groups)
+    return Domain(dimensions=domain.dimensions, blocks=(Block(axes=axes),))
+
+
+def _known_axis(
+    dimensions: Sequence[Dimension],
+    group: tuple[int, ...],
+    tables: Sequence[Mapping[int, NDArray[np.integer]]],
+) -> Axis:
     """Every combination of the group's dimensions that some table shows; all values of a single one."""
-    sizes = tuple(alignment.base.dimensions[j].size for j in group)
+    sizes = tuple(dimensions[j].size for j in group)
     if len(group) == 1:
         return Axis.of(group, np.arange(sizes[0])[None, :])
-    seen = [alignment.base.codes[list(group)], alignment.base.hidden[list(group)]]
-    for margin in alignment.margins:
-        codes = margin.in_base_codes()
-        if all(j in codes for j in group):
-            seen.append(np.stack([codes[j] for j in group]))
+    seen = [np.stack([codes[j] for j in group]) for codes in tables if all(j in codes for j in group)]
     together = np.concatenate(seen, axis=1)
     return Axis.of(group, np.concatenate([together, _never_seen(together, sizes)], axis=1))
 
 
-def _never_seen(codes: Codes, sizes: tuple[int, ...]) -> Codes:
+def _never_seen(codes: NDArray[np.integer], sizes: tuple[int, ...]) -> Codes:
     """Declared values that no table shows, with every value of the other dimensions of their axis."""
     extra = []
     for i, size in enumerate(sizes):

@@ -65,18 +65,44 @@ def place_rows(dimensions: Sequence[Dimension], codes: NDArray[np.integer], doma
     MisplacedError
         If the table has other dimensions than the domain.
     """
-    own = {folded(dimension.name): place for place, dimension in enumerate(dimensions)}
-    wanted = [folded(name) for name in domain.names]
-    if set(own) != set(wanted):
+    columns = codes_in(domain, dimensions, codes)
+    if len(columns) != len(domain.dimensions):
         raise MisplacedError(
             f"it is stated over {', '.join(domain.names)}, the table has {', '.join(d.name for d in dimensions)}"
         )
-    columns = []
-    for name, dimension in zip(wanted, domain.dimensions, strict=True):
-        recode = _recode(dimensions[own[name]], dimension)
-        columns.append(recode[codes[own[name]]])
     shape = (len(columns), codes.shape[1])
-    return locate(domain, np.array(columns, dtype=np.int64).reshape(shape))
+    stacked = np.array([columns[place] for place in range(len(columns))], dtype=np.int64)
+    return locate(domain, stacked.reshape(shape))
+
+
+def codes_in(
+    domain: Domain, dimensions: Sequence[Dimension], codes: NDArray[np.integer], /
+) -> dict[int, Ints]:
+    """The label codes of rows in a domain, by the position of the dimension there; -1 for labels that it does not list.
+
+    Raises
+    ------
+    MisplacedError
+        If the domain does not have a dimension.
+    """
+    places = {folded(name): place for place, name in enumerate(domain.names)}
+    found = {}
+    for dimension, row in zip(dimensions, codes, strict=True):
+        if folded(dimension.name) not in places:
+            raise MisplacedError(f"it does not list {dimension.name}")
+        place = places[folded(dimension.name)]
+        found[place] = _recode(dimension, domain.dimensions[place])[row]
+    return found
+
+
+def shown_in(domain: Domain, table: PublishedTable, /) -> dict[int, Ints]:
+    """The label codes in a domain of all cells that a table names, with or without a count, as far as it lists them."""
+    named = np.concatenate([table.codes, table.hidden], axis=1)
+    found = codes_in(domain, table.dimensions, named)
+    listed = np.logical_and.reduce(
+        [np.ones(named.shape[1], dtype=bool), *(row >= 0 for row in found.values())]
+    )
+    return {place: row[listed] for place, row in found.items()}
 
 
 def _recode(read: Dimension, stated: Dimension) -> Ints:

@@ -12,11 +12,11 @@ from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms.thresholds import Threshold, find_threshold
 from noisegate.reading.alignment import AlignedTable, Alignment, align
-from noisegate.reading.coverage import Domains, find_domains, find_nests
+from noisegate.reading.coverage import Domains, find_domains, find_nests, nest_shown
 from noisegate.reading.matching import Matching, match
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
-from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows
+from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
 from noisegate.reading.published import Ints, PublishedTable
 from noisegate.tables.card import Card
 from noisegate.tables.dimension import Dimension, Kind
@@ -183,15 +183,32 @@ def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matchin
 
 
 def _on_card(base: PublishedTable, margins: list[PublishedTable], card: Card, told: Overrides) -> Structure:
-    """The tables on the domain that a card states for the base."""
+    """The tables on the domain that a card states for the base.
+
+    Cards of specs without nesting list combinations that cannot be, such as a ferry at a railway station. There the tables tell
+    which values go together, as they do without a card.
+    """
     whole = describe(card.build_domain())
     if whole.size > limits.current().margin_cells:
         raise MisplacedError(f"it has {whole.size:.3g} cells, too many to look at one by one")
-    tables = [_placed(base, whole, None, told)]
-    for table, margin in zip(margins, margins_in(whole, margins), strict=True):
-        tables.append(_placed(table, margin.domain, margin, told))
-    noted = replace(base, notes=(*base.notes, "its cells are those that the card states"))
+    note = "its cells are those that the card states"
+    tables = _on_domain(base, margins, whole, told)
+    if whole.is_product:
+        nested = nest_shown(whole, [shown_in(whole, table) for table in (base, *margins)])
+        if nested.nests:
+            note += ", less combinations that no table shows of values that depend on each other"
+            tables = _on_domain(base, margins, nested, told)
+    noted = replace(base, notes=(*base.notes, note))
     return Structure.of(tables, (noted, *margins), card)
+
+
+def _on_domain(
+    base: PublishedTable, margins: list[PublishedTable], domain: Domain, told: Overrides
+) -> list[Table]:
+    tables = [_placed(base, domain, None, told)]
+    for table, margin in zip(margins, margins_in(domain, margins), strict=True):
+        tables.append(_placed(table, margin.domain, margin, told))
+    return tables
 
 
 def _placed(table: PublishedTable, domain: Domain, margin: Margin | None, told: Overrides) -> Table:

@@ -28,6 +28,10 @@ class Release:
         """All tables but the base."""
         return self.tables[1:]
 
+    def table(self, name: str, /) -> Table:
+        """The table of that name."""
+        return next(table for table in self.tables if table.name == name)
+
     @property
     def domain(self) -> Domain:
         """The cells of the base."""

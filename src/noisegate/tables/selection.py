@@ -194,6 +194,12 @@ class _Along:
     place: Ints
 
     @property
+    def slice(self) -> slice:
+        """The entries, where they stand in a row: these cost no copy."""
+        first, last = int(self.entries[0]), int(self.entries[-1]) + 1
+        return slice(first, last) if last - first == self.entries.size else slice(None)
+
+    @property
     def summed(self) -> bool:
         """Whether all entries lie in one group."""
         return self.codes.size == 1
@@ -216,8 +222,11 @@ class _Part:
 
     def sums(self, array: NDArray[Any], /) -> Floats:
         """What the selected cells add up to, in the order of `groups`."""
-        block = array[self.start : self.start + math.prod(self.shape)].reshape(self.shape)
-        taken = block[np.ix_(*(axis.entries for axis in self.axes))]
+        taken = array[self.start : self.start + math.prod(self.shape)].reshape(self.shape)
+        taken = taken[tuple(axis.slice for axis in self.axes)]
+        for number, axis in enumerate(self.axes):
+            if axis.slice == slice(None) and axis.entries.size < self.shape[number]:
+                taken = np.take(taken, axis.entries, axis=number)
         if not self.whole:
             for number, axis in enumerate(self.axes):
                 taken = taken * _along(axis.weights, number, len(self.axes))
@@ -229,6 +238,13 @@ class _Part:
                 starts = np.searchsorted(axis.place[order], np.arange(axis.codes.size))
                 found = np.add.reduceat(np.take(found, order, axis=number), starts, axis=number)
         return np.asarray(found).reshape(-1)
+
+    def members(self) -> Ints:
+        """The group of every selected cell."""
+        sizes = [axis.entries.size for axis in self.axes]
+        codes = [axis.codes if axis.summed else axis.codes[axis.place] for axis in self.axes]
+        found = _outer(codes, np.add, 0).reshape([code.size for code in codes])
+        return np.asarray(np.broadcast_to(found, sizes).reshape(-1))
 
 
 def _along(values: NDArray[Any], number: int, axes: int, /) -> NDArray[Any]:
@@ -317,7 +333,7 @@ class Groups:
             strides = [math.prod(part.shape[n + 1 :]) for n in range(len(part.shape))]
             terms = [axis.entries * stride for axis, stride in zip(part.axes, strides, strict=True)]
             cells.append(_outer(terms, np.add, part.start))
-            groups.append(_outer([axis.codes[axis.place] for axis in part.axes], np.add, 0))
+            groups.append(part.members())
         return np.concatenate(cells), np.concatenate(groups)
 
     def weights(self) -> Floats:

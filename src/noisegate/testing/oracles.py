@@ -16,7 +16,7 @@ from noisegate.errors import SpecError
 from noisegate.inference.linked.model import Model
 from noisegate.inference.linked.part import Part
 from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, contradiction
 from noisegate.laws.tabulated import convolve
@@ -32,7 +32,7 @@ def listed_likelihood(mechanism: Mechanism, shown: float, /, *, counts: int) -> 
 
 def enumerate_exact(
     problem: Problem, /, *, prior: Prior, level: float = 0.95, nats: float = 34.0, most: int = 20_000_000
-) -> Posterior:
+) -> CellEstimates:
     """The posterior of every cell of a very small problem, by looking at all combinations.
 
     Refuses problems with more than `most` combinations. Marginals are kept.
@@ -60,7 +60,7 @@ def enumerate_exact(
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     axes = range(problem.cells)
     p = np.concatenate([joint.sum(axis=tuple(j for j in axes if j != i)) for i in axes])
-    return Posterior.from_pmfs(Pmfs(low=low, start=start, p=p), level=level, keep=True)
+    return CellEstimates.from_pmfs(Pmfs(low=low, start=start, p=p), level=level, keep=True)
 
 
 def _windows(problem: Problem, prior: Prior, nats: float, /) -> tuple[Ints, Ints, Bools]:

@@ -207,7 +207,7 @@ class Reader:
         return self.cells.sums(values)[self.groups]
 
 
-class PublishedTable(Protocol):
+class ShownValues(Protocol):
     """A published table: its values by cell, and which cells have a row."""
 
     @property
@@ -231,7 +231,7 @@ class StagedAnswers:
     published: list[Floats] = field(default_factory=list)
     shown: list[NDArray[np.bool_]] = field(default_factory=list)
 
-    def add(self, reader: Reader, noised: Floats, published: PublishedTable, /) -> None:
+    def add(self, reader: Reader, noised: Floats, published: ShownValues, /) -> None:
         """Add one draw: the table before anything was left out of it, and as it is published."""
         values = np.where(published.shown, published.values, 0)
         self.noised.append(reader.answer(noised))

@@ -124,10 +124,11 @@ def frame_of_card(folder: Path, /) -> Frame:
                 name=table.name,
                 domain=table.domain,
                 margin=table.margin,
-                values=release.values[table.name].values,
-                shown=release.values[table.name].shown,
+                values=values,
+                shown=shown,
             )
             for table in release.release.tables
+            for values, shown in [table.filled()]
         ),
         method=release.method,
         unit=release.card.unit,

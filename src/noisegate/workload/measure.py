@@ -31,10 +31,9 @@ from noisegate.releases.plan import Plan
 from noisegate.releases.prediction import sum_errors
 from noisegate.releases.questions import asked_questions
 from noisegate.tables.question import Asked, Question
-from noisegate.workload.draws import draw_tables, raw_table, table_domain
 from noisegate.workload.error_parts import Floats, Measured, Reader, StagedAnswers
 from noisegate.workload.frame import Frame, FrameTable
-from noisegate.workload.noised import Noised
+from noisegate.workload.noised import Noised, draw_tables, raw_table, table_domain
 from noisegate.workload.raw import RawCells, count_raw
 
 DRAWS = 20

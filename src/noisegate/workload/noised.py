@@ -1,11 +1,12 @@
-"""Published tables before small rows were left out: shown rows as they are, missing ones by their mean.
+"""Tables with noise and nothing left out: of a plan with fresh noise, of a published release as far as it can be told.
 
-The noise of a row that is not published is gone. Its mean is not: it follows from the law of the noise, and from the
-row's having stayed below the threshold. With it the errors of noise and of suppression have, over many releases, the
-means that they would have if the noise had been written down.
+Fresh noise is drawn for measuring and thrown away; nothing of it is published.
 
-Where margins were reconciled they are sums of the base, missing rows included; so a shown row of a margin says what
-its missing base cells add up to, and their means are moved to agree with it.
+Of a published table rows that are shown are as they are. The noise of a row that is not is gone. Its mean is not: it follows
+from the law of the noise, and from the row's having stayed below the threshold. With it the errors of noise and of
+suppression have, over many releases, the means that they would have if the noise had been written down. Where margins were
+reconciled they are sums of the base, missing rows included; so a shown row of a margin says what its missing base cells add
+up to, and their means are moved to agree with it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +24,12 @@ from scipy.stats import binom
 from noisegate.engine.counts import ExpectedCounts
 from noisegate.inference.profile.combination import lattice_law
 from noisegate.laws._law import LatticeLaw
+from noisegate.laws.entropy import Entropy
 from noisegate.margins.error import ErrorLaw
+from noisegate.margins.pieces import NoisyTable, estimate_tables, reconcile_tables
 from noisegate.query.release import OpenRelease
+from noisegate.releases.plan import Plan, TablePlan
+from noisegate.tables.domain import Domain
 from noisegate.tables.selection import Selection
 from noisegate.workload.frame import Frame, FrameTable
 from noisegate.workload.raw import RawCells
@@ -44,7 +50,7 @@ class MissingRows:
     ----------
     law
         Of the noise.
-    least
+    threshold
         The least value that is published.
     zeros
         `keep` if empty cells get no noise.
@@ -54,7 +60,7 @@ class MissingRows:
     """
 
     law: LatticeLaw
-    least: int
+    threshold: int
     zeros: str
     floor: float | None
 
@@ -75,18 +81,20 @@ class MissingRows:
                 below = (lots * chances[counts]).sum(axis=1)
                 mean = (lots * moments[counts]).sum(axis=1)
                 # A row that cannot be missing is as large as a missing one can be.
-                found[part] = np.where(below > 0, mean / np.where(below > 0, below, 1.0), self.least - 1.0)
+                found[part] = np.where(
+                    below > 0, mean / np.where(below > 0, below, 1.0), self.threshold - 1.0
+                )
         return found
 
     @cached_property
     def _below(self) -> tuple[Floats, Floats]:
-        """For each raw count from 0 the chance of staying below the least value, and the mean on that event."""
+        """For each raw count from 0 the chance of staying below the threshold, and the mean on that event."""
         reach = self.law.reach(_NATS)
-        count = np.arange(self.least + reach + 1)
-        noise = np.arange(-2 * reach - self.least - 1, self.least)
+        count = np.arange(self.threshold + reach + 1)
+        noise = np.arange(-2 * reach - self.threshold - 1, self.threshold)
         mass = np.exp(self.law.logpmf(noise))
         chance, moment = np.cumsum(mass), np.cumsum(noise * mass)
-        top = self.least - 1 - count - noise[0]
+        top = self.threshold - 1 - count - noise[0]
         chances = chance[top]
         moments = moment[top] + count * chance[top]
         if self.floor is not None:
@@ -169,11 +177,11 @@ class Noised:
         much that is for one cell follows from what the shown rows leave of the expected total, where that is clear
         of the total's noise.
         """
-        least = release.values[table.name].table.threshold.value
-        if least is None:
+        threshold = release.release.table(table.name).threshold.value
+        if threshold is None:
             return np.zeros(table.domain.size)
         rows = MissingRows(
-            law=lattice_law(_cell_error(release, table)), least=int(least), zeros="perturb", floor=0.0
+            law=lattice_law(_cell_error(release, table)), threshold=int(threshold), zeros="perturb", floor=0.0
         )
         missing = ~table.shown
         left = float(self.bounded(table).sum() - table.values[table.shown].sum())
@@ -208,12 +216,12 @@ class Noised:
 
 def _own_rows(release: OpenRelease, table: FrameTable, /) -> MissingRows | None:
     """Missing rows of a table with noise of its own."""
-    stated = release.values[table.name].table
+    stated = release.release.table(table.name)
     if stated.law is None or stated.threshold.value is None or stated.mechanism is None:
         return None
     return MissingRows(
         law=stated.law.rounded(),
-        least=int(stated.threshold.value),
+        threshold=int(stated.threshold.value),
         zeros=stated.mechanism.mechanism.zeros,
         floor=None,
     )
@@ -242,3 +250,97 @@ def _error(release: OpenRelease, table: FrameTable, masks: Mapping[str, NDArray[
     every = {d.name: np.ones(len(d.labels), bool) for d in whole.dimensions} | dict(masks)
     selection = Selection.of_masks(whole, [every[name] for name in whole.names])
     return release.errors.laws_of(selection.groups(table.domain), table.name, np.zeros(1, np.int64))[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnTable:
+    """What would be published of a table: values by cell, 0 where there is no row, and which cells have one."""
+
+    values: NDArray[np.int64]
+    shown: NDArray[np.bool_]
+
+
+class BaseCounts(Protocol):
+    """Counts of the base without its zeros: raw ones, or others in their place."""
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Numbers of cells in ascending order."""
+        ...
+
+    @property
+    def raw_counts(self) -> NDArray[np.int64]:
+        """The count of each."""
+        ...
+
+
+def draw_tables(
+    plan: Plan, counts: BaseCounts, entropy: Entropy, /
+) -> tuple[dict[str, Floats], dict[str, DrawnTable]]:
+    """All tables with fresh noise: before anything is left out, and as they would be published."""
+    return made_tables(plan, counts, noisy_tables(plan, counts, entropy))
+
+
+def noisy_tables(plan: Plan, counts: BaseCounts, entropy: Entropy, /) -> dict[str, NoisyTable]:
+    """Every measured table with fresh noise, and nothing done to it."""
+    return {
+        table.name: _noisy(plan, table, counts, entropy) for table in plan.tables if table.noise is not None
+    }
+
+
+def unrestricted_tables(plan: Plan, noisy: Mapping[str, NoisyTable], /) -> dict[str, Floats]:
+    """What the plan's predictions are about: reconciled, but neither whole nor kept from being negative."""
+    if plan.spec.privacy.margins != "reconcile":
+        return {name: table.values.astype(np.float64) for name, table in noisy.items()}
+    found = estimate_tables(plan.spec.domain, plan.spec.margins, **_by_role(plan, noisy))
+    return {plan.base.name: found.base, **found.margins}
+
+
+def made_tables(
+    plan: Plan, counts: BaseCounts, noisy: Mapping[str, NoisyTable], /
+) -> tuple[dict[str, Floats], dict[str, DrawnTable]]:
+    """All tables made of noisy ones: before anything is left out, and as they would be published."""
+    if plan.spec.privacy.margins == "reconcile":
+        whole = reconcile_tables(plan.spec.domain, plan.spec.margins, **_by_role(plan, noisy))
+        full = {plan.base.name: whole.base, **whole.margins}
+    else:
+        full = {name: table.values for name, table in noisy.items()}
+        if plan.spec.privacy.zeros == "keep":
+            full = {name: np.where(raw_table(plan, name, counts) > 0, v, 0) for name, v in full.items()}
+    noised, published = {}, {}
+    for table in plan.tables:
+        if table.name not in full:
+            continue
+        values = full[table.name]
+        shown = np.ones(len(values), bool) if table.least is None else values >= table.least
+        noised[table.name] = values.astype(np.float64)
+        published[table.name] = DrawnTable(values=np.where(shown, values, 0), shown=shown)
+    return noised, published
+
+
+def _by_role(plan: Plan, noisy: Mapping[str, NoisyTable], /) -> dict[str, Any]:
+    """The base, and the measured margins."""
+    margins = {name: table for name, table in noisy.items() if name != plan.base.name}
+    return {"base": noisy[plan.base.name], "measured": margins}
+
+
+def _noisy(plan: Plan, table: TablePlan, counts: BaseCounts, entropy: Entropy, /) -> NoisyTable:
+    assert table.noise is not None
+    values = table.noise.draw(table.cells, entropy=entropy) + raw_table(plan, table.name, counts)
+    return NoisyTable(values=values, variance=table.noise.law.variance)
+
+
+def table_domain(plan: Plan, name: str, /) -> Domain:
+    """The cells of a planned table."""
+    return plan.spec.domain if name == plan.base.name else plan.spec.margins[name].domain
+
+
+def raw_table(plan: Plan, name: str, counts: BaseCounts, /) -> NDArray[np.int64]:
+    """The raw counts of a table, zeros included."""
+    if name == plan.base.name:
+        values = np.zeros(plan.base.cells, np.int64)
+        values[counts.cells] = counts.raw_counts
+        return values
+    margin = plan.spec.margins[name]
+    sums = np.bincount(margin.of(counts.cells), weights=counts.raw_counts, minlength=margin.domain.size)
+    return sums.astype(np.int64)

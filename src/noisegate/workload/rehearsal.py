@@ -34,7 +34,8 @@ from noisegate.spec import DateDimension, ReleaseSpec
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Asked
 from noisegate.tables.release import Release
-from noisegate.workload.draws import (
+from noisegate.workload.error_parts import Reader
+from noisegate.workload.noised import (
     BaseCounts,
     Floats,
     made_tables,
@@ -43,7 +44,6 @@ from noisegate.workload.draws import (
     table_domain,
     unrestricted_tables,
 )
-from noisegate.workload.error_parts import Reader
 
 #: Draws at least and at most, and the cells that are drawn in all if that allows for fewer.
 DRAWS, MOST_DRAWS, MOST_DRAWN = 20, 400, 40_000_000

@@ -166,7 +166,7 @@ class TruthFile:
         domain = Domain.product(
             [Dimension(name=name, values=one.dimension.values) for name, one in readers.items()]
         )
-        with self.opened(readers, {one.name: self._text(one) for one in base.dimensions}) as events:
+        with self.opened(readers, {one.name: self._held(one) for one in base.dimensions}) as events:
             found = count(events.plan(domain), connection=events.connection)
         flat = base.locate(np.stack(domain.decode(found.cells)).astype(np.int32))
         inside = flat >= 0
@@ -194,7 +194,7 @@ class TruthFile:
                 sql, kind = values[name], reader.kind
                 if name in spelled:
                     _store(connection, f"m{j}", reader.places(spelled[name]))
-                    joins += f" LEFT JOIN m{j} ON {sql} = m{j}.spelling"
+                    joins += f" LEFT JOIN m{j} ON {sql} = m{j}.held"
                     sql = f"m{j}.value" if reader.missing is None else _or_missing(sql, f"m{j}.value", reader)
                 selected.append(f"CAST({sql} AS {kind}) AS d{j}")
                 kinds[f"d{j}"] = kind
@@ -216,7 +216,7 @@ class TruthFile:
         readers: Mapping[str, ValueReader],
         values: Mapping[str, str],
         /,
-    ) -> dict[str, list[str]]:
+    ) -> dict[str, list[Any]]:
         """What the file holds of each dimension whose values are matched by their spelling."""
         names = [name for name, reader in readers.items() if reader.spelled]
         if not names:
@@ -224,7 +224,7 @@ class TruthFile:
         lists = ", ".join(f"list(DISTINCT {values[name]})" for name in names)
         row = one_row(connection, f"SELECT {lists} FROM {self.source} AS f")  # noqa: S608 - quoted parts
         return {
-            name: [text for text in held or () if text is not None]
+            name: [value for value in held or () if value is not None]
             for name, held in zip(names, row, strict=True)
         }
 
@@ -247,15 +247,14 @@ class TruthFile:
             )
         return f"f.{quoted(self.columns[name])}", self.kinds[self.columns[name]]
 
-    def _text(self, dimension: Dimension, /) -> str:
-        """SQL for the value of a dimension in each row, as text in the spelling of its keys or labels."""
+    def _held(self, dimension: Dimension, /) -> str:
+        """SQL for what the file holds of a dimension: a day, the minute of the day at which a bin starts, or text."""
         column, kind = self.column(dimension.name)
         if dimension.kind is Kind.DATE and is_moment(kind):
-            return f"strftime({column}, '%Y-%m-%d')"
+            return f"CAST({column} AS DATE)"
         if dimension.kind is Kind.TIME and kind.startswith("TIME"):
             step = dimension.step or 1440
-            minutes = f"((hour({column}) * 60 + minute({column})) // {step} * {step})"
-            return f"printf('%02d:%02d', {minutes} // 60, {minutes} % 60)"
+            return f"((hour({column}) * 60 + minute({column})) // {step} * {step})"
         return f"{column}::VARCHAR"
 
 
@@ -290,12 +289,16 @@ class ValueReader:
             return "TIME"
         return "DATE" if isinstance(self.dimension, DateDimension) else "VARCHAR"
 
-    def places(self, spellings: Sequence[str], /) -> pa.Table:
-        """The value of each spelling that has one."""
-        found = {text: self.known.get(text, self.known.get(folded(text))) for text in spellings}
-        pairs = {text: value for text, value in found.items() if value is not None}
-        columns = {"spelling": list(pairs), "value": list(pairs.values())}
-        return pa.table(columns, schema=pa.schema({"spelling": pa.string(), "value": pa.string()}))
+    def places(self, held: Sequence[Any], /) -> pa.Table:
+        """The value of each thing that a file holds and that has one: text, a day, or the minute of a bin."""
+        pairs = {}
+        for thing in held:
+            text = f"{thing // 60:02d}:{thing % 60:02d}" if isinstance(thing, int) else str(thing)
+            value = self.known.get(text, self.known.get(folded(text)))
+            if value is not None:
+                pairs[thing] = value
+        found = pa.array(list(pairs)) if pairs else pa.array([], pa.string())
+        return pa.table({"held": found, "value": pa.array(list(pairs.values()), pa.string())})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,7 +1,7 @@
 """Calibrated posteriors of cells that were suppressed or published with noise, over linked tables (MATH 4).
 
 `infer` takes a `Problem` (cells, tables of noisy sums, identities, structural zeros) and a prior
-(`Flat`, or what `fit_levels` or `fit_prior` learnt from the tables) and returns a `Posterior` for every
+(`Flat`, or what `fit_levels` or `fit_prior` learnt from the tables) and returns a `CellEstimates` for every
 cell. Small linked sets are solved exactly, large ones by message passing. `enumerate_exact` is
 the brute-force oracle.
 """
@@ -12,7 +12,7 @@ from noisegate.inference.linked.codes import crossed
 from noisegate.inference.linked.fit import Fit, fit_prior
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.levels import fit_levels
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.prior import Flat, NegativeBinomial, Prior
 from noisegate.inference.linked.problem import Identities, Problem, Sums
 from noisegate.inference.linked.propagation import Schedule
@@ -21,12 +21,12 @@ from noisegate.inference.linked.score import Score
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums, estimate_sums
 
 __all__ = [
+    "CellEstimates",
     "Fit",
     "Flat",
     "Identities",
     "NegativeBinomial",
     "Options",
-    "Posterior",
     "Prior",
     "Problem",
     "Schedule",

@@ -14,7 +14,7 @@ from noisegate.inference.linked.nodes import Nodes
 from noisegate.inference.linked.part import Part
 from noisegate.inference.linked.parts import in_order, parts_of
 from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.prior import Flat, Prior
 from noisegate.inference.linked.problem import Bools, Ints, Problem
 from noisegate.inference.linked.propagation import Schedule, propagate
@@ -72,7 +72,7 @@ def infer(
     keep: bool = False,
     options: Options | None = None,
     progress: Progress | None = None,
-) -> Posterior:
+) -> CellEstimates:
     """What can be known about each cell of `problem`.
 
     Assumes that the tables were made as their mechanisms say, with independent noise, and that
@@ -81,7 +81,7 @@ def infer(
     chosen = options or Options()
     belief = Flat() if prior is None else prior
     model = Model.of(problem)
-    result = Posterior.empty(problem.cells, level=level)
+    result = CellEstimates.empty(problem.cells, level=level)
     kept: list[Pmfs] = []
     iterations, change, unsettled, done = 0, 0.0, 0, problem.cells - model.unknowns
     solved_parts = in_order(
@@ -165,11 +165,11 @@ def _narrow(part: Part, pmfs: Pmfs, options: Options, /) -> Bools:
     return np.asarray((f.sizes <= options.narrow_members) & cheap)
 
 
-def _copy_equal(model: Model, result: Posterior, /) -> None:
+def _copy_equal(model: Model, result: CellEstimates, /) -> None:
     """Cells that an identity makes equal have one posterior."""
     live = np.flatnonzero(model.unknown_of >= 0)
     first = model.first_cell[model.unknown_of[live]]
-    for array in (result.mean, result.sd, result.mode, result.low, result.high, result.p_zero, result.exact):
+    for array in result.arrays:
         array[live] = array[first]
 
 

@@ -14,7 +14,7 @@ from noisegate.laws.compiled import compiled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Posterior:
+class CellEstimates:
     """The estimate of every cell.
 
     `low` and `high` bound the interval of integers, which holds at least `level`. It has equal
@@ -78,6 +78,15 @@ class Posterior:
             p_zero=np.ones(cells),
             exact=np.ones(cells, dtype=bool),
         )
+
+    @property
+    def arrays(self) -> tuple[Floats | Ints | Bools, ...]:
+        """Everything that there is one of for each cell."""
+        return self.mean, self.sd, self.mode, self.low, self.high, self.p_zero, self.exact
+
+    def judged(self, *, iterations: int, change: float, unsettled: int) -> Self:
+        """The same with how the distributions were found."""
+        return replace(self, iterations=iterations, change=change, unsettled=unsettled)
 
     def write(self, cells: Ints, pmfs: Pmfs, /, *, exact: bool | Bools) -> None:
         """Fill in the estimates of `cells` from their distributions."""

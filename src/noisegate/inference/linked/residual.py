@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 
 from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import contradiction
 from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
 from noisegate.mechanisms.mechanism import Mechanism
@@ -23,7 +23,7 @@ _NATS = 40.0
 
 def from_residual(
     residual: float, /, *, noise: Law, suppressed_by: Mechanism | None = None, level: float = 0.95
-) -> Posterior:
+) -> CellEstimates:
     """The posterior of one count z, given that `residual` is z plus a draw of `noise`.
 
     Parameters
@@ -59,4 +59,4 @@ def from_residual(
         raise contradiction()
     p = np.exp(logs - logs.max())
     pmfs = Pmfs(low=np.zeros(1, dtype=np.int64), start=np.array([0, len(p)], dtype=np.int64), p=p / p.sum())
-    return Posterior.from_pmfs(pmfs, level=level, keep=True)
+    return CellEstimates.from_pmfs(pmfs, level=level, keep=True)

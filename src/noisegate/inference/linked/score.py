@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.inference.linked.posterior import Posterior
+from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints
 
 
@@ -37,7 +37,7 @@ class Score:
     fair_quarters: tuple[float, ...] | None = None
 
     @classmethod
-    def of(cls, posterior: Posterior, counts: Ints, /, *, cells: Bools | None = None) -> Self:
+    def of(cls, posterior: CellEstimates, counts: Ints, /, *, cells: Bools | None = None) -> Self:
         """The score of `posterior` on `cells` (all of them if not given) whose truth is `counts`."""
         chosen = np.arange(posterior.cells) if cells is None else np.flatnonzero(cells)
         if len(counts) != posterior.cells or not chosen.size:
@@ -63,7 +63,7 @@ def _quarters(values: Floats | Bools, order: Ints, /) -> tuple[float, ...]:
     return tuple(float(values[part].mean()) for part in np.array_split(order, 4) if part.size)
 
 
-def _below(posterior: Posterior, counts: Ints, /) -> Floats:
+def _below(posterior: CellEstimates, counts: Ints, /) -> Floats:
     """The probability that each posterior gives to counts below `counts`."""
     pmfs = posterior.pmfs
     assert pmfs is not None
@@ -72,12 +72,12 @@ def _below(posterior: Posterior, counts: Ints, /) -> Floats:
     return np.asarray(sums[pmfs.start[:-1] + place] - sums[pmfs.start[:-1]])
 
 
-def _claims(posterior: Posterior, /) -> Floats:
+def _claims(posterior: CellEstimates, /) -> Floats:
     """The probability that each posterior gives to its own interval."""
     return _below(posterior, posterior.high + 1) - _below(posterior, posterior.low)
 
 
-def _within(posterior: Posterior, counts: Ints, /) -> Floats:
+def _within(posterior: CellEstimates, counts: Ints, /) -> Floats:
     """How much of each true count lies in the middle of its posterior, which holds exactly the level."""
     tail = (1 - posterior.level) / 2
     low, high = _below(posterior, counts), _below(posterior, counts + 1)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.inference.linked.pmfs import Pmfs, normalise
 from noisegate.inference.linked.prior import NegativeBinomial
 from noisegate.inference.profile.noisy_sums import NoisySums
 from noisegate.laws._law import LatticeLaw
@@ -32,6 +33,8 @@ _NATS = 16.0
 _ROUNDS = 4
 _MOST_TILT, _LONGEST_STEP = 6.0, 0.7
 _LARGE = 1e150
+#: Ends of laws that hold less than this are not listed.
+_TRIM = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,21 +44,32 @@ class CellLaws:
     shown: Ints
     shape: Floats
     odds: Floats
+    empty: Floats
     weights: _Weights
     mean: Floats
     variance: Floats
     third: Floats
 
-    def law(self, cell: int, /) -> tuple[int, Floats]:
-        """The least count of one cell and the probabilities from there on."""
-        first, last = self.weights.window(int(self.shown[cell]))
-        z = np.arange(first, last)
-        ratio = (z + self.shape[cell]) / (z + 1.0) * self.odds[cell]
-        logs = np.concatenate([[0.0], np.cumsum(np.log(ratio[:-1]))]) + np.log(
-            np.maximum(self.weights.at(int(self.shown[cell]), z), 1e-300)
+    def pmfs(self, cells: Ints, /) -> Pmfs:
+        """The laws of some cells, number by number."""
+        shown = self.shown[cells]
+        low = np.where(shown < 0, 0, np.maximum(shown - self.weights.reach, self.weights.least))
+        high = np.where(shown < 0, len(self.weights.hidden) - 1, np.maximum(shown + self.weights.reach, low))
+        found = Pmfs.ones(low, high)
+        _fill(
+            found.start,
+            found.p,
+            low,
+            shown,
+            self.odds[cells],
+            self.shape[cells],
+            self.empty[cells],
+            self.weights.hidden,
+            self.weights.noise,
+            self.weights.reach,
         )
-        mass = np.exp(logs - logs.max())
-        return first, mass / mass.sum()
+        normalise(found.start, found.p)
+        return found.trimmed(_TRIM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,19 +95,6 @@ class _Weights:
         noise = np.exp(logs - logs.max())
         return cls(hidden=hidden, noise=noise, reach=far, least=1 if mechanism.zeros == "keep" else 0)
 
-    def window(self, shown: int, /) -> tuple[int, int]:
-        if shown < 0:
-            return 0, len(self.hidden)
-        first = max(shown - self.reach, self.least)
-        return first, max(shown + self.reach + 1, first + 1)
-
-    def at(self, shown: int, counts: Ints, /) -> Floats:
-        return (
-            self.hidden[counts]
-            if shown < 0
-            else self.noise[np.abs(shown - counts).clip(max=self.reach) + self.reach]
-        )
-
 
 def suits(mechanism: Mechanism, /) -> bool:
     """Whether `cell_laws` knows what to do with cells that were published so."""
@@ -115,12 +116,16 @@ def cell_laws(
     shown = np.where(np.isnan(values), -1, np.maximum(values, 0)).astype(np.int64)
     weights = _Weights.of(mechanism)
     plain = prior.mean / (prior.mean + prior.shape)
+    share = prior.zero_share / (1 - prior.zero_share)
+    empty = share * np.exp(np.minimum(prior.shape * np.log1p(prior.mean / prior.shape), 300.0))
     tilt = np.zeros(len(shown))
     tilts = [np.zeros(len(one.seen)) for one in sums]
 
     def moments() -> tuple[Floats, Floats, Floats]:
         odds = plain * np.exp(np.clip(tilt, -_MOST_TILT, _MOST_TILT))
-        return _moments(shown, odds, prior.shape, weights.hidden, weights.noise, weights.reach, weights.least)
+        return _moments(
+            shown, odds, prior.shape, empty, weights.hidden, weights.noise, weights.reach, weights.least
+        )
 
     mean, variance, third = moments()
     for _ in range(_ROUNDS if sums else 0):
@@ -138,6 +143,7 @@ def cell_laws(
         shown=shown,
         shape=prior.shape,
         odds=plain * np.exp(np.clip(tilt, -_MOST_TILT, _MOST_TILT)),
+        empty=empty,
         weights=weights,
         mean=mean,
         variance=variance,
@@ -147,7 +153,14 @@ def cell_laws(
 
 @compiled
 def _moments(
-    shown: Ints, odds: Floats, shape: Floats, hidden: Floats, noise: Floats, far: int, least: int
+    shown: Ints,
+    odds: Floats,
+    shape: Floats,
+    empty: Floats,
+    hidden: Floats,
+    noise: Floats,
+    far: int,
+    least: int,
 ) -> tuple[Floats, Floats, Floats]:
     """Mean, variance and third central moment of every cell, by adding up its law."""
     size = len(shown)
@@ -159,6 +172,8 @@ def _moments(
         p, s0, s1, s2, s3 = 1.0, 0.0, 0.0, 0.0, 0.0
         for z in range(first, last):
             w = p * (hidden[z] if value < 0 else noise[min(abs(value - z), far) + far])
+            if z == 0:
+                w *= 1.0 + empty[i]
             d = float(z - first)
             s0 += w
             s1 += w * d
@@ -175,6 +190,34 @@ def _moments(
         variance[i] = max(s2 / s0 - m * m, 1e-12)
         third[i] = s3 / s0 - 3 * m * s2 / s0 + 2 * m * m * m
     return mean, variance, third
+
+
+@compiled
+def _fill(
+    start: Ints,
+    p: Floats,
+    low: Ints,
+    shown: Ints,
+    odds: Floats,
+    shape: Floats,
+    empty: Floats,
+    hidden: Floats,
+    noise: Floats,
+    far: int,
+    /,
+) -> None:
+    """Write the law of every cell but for its scale."""
+    for i in range(len(low)):
+        weight = 1.0
+        for k in range(start[i + 1] - start[i]):
+            z = low[i] + k
+            w = hidden[z] if shown[i] < 0 else noise[min(abs(shown[i] - z), far) + far]
+            p[start[i] + k] = weight * w * (1.0 + empty[i] if z == 0 else 1.0)
+            weight *= (z + shape[i]) / (z + 1.0) * odds[i]
+            if weight > _LARGE:
+                for j in range(start[i], start[i] + k + 1):
+                    p[j] /= weight
+                weight = 1.0
 
 
 @compiled

@@ -1,0 +1,430 @@
+"""Everything that published tables say about the cells of the base: the one place where it becomes a problem.
+
+A missing row is evidence: its noisy count was below the threshold. How the tables hang together depends on how they were
+made:
+
+*derive*: margins are sums of published base cells and say nothing new; the base stands alone.
+*independent*: each table has its own noise; margins are further observations of sums of base cells.
+*reconcile*: the published tables are sums of one estimate e of the counts x. Its likelihood is that of independent
+observations, the base's e with the base's noise and each measured margin's sums of e with that margin's noise:
+the precision of e is the sum over measured tables of M'M / v. So the tables can be used like independent
+ones with their *own* noise, although what is published of them is consistent. Consistency says one thing more: a shown
+total less its shown cells is the sum of e over the missing ones, with one noise of the base for each.
+
+Cells that are known to hold the same count, and cells that are empty for a public reason, are evidence too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
+from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.roles import Layout, Roles, numbered
+from noisegate.laws._law import LatticeLaw
+from noisegate.laws.gaussian import RoundedGaussian
+from noisegate.mechanisms.mechanism import Mechanism, Zeros
+from noisegate.tables.card import Card
+from noisegate.tables.margin import Margin
+from noisegate.tables.release import Release
+from noisegate.tables.table import Table
+
+#: Sums of more noises than this are taken as normal.
+_FEW_NOISES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowMap:
+    """Where the cells of a base add up in a margin.
+
+    Attributes
+    ----------
+    of
+        The row of each of some base cells; -1 for none.
+    codes
+        The label codes of some rows, by dimension.
+    labels
+        How many labels each dimension of the margin has.
+    """
+
+    of: Callable[[Ints], Ints]
+    codes: Callable[[Ints], Mapping[str, Ints]]
+    labels: Mapping[str, int]
+
+    @classmethod
+    def between(cls, margin: Margin, /) -> RowMap:
+        """The rows of a margin of a public domain."""
+        domain = margin.domain
+        return cls(
+            of=margin.of,
+            codes=lambda rows: dict(zip(domain.names, domain.decode(rows), strict=True)),
+            labels={d.name: len(d.labels) for d in domain.dimensions},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Observation:
+    """A published table as evidence.
+
+    Attributes
+    ----------
+    values
+        What was published for each row, NaN where it was suppressed. A row that is not listed although nothing is
+        suppressed shows zero.
+    mechanism
+        How a raw count of this table became a published one, by its own noise.
+    rows
+        For a margin, the rows that base cells add up in; None for the base.
+    measured
+        Whether the table has noise of its own; else it was only summed.
+    usable
+        Which rows are evidence; all if None.
+    """
+
+    name: str
+    values: Floats
+    mechanism: Mechanism
+    rows: RowMap | None = None
+    measured: bool = True
+    usable: Bools | None = None
+
+    @property
+    def where(self) -> RowMap:
+        """The rows of a margin."""
+        assert self.rows is not None
+        return self.rows
+
+    @property
+    def noise(self) -> float:
+        """The variance of the noise of one row; infinite if it was only summed."""
+        return self.mechanism.published_law.variance if self.measured else math.inf
+
+    @property
+    def least(self) -> float:
+        """No row that is missing was above this."""
+        return float(self.mechanism.threshold or 0)
+
+    def shown(self, rows: Ints, /) -> Bools:
+        """Which of these rows have a value."""
+        return np.asarray(~np.isnan(self.values[rows]))
+
+    def total(self, rows: Ints, /) -> Floats:
+        """The values of these rows, 0 where there is none."""
+        return np.nan_to_num(self.values[rows], nan=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """A published table, the margins that observe sums of its cells, and what else is known of them.
+
+    Attributes
+    ----------
+    layout
+        The dimensions of the base.
+    base, margins
+        The tables that are used.
+    consistent
+        Whether these are exact sums of one estimate.
+    equal
+        Pairs of cells, shape (2, pairs), that hold the same raw count.
+    zero
+        Cells that are empty for a public reason.
+    """
+
+    layout: Layout
+    base: Observation
+    margins: tuple[Observation, ...] = ()
+    consistent: bool = False
+    equal: Ints | None = None
+    zero: Bools | None = None
+
+    @classmethod
+    def of(cls, release: Release, /, *, equal: Ints | None = None, zero: Bools | None = None) -> Evidence:
+        """What the tables of a release say about the cells of its base, as its card describes them."""
+        assert release.card is not None
+        card = release.card
+        margins = () if card.margins == "derive" else release.margins
+        return cls(
+            layout=Layout.of(release.domain),
+            base=_observation(release.base, release, card),
+            margins=tuple(_observation(margin, release, card) for margin in margins),
+            consistent=card.margins == "reconcile",
+            equal=equal,
+            zero=zero,
+        )
+
+    @property
+    def roles(self) -> Roles:
+        """What each dimension is to a profile of counts."""
+        return Roles.of(self.layout)
+
+    @property
+    def linked(self) -> bool:
+        """Whether anything but a cell's own record speaks about it."""
+        return bool(self.margins) or (self.equal is not None and self.equal.size > 0)
+
+    def problem(self, cells: Ints | None = None, /, *, linked: bool = True) -> Problem:
+        """All that was published about these cells, or about all; of their own records only if not `linked`."""
+        chosen = np.arange(self.layout.size) if cells is None else cells
+        zero = None if self.zero is None else self.zero[chosen]
+        tables = [self._own(chosen)]
+        if not linked:
+            return Problem(cells=len(chosen), tables=tuple(tables), structural_zero=zero)
+        measured = [margin for margin in self.margins if margin.measured]
+        tables += [_sums(margin, chosen) for margin in measured]
+        if self.consistent and self.margins:
+            tables += self._remainders(chosen, self._sharpest())
+        pairs = self._pairs_among(chosen)
+        return Problem(
+            cells=len(chosen),
+            tables=tuple(tables),
+            identities=(Identities.between_cells(*pairs),) if pairs.size else (),
+            structural_zero=zero,
+        )
+
+    def _own(self, cells: Ints, /) -> Sums:
+        """What was published of the cells one by one."""
+        base = self.base
+        if base.usable is None:
+            return Sums.of_cells(base.values[cells], mechanism=base.mechanism, name=base.name)
+        usable = np.flatnonzero(base.usable[cells])
+        return Sums.of_cells(
+            base.values[cells[usable]], cells=usable, mechanism=base.mechanism, name=base.name
+        )
+
+    def _pairs_among(self, cells: Ints, /) -> Ints:
+        """The pairs of equal cells of which both are among these, by their places."""
+        if self.equal is None or not self.equal.size:
+            return np.zeros((2, 0), np.int64)
+        place = np.full(self.layout.size, -1, np.int64)
+        place[cells] = np.arange(len(cells))
+        pairs = place[self.equal]
+        return np.asarray(pairs[:, (pairs >= 0).all(axis=0)])
+
+    def left_over(self, cells: Ints, /) -> list[NoisySums]:
+        """What margins leave for the missing ones of these cells, and with how much noise; the cells are a whole part."""
+        hidden = ~self.base.shown(cells)
+        between = [self._between(cells, *pair, hidden=hidden) for pair in self._pairs()]
+        return [self._left_by(cells, margin) for margin in self._serving] + between
+
+    def wide_sums(self, cells: Ints, /) -> list[NoisySums]:
+        """What margins say of sums of these cells; the cells are a whole part."""
+        found = []
+        for margin in self._serving:
+            if margin.measured:
+                distinct, codes = numbered(margin.where.of(cells))
+                there = margin.shown(distinct)
+                seen = np.where(there, margin.total(distinct), margin.least)
+                variance = np.full(len(distinct), margin.noise)
+                found.append(NoisySums(codes=codes, seen=seen, variance=variance, side=_sides(there)))
+        if self.consistent and self.margins:
+            found.append(self._left_of(cells, self._sharpest()))
+        return found + [self._between(cells, *pair, hidden=None) for pair in self._pairs()]
+
+    @property
+    def _serving(self) -> list[Observation]:
+        """The margins that lie within the parts."""
+        roles = self.roles
+        return [margin for margin in self.margins if roles.serves(margin.where.labels)]
+
+    def _pairs(self) -> list[tuple[Observation, Observation]]:
+        """Margins with noise of their own, each with each: what one shows the other may lack."""
+        return list(permutations([m for m in self._serving if m.measured], 2))
+
+    def _between(
+        self, cells: Ints, lacking: Observation, other: Observation, /, *, hidden: Bools | None
+    ) -> NoisySums:
+        """What only one margin lacks, less what only the other lacks: the difference of their shown totals.
+
+        Both add up the same cells wherever the dimensions that they share agree. With `hidden`, what is left of it for these
+        cells.
+        """
+        shared = [name for name in lacking.where.labels if name in other.where.labels]
+        mine, theirs = _Rows.of(lacking, cells, shared), _Rows.of(other, cells, shared)
+        size = 1 + max(int(mine.stratum.max(initial=0)), int(theirs.stratum.max(initial=0)))
+        seen = theirs.total(size) - mine.total(size)
+        variance = theirs.noise(size, missing=self.consistent) + mine.noise(size, missing=self.consistent)
+        more = ~mine.there[mine.of_cell] & theirs.there[theirs.of_cell]
+        less = mine.there[mine.of_cell] & ~theirs.there[theirs.of_cell]
+        stratum = mine.stratum[mine.of_cell]
+        if hidden is not None:
+            known = (more | less) & ~hidden
+            values = np.where(more, -1, 1) * self.base.total(cells)
+            seen += np.bincount(stratum[known], weights=values[known], minlength=size)
+            variance += self.base.noise * np.bincount(stratum[known], minlength=size)
+            more, less = more & hidden, less & hidden
+        return NoisySums(
+            codes=np.where(more, stratum, -1),
+            seen=seen,
+            variance=np.maximum(variance, 1e-9),
+            side=np.full(size, EQUAL, np.int8),
+            less=np.where(less, stratum, -1),
+        )
+
+    def _left_of(self, cells: Ints, margin: Observation, /) -> NoisySums:
+        """Shown totals less their shown cells: sums over the missing ones, one noise of the base for each."""
+        left = _Left.of(self.base, margin, cells)
+        usable = left.there & (left.missing > 0) & (left.rest >= 0)
+        return NoisySums(
+            codes=np.where(left.hidden & usable[left.codes], left.codes, -1),
+            seen=left.rest,
+            variance=np.maximum(left.missing, 1) * self.base.noise,
+            side=_sides(usable),
+        )
+
+    def _left_by(self, cells: Ints, margin: Observation, /) -> NoisySums:
+        """What a margin leaves for the missing cells, and with how much noise."""
+        left = _Left.of(self.base, margin, cells)
+        rest = np.where(left.there, left.rest, left.rest + margin.least)
+        noise = margin.noise + (left.cells - left.missing) * self.base.noise
+        if self.consistent:
+            noise = 1 / (1 / noise + 1 / np.maximum(left.missing * self.base.noise, 1e-9))
+        usable = np.isfinite(noise) & (left.missing > 0)
+        return NoisySums(
+            codes=np.where(left.hidden & usable[left.codes], left.codes, -1),
+            seen=np.maximum(rest, 0.0),
+            variance=np.where(usable, noise, 1.0),
+            side=_sides(left.there),
+        )
+
+    def _sharpest(self) -> Observation:
+        """The margin whose remainders are used: one without noise of its own, else the one of the fewest cells."""
+
+        def rank(margin: Observation) -> tuple[bool, float]:
+            return margin.measured, self.layout.size / len(margin.values)
+
+        return min(self._serving or self.margins, key=rank)
+
+    def _remainders(self, cells: Ints, margin: Observation, /) -> Iterator[Sums]:
+        """Shown totals less their shown cells: noisy sums over the missing ones, by how many these are."""
+        law = self.base.mechanism.published_law
+        assert isinstance(law, LatticeLaw)
+        left = _Left.of(self.base, margin, cells)
+        usable = left.there & (left.missing > 0) & (left.rest >= 0)
+        missing = left.missing.astype(np.int64)
+        steps = np.where(missing <= _FEW_NOISES, missing, _steps(missing))
+        for step in np.unique(steps[usable]).tolist():
+            rows = usable & (steps == step)
+            number = np.where(rows, np.cumsum(rows) - 1, -1)
+            asked = np.where(left.hidden, number[left.codes], -1)
+            mechanism = Mechanism(law=_many(law, int(step)), zeros="perturb")
+            yield Sums.by(asked, left.rest[rows], mechanism=mechanism, name="remainders")
+
+
+def _observation(table: Table, release: Release, card: Card, /) -> Observation:
+    """A table as evidence, by its own noise."""
+    law = table.law if table.law is not None else release.base.law
+    assert law is not None
+    values, shown = table.filled()
+    threshold = table.threshold.value
+    # A zero that is kept is not listed, and neither is a noisy value of zero: both were shown as nothing.
+    missing = 0.0 if threshold is None else np.nan
+    return Observation(
+        name=table.name,
+        values=np.where(shown, values.astype(np.float64), missing),
+        mechanism=Mechanism(law=law, threshold=threshold, rule="ge", zeros=cast("Zeros", card.zeros)),
+        rows=None if table.margin is None else RowMap.between(table.margin),
+        measured=table.law is not None,
+    )
+
+
+def _sums(margin: Observation, cells: Ints, /) -> Sums:
+    """A margin's rows as sums of these cells."""
+    distinct, codes = numbered(margin.where.of(cells))
+    values = margin.values[distinct]
+    if margin.usable is not None:
+        fit = margin.usable[distinct]
+        number = np.append(np.where(fit, np.cumsum(fit) - 1, -1), -1)
+        codes, values = number[codes], values[fit]
+    return Sums.by(codes, values, mechanism=margin.mechanism, name=margin.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Left:
+    """What the rows of a margin leave for cells that are not shown.
+
+    Attributes
+    ----------
+    codes, hidden
+        For each cell its row, and whether nothing is shown of it.
+    there, rest
+        For each row whether it is shown, and what it leaves when its shown cells are taken away.
+    cells, missing
+        How many cells each row has, and how many of them are not shown.
+    """
+
+    codes: Ints
+    hidden: Bools
+    there: Bools
+    rest: Floats
+    cells: Floats
+    missing: Floats
+
+    @classmethod
+    def of(cls, base: Observation, margin: Observation, cells: Ints, /) -> _Left:
+        distinct, codes = numbered(margin.where.of(cells))
+        hidden = ~base.shown(cells)
+        seen = np.bincount(codes, weights=base.total(cells))
+        return cls(
+            codes=codes,
+            hidden=hidden,
+            there=margin.shown(distinct),
+            rest=margin.total(distinct) - seen,
+            cells=np.bincount(codes).astype(np.float64),
+            missing=np.bincount(codes, weights=hidden.astype(np.float64)).astype(np.float64),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Rows:
+    """Rows of a margin that hold some cells: which of them each cell is in, which are shown, and how they go together."""
+
+    margin: Observation
+    rows: Ints
+    of_cell: Ints
+    there: Bools
+    stratum: Ints
+
+    @classmethod
+    def of(cls, margin: Observation, cells: Ints, shared: list[str], /) -> _Rows:
+        """The rows of `cells`; those that agree in the `shared` dimensions are one stratum."""
+        rows, of_cell = numbered(margin.where.of(cells))
+        codes = margin.where.codes(rows)
+        stratum = np.zeros(len(rows), np.int64)
+        for name in shared:
+            stratum = stratum * margin.where.labels[name] + codes[name]
+        return cls(margin=margin, rows=rows, of_cell=of_cell, there=margin.shown(rows), stratum=stratum)
+
+    def total(self, size: int, /) -> Floats:
+        """What is shown of each stratum."""
+        values = self.margin.total(self.rows)
+        return np.bincount(self.stratum, weights=values, minlength=size).astype(np.float64)
+
+    def noise(self, size: int, /, *, missing: bool) -> Floats:
+        """The variance of what is shown of each stratum; of tables that agree, that of what is missing."""
+        counted = np.bincount(self.stratum[self.there != missing], minlength=size)
+        return np.asarray(self.margin.noise * counted, dtype=np.float64)
+
+
+def _steps(counts: Ints, /) -> Ints:
+    """Counts rounded to about five in a hundred, so that alike sums share a law."""
+    steps = np.rint(np.log(np.maximum(counts, 1).astype(np.float64)) * 20)
+    return np.asarray(np.rint(np.exp(steps / 20)), dtype=np.int64)
+
+
+def _many(law: LatticeLaw, count: int, /) -> LatticeLaw:
+    if count <= _FEW_NOISES:
+        return law.sum_of(count)
+    return RoundedGaussian(float(np.sqrt(count * law.variance)))
+
+
+def _sides(shown: Bools, /) -> NDArray[np.int8]:
+    """A row that is shown says what its sum is, one that is missing that it is not above the threshold."""
+    return np.where(shown, EQUAL, AT_MOST).astype(np.int8)

@@ -1,0 +1,528 @@
+"""What is known of every cell of a published table, and of sums of cells, worked out piece by piece when it is asked for.
+
+`assess` and `query` hand the same evidence to the same engine and so read the same numbers: the mean of a sum is the
+sum of the means of its cells, always.
+
+A *part* is what a profile of counts is fitted to (`Roles`); a *unit* is the parts that tables and equal counts tie to each
+other, and is solved at once. The laws of its cells come from `linked.infer`, or, where a unit is large or nothing ties
+its cells, from `cell_laws`. Which of the two it is depends on the evidence alone, never on who asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from noisegate import limits
+from noisegate.errors import DataError
+from noisegate.inference.evidence import Evidence, Observation
+from noisegate.inference.linked.inference import Options, infer
+from noisegate.inference.linked.pmfs import Pmfs
+from noisegate.inference.linked.posterior import CellEstimates
+from noisegate.inference.linked.prior import NegativeBinomial
+from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.inference.linked.totals import SumEstimates
+from noisegate.inference.profile.cellwise import CellLaws, cell_laws, suits
+from noisegate.inference.profile.profile import ProfileFit, fit_profile
+from noisegate.inference.profile.shared import SharedError
+from noisegate.inference.profile.sum_law import cumulant_intervals, sum_law
+from noisegate.inference.roles import Roles
+
+#: Called with what is being done, and how far it is.
+Report = Callable[[str, int, int], None]
+
+#: Units that are worked out at the same time: most of the work runs without the interpreter's lock.
+_THREADS = 2
+#: Linked units of at most this many cells pass messages between tables; for more only what wide sums say is used.
+_FEW_CELLS = 100_000
+#: Estimates of cells are written this many at a time.
+_AT_ONCE = 100_000
+#: Sums of at most this many cells get the exact convolution, if all groups together have not too many.
+_FEW_TERMS, _FEW_IN_ALL = 64, 4_000
+#: A cell keeps at least this share of its variance for itself.
+_LEAST_OWN = 0.05
+#: What no row of a margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it.
+_UNSEEN = 0.4
+#: Ends of laws that hold less than this are not kept.
+_TRIM = 1e-7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Counts near a product of effects that is learnt from the tables, as `profile.fit_profile` does.
+
+    A cell is empty for a reason of its own (no service) with probability `zero_share`, which no table can tell from a
+    small count: without it, cells of busy rows would be called occupied too surely. On five worlds 0.005 left up to 1.2 %
+    of "surely occupied" cells empty, 0.05 named none.
+    """
+
+    zero_share: float = 0.01
+
+    def law(self, fit: ProfileFit, /) -> NegativeBinomial:
+        """The prior of the cells of one part; their means stay what the fit says."""
+        share = self.zero_share
+        return NegativeBinomial(
+            mean=fit.prior.mean / (1 - share), shape=fit.prior.shape, zero_share=np.full(1, share)
+        )
+
+
+class Engine(Protocol):
+    """Whatever turns evidence and a prior into a posterior of cells and of sums."""
+
+    def infer(self, evidence: Evidence, /, *, prior: Profile, report: Report) -> Posterior:
+        """What is known of every cell."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PieceByPiece:
+    """The engine of `Posterior`: nothing is worked out before it is asked for."""
+
+    def infer(self, evidence: Evidence, /, *, prior: Profile, report: Report) -> Posterior:
+        """What is known of every cell."""
+        return Posterior(evidence=evidence, prior=prior, report=report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeptLaws:
+    """Laws of cells number by number, in single precision; `mean`, `variance` and `third` are central moments."""
+
+    mean: Floats
+    variance: Floats
+    third: Floats
+    low: NDArray[np.int32]
+    start: Ints
+    mass: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, estimates: CellEstimates, /) -> KeptLaws:
+        """The laws that were kept with estimates."""
+        assert estimates.pmfs is not None
+        pmfs = estimates.pmfs.trimmed(_TRIM)
+        offset = np.arange(len(pmfs.p)) - np.repeat(pmfs.start[:-1], pmfs.sizes)
+        away = offset + np.repeat(pmfs.low - estimates.mean, pmfs.sizes)
+        return cls(
+            mean=estimates.mean,
+            variance=estimates.sd**2,
+            third=np.add.reduceat(pmfs.p * away**3, pmfs.start[:-1]),
+            low=pmfs.low.astype(np.int32),
+            start=pmfs.start,
+            mass=pmfs.p.astype(np.float32),
+        )
+
+    def pmfs(self, cells: Ints, /) -> Pmfs:
+        """The laws of some cells."""
+        first, sizes = self.start[cells], np.diff(self.start)[cells]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        places = np.repeat(first - start[:-1], sizes) + np.arange(start[-1])
+        return Pmfs(low=self.low[cells].astype(np.int64), start=start, p=self.mass[places].astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Unit:
+    """Cells that were solved together, ascending, and how."""
+
+    cells: Ints
+    prior: NegativeBinomial
+    laws: CellLaws | KeptLaws
+    exact: Bools
+    sweeps: int
+    change: float
+    unsettled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Part:
+    """Cells of one fit: the unit they were solved in, their places there, and what they err together."""
+
+    unit: _Unit
+    places: Ints
+    shared: SharedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Spread:
+    """Where sums are and how uncertain: variance, of which `shared` is what cells err together, and third central moment."""
+
+    centre: Floats
+    variance: Floats
+    shared: Floats
+    third: Floats
+
+    def or_surer(self, other: _Spread, /) -> _Spread:
+        """Of each sum whichever is less uncertain."""
+        surer = other.variance < self.variance
+        return _Spread(
+            centre=np.where(surer, other.centre, self.centre),
+            variance=np.where(surer, other.variance, self.variance),
+            shared=np.where(surer, other.shared, self.shared),
+            third=np.where(surer, other.third, self.third),
+        )
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Posterior:
+    """The laws of all cells under a prior, and of sums of them.
+
+    `prepare` works out the units of some cells; `cells` and `sums` do it themselves.
+    """
+
+    evidence: Evidence
+    prior: Profile = field(default_factory=Profile)
+    report: Report = lambda _what, _done, _all: None
+    mean: Floats = field(init=False)
+    _variance: Floats = field(init=False)
+    _alone: Floats = field(init=False)
+    _third: Floats = field(init=False)
+    _common: Floats = field(init=False)
+    _place: NDArray[np.int32] = field(init=False)
+    _part_of: NDArray[np.int32] = field(init=False)
+    _unit_of: Ints = field(init=False)
+    _parts: dict[int, _Part] = field(init=False, default_factory=dict)
+    _same: Ints | None = field(init=False)
+    _cells_in: dict[str, Ints] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        size = self.evidence.layout.size
+        self.mean, self._variance, self._alone, self._third, self._common = (np.zeros(size) for _ in range(5))
+        self._place = np.zeros(size, np.int32)
+        self._part_of, self._unit_of = _split(self.evidence)
+        self._same = _representatives(self.evidence)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self.mean)
+
+    def prepare(self, cells: Ints | None = None, /) -> None:
+        """Work out every unit that these cells touch, or every one, if it is not there yet."""
+        touched = np.arange(len(self._unit_of)) if cells is None else np.unique(self._part_of[cells])
+        missing = np.unique(self._unit_of[[part for part in touched.tolist() if part not in self._parts]])
+        if not missing.size:
+            return
+        units = self._members(missing)
+        largest = max(len(unit) for unit in units)
+        most = limits.current().fitted_cells
+        if largest > most:
+            raise DataError(
+                f"the question touches {largest:,} cells that must be fitted together, at most "
+                f"{most:,} are allowed; this release is too fine for intervals of sums with missing rows."
+            )
+        self.report("working out what is missing", 0, len(units))
+        with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+            for done, _ in enumerate(pool.map(self._work_out, units), 1):
+                self.report("working out what is missing", done, len(units))
+
+    def _members(self, units: Ints, /) -> list[Ints]:
+        """The cells of each unit, ascending."""
+        number = np.full(int(self._unit_of.max()) + 1, -1)
+        number[units] = np.arange(len(units))
+        unit = number[self._unit_of[self._part_of]]
+        order = np.argsort(unit, kind="stable")
+        starts = np.searchsorted(unit[order], np.arange(len(units) + 1))
+        return [order[a:b] for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
+
+    def _work_out(self, cells: Ints, /) -> None:
+        """Fit every part of a unit, and solve it."""
+        part_of = self._part_of[cells]
+        live = self._live(cells)
+        fits = [
+            (part, *self._fitted(cells[places]), places)
+            for part in np.unique(part_of[live]).tolist()
+            for places in [np.flatnonzero(live & (part_of == part))]
+        ]
+        laws = [(places, self.prior.law(fit)) for _, _, fit, places in fits]
+        unit = self._solved(cells, _joined(laws, len(cells)))
+        variance = unit.laws.variance
+        self.mean[cells], self._variance[cells], self._third[cells] = (
+            unit.laws.mean,
+            variance,
+            unit.laws.third,
+        )
+        for part, effects, fit, places in fits:
+            shared = SharedError.of(
+                effects, own=fit.own, common=fit.common, prior=fit.prior, variance=variance[places]
+            )
+            here = cells[places]
+            self._common[here] = shared.common
+            self._alone[here] = np.maximum(variance[places] - shared.joint, _LEAST_OWN * variance[places])
+            self._place[here] = np.arange(len(here))
+            self._parts[part] = _Part(unit=unit, places=places, shared=shared)
+
+    def _live(self, cells: Ints, /) -> Bools:
+        """Which of these cells could hold something."""
+        zero = self.evidence.zero
+        return np.ones(len(cells), bool) if zero is None else ~zero[cells]
+
+    def _fitted(self, cells: Ints, /) -> tuple[list[Ints], ProfileFit]:
+        evidence, roles = self.evidence, self.evidence.roles
+        effects = roles.effects(evidence.layout, cells)
+        fit = fit_profile(
+            evidence.base.values[cells],
+            effects,
+            mechanism=evidence.base.mechanism,
+            mains=roles.mains(effects),
+            remainders=evidence.left_over(cells),
+        )
+        return effects, fit
+
+    def _solved(self, cells: Ints, prior: NegativeBinomial, /) -> _Unit:
+        """The laws of the cells of one unit, given its prior."""
+        evidence = self.evidence
+        plain = suits(evidence.base.mechanism) and evidence.zero is None and evidence.base.usable is None
+        alone = not evidence.margins and evidence.equal is None
+        if plain and (alone or (len(cells) > _FEW_CELLS and self._one_part(cells))):
+            laws = cell_laws(
+                evidence.base.values[cells],
+                mechanism=evidence.base.mechanism,
+                prior=prior,
+                sums=[] if alone else evidence.wide_sums(cells),
+            )
+            exact = np.full(len(cells), alone)
+            return _Unit(cells=cells, prior=prior, laws=laws, exact=exact, sweeps=0, change=0.0, unsettled=0)
+        found = infer(evidence.problem(cells), prior=prior, keep=True, options=Options(threads=1))
+        return _Unit(
+            cells=cells,
+            prior=prior,
+            laws=KeptLaws.of(found),
+            exact=found.exact,
+            sweeps=found.iterations,
+            change=found.change,
+            unsettled=found.unsettled,
+        )
+
+    def _one_part(self, cells: Ints, /) -> bool:
+        parts = self._part_of[cells]
+        return bool((parts == parts[0]).all())
+
+    def cells(self, level: float, /) -> CellEstimates:
+        """The estimate of every cell, with intervals of this level."""
+        self.prepare()
+        found = CellEstimates.empty(self.size, level=level)
+        units = self._units()
+        for unit in units:
+            for start in range(0, len(unit.cells), _AT_ONCE):
+                places = np.arange(start, min(start + _AT_ONCE, len(unit.cells)))
+                found.write(unit.cells[places], unit.laws.pmfs(places), exact=unit.exact[places])
+        found.mean[:] = self.mean
+        found.sd[:] = np.sqrt(self._variance)
+        return found.judged(
+            iterations=max(unit.sweeps for unit in units),
+            change=max(unit.change for unit in units),
+            unsettled=sum(unit.unsettled for unit in units),
+        )
+
+    @property
+    def law(self) -> NegativeBinomial:
+        """What was believed of every cell beforehand."""
+        self.prepare()
+        return _joined([(unit.cells, unit.prior) for unit in self._units()], self.size)
+
+    def alone(self, level: float, /) -> CellEstimates:
+        """The same under the same prior, from the record of each cell alone."""
+        self.prepare()
+        found = CellEstimates.empty(self.size, level=level)
+        for unit in self._units():
+            problem = self.evidence.problem(unit.cells, linked=False)
+            own = infer(problem, prior=unit.prior, level=level)
+            for mine, theirs in zip(found.arrays, own.arrays, strict=True):
+                mine[unit.cells] = theirs
+        return found
+
+    def _units(self) -> list[_Unit]:
+        return list({id(part.unit): part.unit for part in self._parts.values()}.values())
+
+    def sums(self, cells: Ints, groups: Ints, /, *, size: int, level: float) -> SumEstimates:
+        """What the cells of each of `size` groups add up to; cell k is in group `groups[k]`.
+
+        The mean is the sum of the means of the cells. The variance is that of independent cells, and of what cells err together
+        because what they are predicted from is not known for certain. But whole rows of a margin that shows them are known
+        up to the margin's noise, with no prior: where that is surer, the interval is theirs, and holds the mean as well.
+        """
+        self.prepare(cells)
+        live = self._live(cells)
+        cells, groups = cells[live], groups[live]
+        mean = self._added(self.mean, cells, groups, size)
+        spread = self._spread(cells, groups, size)
+        surest = spread
+        for margin in self.evidence.margins:
+            if margin.measured and size:
+                surest = surest.or_surer(self._by_rows(margin, cells, groups, size))
+        low, high = cumulant_intervals(surest.centre, surest.variance, surest.third, level=level)
+        free = np.asarray(surest.variance >= spread.variance)
+        self._convolve(cells, groups, np.where(free, spread.shared, np.nan), level, low, high)
+        return SumEstimates(
+            level=level,
+            mean=mean,
+            sd=np.sqrt(surest.variance),
+            low=np.minimum(low, np.floor(mean).astype(np.int64)),
+            high=np.maximum(high, np.ceil(mean).astype(np.int64)),
+        )
+
+    def _added(self, values: Floats, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        return np.asarray(np.bincount(groups, weights=values[cells], minlength=size), dtype=np.float64)
+
+    def _spread(self, cells: Ints, groups: Ints, size: int, /) -> _Spread:
+        """How uncertain sums of cells are, as far as cells and their prior tell."""
+        alone = self._added(self._alone, cells, groups, size)
+        if self._same is not None:
+            alone += self._twice(cells, groups, size)
+        shared = self._shared(cells, groups, size) + self._unseen(cells, groups, size)
+        return _Spread(
+            centre=self._added(self.mean, cells, groups, size),
+            variance=alone + shared,
+            shared=shared,
+            third=self._added(self._third, cells, groups, size),
+        )
+
+    def _unseen(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        """The variance of what no row of a margin shows, by the margin that shows least of it."""
+        found = np.zeros(size)
+        for margin in self.evidence.margins:
+            row = margin.where.of(cells)
+            lacking = (row >= 0) & ~margin.shown(row)
+            off = _UNSEEN * self._added(self.mean, cells[lacking], groups[lacking], size)
+            found = np.maximum(found, off**2)
+        return found
+
+    def _by_rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> _Spread:
+        """How uncertain sums are if whole rows are taken from a margin, and only other cells from their laws."""
+        row = margin.where.of(cells)
+        whole = self._whole_rows(margin, row, groups)
+        rest = self._spread(cells[~whole], groups[~whole], size)
+        distinct = np.unique(groups[whole] * len(margin.values) + row[whole])
+        group, rows = np.divmod(distinct, len(margin.values))
+        shown = np.bincount(group, weights=margin.values[rows], minlength=size)
+        return replace(
+            rest,
+            centre=rest.centre + shown,
+            variance=rest.variance + margin.noise * np.bincount(group, minlength=size),
+        )
+
+    def _whole_rows(self, margin: Observation, row: Ints, groups: Ints, /) -> Bools:
+        """Which cells are in a group together with all others of a row that is shown."""
+        key = groups * len(margin.values) + row
+        distinct, place, terms = np.unique(key, return_inverse=True, return_counts=True)
+        rows = distinct % len(margin.values)
+        whole = margin.shown(rows) & (terms == self._terms(margin)[rows])
+        return np.asarray(whole[place] & (row >= 0))
+
+    def _terms(self, margin: Observation, /) -> Ints:
+        """How many cells each row of a margin adds up."""
+        if margin.name not in self._cells_in:
+            every = margin.where.of(np.flatnonzero(self._live(np.arange(self.size))))
+            self._cells_in[margin.name] = np.bincount(every[every >= 0], minlength=len(margin.values))
+        return self._cells_in[margin.name]
+
+    def _shared(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        """The variance of what cells err together, part by part."""
+        found = self._added(self._common, cells, groups, size) ** 2
+        part_of = self._part_of[cells]
+        for part in np.unique(part_of).tolist():
+            here = part_of == part
+            places = self._place[cells[here]].astype(np.int64)
+            found += self._parts[part].shared.variance(places, groups[here], size=size)
+        return np.asarray(found, dtype=np.float64)
+
+    def _twice(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        """What cells of equal counts add to the variance of a sum that holds several of them."""
+        assert self._same is not None
+        key = groups * self.size + self._same[cells]
+        distinct, place = np.unique(key, return_inverse=True)
+        sd = np.sqrt(self._alone[cells])
+        together = np.bincount(place, weights=sd) ** 2 - np.bincount(place, weights=sd**2)
+        return np.asarray(np.bincount(distinct // self.size, weights=together, minlength=size))
+
+    def _convolve(
+        self, cells: Ints, groups: Ints, shared: Floats, level: float, low: Ints, high: Ints, /
+    ) -> None:
+        """Replace the intervals of sums of few cells by exact ones; one cell has its own."""
+        terms = np.bincount(groups, minlength=len(low))
+        few = (terms <= _FEW_TERMS) & ~np.isnan(shared)
+        if not 0 < terms[few].sum() <= _FEW_IN_ALL:
+            return
+        kept = np.flatnonzero(few[groups])
+        kept = kept[np.argsort(groups[kept], kind="stable")]
+        laws = self._laws(cells[kept])
+        ends = np.flatnonzero(np.diff(groups[kept], append=-1)) + 1
+        for first, last in zip(np.concatenate([[0], ends[:-1]]).tolist(), ends.tolist(), strict=True):
+            group, mine = int(groups[kept[first]]), np.arange(first, last)
+            if len(mine) == 1:
+                own = CellEstimates.from_pmfs(laws.take(mine), level=level)
+                low[group], high[group] = own.low[0], own.high[0]
+                continue
+            law = sum_law(
+                laws.low[mine].tolist(), [laws.one(k) for k in mine], shared_variance=float(shared[group])
+            )
+            low[group], high[group] = law.interval(level)
+
+    def _laws(self, cells: Ints, /) -> Pmfs:
+        """The laws of some cells."""
+        part_of = self._part_of[cells]
+        pieces, order = [], []
+        for number in np.unique(part_of).tolist():
+            here, part = np.flatnonzero(part_of == number), self._parts[number]
+            pieces.append(part.unit.laws.pmfs(part.places[self._place[cells[here]]]))
+            order.append(here)
+        return Pmfs.joined(pieces).take(np.argsort(np.concatenate(order)))
+
+
+def _joined(pieces: list[tuple[Ints, NegativeBinomial]], size: int, /) -> NegativeBinomial:
+    """Priors of parts put together, each at its places; no count elsewhere."""
+    mean, shape, share = np.zeros(size), np.ones(size), np.zeros(size)
+    for places, law in pieces:
+        mean[places], shape[places], share[places] = law.mean, law.shape, law.zero_share
+    return NegativeBinomial(mean=mean, shape=shape, zero_share=share)
+
+
+def _split(evidence: Evidence, /) -> tuple[NDArray[np.int32], Ints]:
+    """The part of each cell, and the unit of each part."""
+    layout, roles = evidence.layout, Roles.of(evidence.layout)
+    part = np.zeros(layout.size, np.int32)
+    if roles.apart:
+        for start in range(0, layout.size, 1 << 20):
+            cells = np.arange(start, min(start + (1 << 20), layout.size))
+            part[cells] = layout.joined(cells, roles.apart)
+        part = _without_gaps(part)
+    count = int(part.max(initial=0)) + 1
+    ties = [np.zeros((2, 0), np.int64)]
+    if count > 1:
+        first = np.full(count, -1, np.int64)
+        first[part[::-1]] = np.arange(layout.size)[::-1]
+        for margin in evidence.margins:
+            if margin.measured and not roles.serves(margin.where.labels):
+                key = layout.joined(first, [name for name in roles.apart if name in margin.where.labels])
+                ties.append(_chains(key))
+        if evidence.equal is not None:
+            ties.append(np.unique(part[evidence.equal].astype(np.int64), axis=1))
+    edges = np.concatenate(ties, axis=1)
+    graph = sparse.coo_array((np.ones(edges.shape[1]), (edges[0], edges[1])), shape=(count, count))
+    return part, csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
+
+
+def _without_gaps(codes: NDArray[np.int32], /) -> NDArray[np.int32]:
+    there = np.bincount(codes) > 0
+    return (np.cumsum(there) - 1).astype(np.int32)[codes]
+
+
+def _chains(keys: Ints, /) -> Ints:
+    """Edges that tie places of the same key to each other."""
+    order = np.argsort(keys, kind="stable")
+    same = keys[order][1:] == keys[order][:-1]
+    return np.stack([order[:-1][same], order[1:][same]])
+
+
+def _representatives(evidence: Evidence, /) -> Ints | None:
+    """For each cell one of those that hold its count; None if all differ."""
+    if evidence.equal is None or not evidence.equal.size:
+        return None
+    size, (left, right) = evidence.layout.size, evidence.equal
+    graph = sparse.coo_array((np.ones(len(left)), (left, right)), shape=(size, size))
+    return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)
