@@ -181,7 +181,7 @@ class Evidence:
         tables += [_sums(margin, chosen) for margin in measured]
         if self.consistent and self.margins:
             tables += self._remainders(chosen, self._sharpest())
-        pairs = self._pairs_among(chosen)
+        pairs = self.equal_among(chosen)
         return Problem(
             cells=len(chosen),
             tables=tuple(tables),
@@ -199,7 +199,7 @@ class Evidence:
             base.values[cells[usable]], cells=usable, mechanism=base.mechanism, name=base.name
         )
 
-    def _pairs_among(self, cells: Ints, /) -> Ints:
+    def equal_among(self, cells: Ints, /) -> Ints:
         """The pairs of equal cells of which both are among these, by their places."""
         if self.equal is None or not self.equal.size:
             return np.zeros((2, 0), np.int64)

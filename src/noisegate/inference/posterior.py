@@ -277,8 +277,9 @@ class Posterior:
         """The laws of the cells of one unit, given its prior."""
         evidence = self.evidence
         plain = suits(evidence.base.mechanism) and evidence.zero is None and evidence.base.usable is None
-        alone = not evidence.margins and evidence.equal is None
-        if plain and (alone or (len(cells) > _FEW_CELLS and self._one_part(cells))):
+        tied = evidence.equal_among(cells).size > 0
+        alone = not evidence.margins and not tied
+        if plain and (alone or (len(cells) > _FEW_CELLS and not tied and self._one_part(cells))):
             laws = cell_laws(
                 evidence.base.values[cells],
                 mechanism=evidence.base.mechanism,

@@ -18,6 +18,7 @@ from noisegate.inference.profile.sum_law import checked_level
 from noisegate.margins.sum_errors import Method, SumErrors
 from noisegate.query.answers import Answers
 from noisegate.query.published import read_release
+from noisegate.recovery.search import equal_cells
 from noisegate.tables.card import Card
 from noisegate.tables.domain import Domain
 from noisegate.tables.question import Question
@@ -184,4 +185,5 @@ class OpenRelease:
     @cached_property
     def posterior(self) -> Posterior:
         """What is known of every cell, worked out as far as questions need it."""
-        return Posterior(evidence=Evidence.of(self.release), report=self.report)
+        evidence = Evidence.of(self.release, equal=equal_cells(self.release.base))
+        return Posterior(evidence=evidence, report=self.report)

@@ -127,6 +127,13 @@ def couple(
     )
 
 
+def equal_pairs(couplings: Sequence[Coupling], /) -> Ints:
+    """The pairs of all couplings whose two cells the domain has, shape (2, pairs)."""
+    pairs = [np.stack([one.left, one.right]) for one in couplings]
+    both = np.concatenate([np.zeros((2, 0), np.int64), *pairs], axis=1)
+    return np.asarray(both[:, (both >= 0).all(axis=0)])
+
+
 def _matches(codes: Codes, selection: FixedValues, /) -> NDArray[np.bool_]:
     hits = [codes[place] == code for place, code in selection.codes.items()]
     return np.asarray(np.logical_and.reduce(hits))
