@@ -1,5 +1,6 @@
 """Timetables in an assessment: structural zeros, cells of one vehicle, merges, closed services."""
 
+import shutil
 from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,7 +20,6 @@ from noisegate.releases.job import release
 from noisegate.report import write_assessment
 from noisegate.simulation.world import simulate
 from noisegate.spec import load_spec, parse_spec
-from noisegate.tables.card import find_card
 from noisegate.timetable import EXACT, domain_grid, link_feed, match_locations, read_feed
 from noisegate.workload.truth_file import TruthFile
 
@@ -27,7 +27,7 @@ DAYS, PERSONS = 3, 12_000
 
 
 class Published:
-    """A world, its release as in 2016, and the tables as an assessor sees them."""
+    """A world, its release as in 2016, and the tables as an assessor sees them: without the card."""
 
     def __init__(self, folder, *, punctual):
         self.world = simulate(
@@ -36,10 +36,11 @@ class Published:
         self.folder = folder / "release"
         spec = load_spec(self.world.spec_2016)
         release(spec, out=self.folder, ledger=folder / "ledger.db", entropy=SeededNoise(seed=3))
-        self.paths = [self.folder / f"{name}.csv" for name in ("time-loc", "time", "loc")]
+        self.paths = [folder / f"{name}.csv" for name in ("time-loc", "time", "loc")]
+        for path in self.paths:
+            shutil.copy(self.folder / path.name, path)
         self.feed = read_feed(self.world.gtfs)
-        read = [read_table(path) for path in self.paths]
-        self.structure = find_structure(read, card=find_card(None, self.paths))
+        self.structure = find_structure([read_table(path) for path in self.paths])
 
     def services(self, late):
         return Services.of(self.feed, self.structure, late=late)

@@ -414,6 +414,22 @@ def test_moments_in_another_zone_are_read_on_the_clock_of_the_spec(city, release
     assert questions_of(zoned) == questions_of(plain)
 
 
+def test_other_spellings_of_the_same_events_give_the_same_errors(city, released, tmp_path):
+    """Modes in capitals, days as text and times in columns of their own, cards as floats: still the same events."""
+    spelled = tmp_path / "taps.parquet"
+    duckdb.sql(
+        f"SELECT card_id::DOUBLE AS card_id, upper(mode) AS mode, tap, '  ' || stop AS location, "
+        f"strftime(tapped_at, '%Y-%m-%d') AS date, tapped_at::TIME AS time FROM '{city.taps}'"
+    ).write_parquet(str(spelled))
+    plain = assess([released("derive")], attacker=None, truth=city.taps, workload=city.spec())
+    other = assess([released("derive")], attacker=None, truth=spelled, workload=city.spec())
+    ours, theirs = questions_of(other), questions_of(plain)
+    for name in ANSWERED:
+        for figures in ("bias", "absolute", "total", "relative_error"):
+            assert ours[name][figures] == pytest.approx(theirs[name][figures], abs=1e-9)
+    assert other.useful.outside == plain.useful.outside
+
+
 def test_values_say_what_a_dimension_is():
     assert type(stated_dimension("day", ("2016-07-25", "2016-07-26"))).__name__ == "DateDimension"
     assert type(stated_dimension("day", ("2016-07-25", "2016-07-28"))).__name__ == "ListedDimension"

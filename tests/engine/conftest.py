@@ -23,7 +23,7 @@ DIMENSIONS = {
     "tap": {"column": "tap", "values": ["on", "off"]},
     "date": {"column": "tapped_at", "from": "2016-07-25", "to": "2016-07-27"},
     "time": {"column": "tapped_at", "every": "1h"},
-    "location": {"column": "stop", "values": "stops.csv"},
+    "location": {"column": "stop", "values": "stops.csv", "only": {}},
 }
 TABLES = {"base": ["mode", "date", "tap", "time", "location"], "time": ["mode", "date", "tap", "time"]}
 SCHEMA = pa.schema(

@@ -279,3 +279,19 @@ def test_the_same_seed_gives_the_same_counts(town):
     spec = town.spec(max_cells=3)
     first, second = (town.count(spec, entropy=SeededNoise(seed=4)) for _ in range(2))
     assert (first.cells == second.cells).all()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_events_whose_place_does_not_go_with_their_mode_are_tallied(town, unit):
+    """The column `mode` of stops.csv says which mode a stop has; an empty one goes with all."""
+    events = town.events(900, strays=False)
+    for event in events[::3]:
+        event["mode"] = "train" if event["mode"] == "bus" else "bus"
+    town.write(events)
+    many = {} if unit == "event" else {"max_per_cell": 99}
+    spec = town.spec(unit=unit, dimensions={"location": {"column": "stop", "values": "stops.csv"}}, **many)
+    assert spec.domain.nests
+    counts = town.count(spec)
+    inside = [event for event in events if town.stops[event["stop"]][0] in ("", event["mode"])]
+    assert town.labelled(spec, counts) == Counter(map(town.cell, inside))
+    assert counts.tally.outside == {"a combination that is ruled out": len(events) - len(inside)}

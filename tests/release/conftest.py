@@ -71,7 +71,7 @@ def planted(tmp_path_factory):
 def spec_of(world):
     """The spec of a release of the world, as a dictionary or as the thing itself."""
 
-    def made(privacy, *, every="15min", to="2016-07-27", plain=False, **more):
+    def made(privacy, *, every="15min", to="2016-07-27", plain=False, nested=False, **more):
         content = {
             "name": "week",
             "events": {"source": "taps.parquet", "person": "card_id"},
@@ -80,7 +80,7 @@ def spec_of(world):
                 "tap": {"column": "tap", "values": ["on", "off"]},
                 "date": {"column": "tapped_at", "from": FIRST, "to": to},
                 "time": {"column": "tapped_at", "every": every},
-                "location": {"column": "stop", "values": "stops.csv"},
+                "location": {"column": "stop", "values": "stops.csv"} | ({} if nested else {"only": {}}),
             },
             "tables": {
                 "time-loc": ["mode", "date", "tap", "time", "location"],

@@ -111,3 +111,36 @@ def test_a_margin_is_close_to_the_truth_however_it_is_made(spec_of, make, truth_
             assert len(errors) == table["cells"]
             found, stated = found + sum(errors), stated + len(errors) * table["error"]["expected_absolute"]
     assert found < 1.1 * stated
+
+
+@pytest.mark.parametrize("margins", ["reconcile", "derive"])
+def test_places_go_with_their_mode_and_margins_may_leave_both_out(margins, spec_of, make, world):
+    """The column `mode` of stops.csv rules combinations out, and the card says so; totals over all modes add up."""
+    tables = {
+        "time-loc": ["mode", "date", "tap", "time", "location"],
+        "time": ["date", "tap", "time"],
+        "loc": ["mode", "date", "tap", "location"],
+    }
+    made = make(spec_of({**PERSON_DAY, "margins": margins}, every="1h", nested=True, tables=tables))
+    home = dict(line.split(",")[:2] for line in (world.folder / "stops.csv").read_text().splitlines()[1:])
+    assert all(home[labels[4]] in ("", labels[0]) for labels, _ in made.csv["time-loc"])
+    (nesting,) = made.card["domain"]["nesting"]
+    assert nesting["dimensions"] == ["mode", "location"]
+    assert nesting["combinations"]["ferry"] == [stop for stop, mode in home.items() if mode in ("", "ferry")]
+    assert "nesting_left_out" not in made.card["domain"]
+    for published, summed in margins_of(made).values():
+        assert published == dict(summed)
+
+
+def test_what_cannot_be_nested_is_said_on_the_card(spec_of, make):
+    """UNKNOWN goes with all modes: margins by mode and by place would divide them in ways that cross."""
+    tables = {
+        "time-loc": ["mode", "date", "tap", "time", "location"],
+        "time": ["mode", "date", "tap", "time"],
+        "loc": ["date", "tap", "location"],
+    }
+    made = make(spec_of(PERSON_DAY, every="6h", nested=True, tables=tables))
+    (left_out,) = made.card["domain"]["nesting_left_out"]
+    assert (left_out["dimension"], left_out["within"]) == ("location", "mode")
+    assert "in ways that cross" in left_out["reason"]
+    assert made.card["domain"]["product"]

@@ -11,8 +11,10 @@ from typing import Any
 
 from noisegate.assessment.assessment import Assessment
 from noisegate.assessment.attackers import Attacker
+from noisegate.assessment.facts import Facts
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.job import assess as judge_tables
+from noisegate.assessment.job import find_facts
 from noisegate.assessment.judgement import exhibits_of
 from noisegate.errors import DataError, OutputError, SpecError
 from noisegate.reading.overrides import Overrides, load_overrides, parse_overrides
@@ -233,7 +235,7 @@ def recover(tables: TableSources, /, **said: Any) -> dict[str, Noise]:
     >>> noisegate.recover({"towns": pyarrow.table({"town": ["A", "B"], "count": [4, 7]})})["towns"].fit is None
     True
     """
-    return assess(tables, **{**said, "attacker": None}).noise
+    return _facts(tables, said).noise
 
 
 def infer(tables: TableSources, /, **said: Any) -> Inference:
@@ -244,11 +246,14 @@ def infer(tables: TableSources, /, **said: Any) -> Inference:
     DataError
         If nothing is known about the noise, or the tables contradict each other.
     """
-    found = assess(tables, **said)
-    if found.inference is None:
-        reasons = [check.title for check in found.checks if check.id == "suppressed-cells"]
-        raise DataError(f"the cells cannot be inferred: {'; '.join(reasons) or 'see the checks of assess'}.")
-    return found.inference
+    facts = _facts(tables, said)
+    if facts.inference is None:
+        raise DataError(f"suppressed cells are {facts.why_not_inferred}.")
+    return facts.inference
+
+
+def _facts(tables: TableSources, said: dict[str, Any], /) -> Facts:
+    return find_facts(tables, overrides=_decided(said.pop("decisions", None)), **said)
 
 
 def _decided(decisions: AnyDecisions | None, /) -> Overrides | None:

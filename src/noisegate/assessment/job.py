@@ -95,6 +95,57 @@ def assess(
     DataError, SpecError
         One sentence: what is wrong, and the way out.
     """
+    return judge(
+        find_facts(
+            tables,
+            overrides=overrides,
+            pairs=pairs,
+            identities=identities,
+            lag=lag,
+            summed_from=summed_from,
+            card=card,
+            noise=noise,
+            attacker=attacker,
+            truth=truth,
+            person=person,
+            workload=workload,
+            gtfs=gtfs,
+            late=late,
+            stops=stops,
+            k=k,
+            claims=claims,
+            weeks=weeks,
+            level=level,
+            progress=progress,
+        )
+    )
+
+
+def find_facts(
+    tables: TableSources,
+    /,
+    *,
+    overrides: Overrides | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+    identities: Sequence[str] = (),
+    lag: str | int | timedelta | None = None,
+    summed_from: str | int | timedelta | None = None,
+    card: AnyPath | None = None,
+    noise: str | None = None,
+    attacker: Attacker | None = "informed",
+    truth: AnyPath | None = None,
+    person: str | None = None,
+    workload: AnyPath | None = None,
+    gtfs: AnyPath | None = None,
+    late: int = LATE_MIN,
+    stops: AnyPath | None = None,
+    k: int = 3,
+    claims: Sequence[str] = (),
+    weeks: int | None = None,
+    level: float = 0.95,
+    progress: Progress | None = None,
+) -> Facts:
+    """What published tables tell, each fact worked out when it is first asked for; see `assess`."""
     request = Request(
         pairs=tuple((str(a), str(b)) for a, b in pairs),
         statements=tuple(Statement.parse(text) for text in identities),
@@ -121,4 +172,4 @@ def assess(
     stated = find_card(None if card is None else Path(card), files)
     report("finding the structure")
     structure = find_structure(read, overrides=overrides, card=stated)
-    return judge(Facts(structure, request, stated, report))
+    return Facts(structure, request, stated, report)

@@ -8,6 +8,7 @@ where it has one (privacy_unit, dp_variant, privacy_parameters, composition, pos
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
@@ -22,6 +23,7 @@ from noisegate.tables.card import (
     CardLoss,
     CardNoise,
     ExampleLoss,
+    NestingLeftOut,
     Software,
     StatedDomain,
     StatedError,
@@ -67,7 +69,7 @@ def make_card(
         post_processing=tuple(_post_processing(plan)),
         unsafe=tuple(unsafe_choices(plan)),
         not_protected=tuple(_not_protected(plan)),
-        domain=StatedDomain.of(spec.domain),
+        domain=_domain(plan),
         workload=workload_statement(plan),
         payment=StatedPayment(dataset=dataset, reservation=reservation),
     )
@@ -219,3 +221,12 @@ def _not_protected(plan: Plan, /) -> list[str]:
         "what is true of groups however any one person behaves: differential privacy does not hide that"
     )
     return said
+
+
+def _domain(plan: Plan, /) -> StatedDomain:
+    """The public cells, and what values files rule out and they hold all the same."""
+    left_out = tuple(
+        NestingLeftOut(dimension=one.dimension, within=one.within, reason=one.reason)
+        for one in plan.spec.nesting_left_out
+    )
+    return replace(StatedDomain.of(plan.spec.domain), nesting_left_out=left_out)

@@ -10,12 +10,13 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_validator
 
 from noisegate.errors import SpecError
+from noisegate.margins.pieces import pieces
 from noisegate.spec.block import SpecBlock
 from noisegate.spec.checks import check_split, check_tables, check_unit, check_workload
 from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, ListedDimension
 from noisegate.spec.fields import Positive, Share, Text, Word, placed, refusal, shown, word
 from noisegate.spec.privacy import Privacy
-from noisegate.spec.public_domain import MergeRule, build_domain, merge_rule
+from noisegate.spec.public_domain import LeftOut, MergeRule, PublicDomain, build_domain, merge_rule
 from noisegate.spec.workload import QuestionBlock
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
@@ -123,7 +124,25 @@ class ReleaseSpec(SpecBlock):
     @cached_property
     def domain(self) -> Domain:
         """The public domain of the base table."""
-        return build_domain(self.dimensions, self.tables[self.base], self.merge_rules)
+        return self._public_domain().domain
+
+    @property
+    def nesting_left_out(self) -> tuple[LeftOut, ...]:
+        """What values files rule out and the domain has all the same."""
+        return self._public_domain().left_out
+
+    def _public_domain(self) -> PublicDomain:
+        return build_domain(
+            self.dimensions, self.tables[self.base], self.merge_rules, check=self._check_tables
+        )
+
+    def _check_tables(self, domain: Domain, /) -> None:
+        """Refuse a domain that the tables of this spec could not be made on."""
+        margins = {
+            name: Margin.over(domain, names) for name, names in self.tables.items() if name != self.base
+        }
+        if self.privacy.margins == "reconcile":
+            pieces(domain, margins)
 
     @cached_property
     def margins(self) -> dict[str, Margin]:

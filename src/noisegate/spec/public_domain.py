@@ -5,7 +5,7 @@ Nothing here has seen an event: the domain is a function of the spec and of its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,19 +59,99 @@ def merge_rule(
     return MergeRule(name=name, groups=groups, where=met, at=at)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Combinations that a values file rules out and the domain has all the same, and why."""
+
+    dimension: str
+    within: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublicDomain:
+    """The domain of a base table, and what could not be ruled out of it."""
+
+    domain: Domain
+    left_out: tuple[LeftOut, ...]
+
+
 def build_domain(
-    dimensions: Mapping[str, AnyDimension], names: Sequence[str], rules: Sequence[MergeRule], /
-) -> Domain:
-    """The domain over the dimensions `names`: all merges applied, then what `only` rules out."""
+    dimensions: Mapping[str, AnyDimension],
+    names: Sequence[str],
+    rules: Sequence[MergeRule],
+    /,
+    *,
+    check: Callable[[Domain], None],
+) -> PublicDomain:
+    """The domain over the dimensions `names`: all merges applied, then what `only` and values files rule out.
+
+    A column of a values file that is called like another dimension says which of its values each value goes with. What
+    `only` asks for is done or refused. What a column says is left out where it is no list of such values, or where `check`
+    refuses the domain that it would make.
+    """
     domain = Domain.product(Dimension(name=name, values=dimensions[name].values) for name in names)
     for rule in rules:
         domain = _merged(domain, rule)
-    for name in names:
-        dimension = dimensions[name]
-        if isinstance(dimension, ListedDimension):
-            for other in dimension.only:
-                domain = _nested(domain, dimensions, name, other)
-    return domain
+    listed = [(name, one) for name in names if isinstance(one := dimensions[name], ListedDimension)]
+    for name, dimension in listed:
+        for other in dimension.only:
+            domain = _nested(domain, dimensions, name, other)
+    told = [
+        (name, other)
+        for name, dimension in listed
+        for other in (() if "only" in dimension.model_fields_set else dimension.listed.attributes)
+        if other in names
+        and other != name
+        and _rules_out(dimensions[other], dimension.listed.attributes[other])
+    ]
+    return _told(domain, dimensions, told, check)
+
+
+def _told(
+    domain: Domain,
+    dimensions: Mapping[str, AnyDimension],
+    told: Sequence[tuple[str, str]],
+    check: Callable[[Domain], None],
+    /,
+) -> PublicDomain:
+    """The domain with only the combinations that values files tell: all of them, or one after the other where that fails."""
+    whole = domain
+    try:
+        for name, other in told:
+            whole = whole.nest(name, other, _told_pairs(dimensions, name, other))
+        if told:
+            check(whole)
+        return PublicDomain(domain=whole, left_out=())
+    except SpecError:
+        left_out = []
+    for name, other in told:
+        try:
+            nested = domain.nest(name, other, _told_pairs(dimensions, name, other))
+            check(nested)
+            domain = nested
+        except SpecError as problem:
+            left_out.append(LeftOut(dimension=name, within=other, reason=str(problem)))
+    return PublicDomain(domain=domain, left_out=tuple(left_out))
+
+
+def _rules_out(partner: AnyDimension, marks: Sequence[str], /) -> bool:
+    """Whether marks that name values of another dimension rule any combination out."""
+    return isinstance(partner, ListedDimension) and len(partner.values) > 1 and any(marks)
+
+
+def _told_pairs(dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -> Ints:
+    """The pairs of values that a values file tells; refuses a column that is no list of values."""
+    dimension, values = dimensions[name], dimensions[other].values
+    assert isinstance(dimension, ListedDimension)
+    marks = dimension.listed.attributes[other]
+    known = frozenset(values)
+    strange = next((mark for mark in marks if mark and mark not in known), None)
+    if strange is not None:
+        raise SpecError(
+            f"column {other} of {dimension.listed.file} has {shown(strange)}, which is no value of {other}"
+        )
+    return _pairs(marks, values)
 
 
 def _merged(domain: Domain, rule: MergeRule, /) -> Domain:
@@ -142,13 +222,22 @@ def _allowed(dimensions: Mapping[str, AnyDimension], name: str, other: str, /) -
     at = ("dimensions", name, "only", other)
     dimension, partner = dimensions[name], known(dimensions, other, at=at[:-1])
     assert isinstance(dimension, ListedDimension)
-    marks = np.array(dimension.listed.attribute(dimension.only[other], at=at), dtype=object)
-    for value, mark in zip(dimension.values, marks.tolist(), strict=True):
+    marks = dimension.listed.attribute(dimension.only[other], at=at)
+    for value, mark in zip(dimension.values, marks, strict=True):
         if mark and mark not in partner.values:
             file = dimension.listed.file
             raise refusal(
                 f"reads {shown(mark)} for {shown(value)} in {file}, which is not a value of {other}", at=at
             )
-    pairs = [np.flatnonzero((marks == value) | (marks == "")) for value in partner.values]
-    codes = np.repeat(np.arange(len(pairs)), [values.size for values in pairs])
-    return np.stack([np.concatenate(pairs), codes])
+    return _pairs(marks, partner.values)
+
+
+def _pairs(marks: Sequence[str], values: Sequence[str], /) -> Ints:
+    """The place of each mark and the place of the value that it names, as two rows; an empty one names all."""
+    places = {value: place for place, value in enumerate(values)}
+    named = np.array([places[mark] if mark else -1 for mark in marks], dtype=np.int64)
+    some, every = np.flatnonzero(named >= 0), np.flatnonzero(named < 0)
+    grid = np.meshgrid(every, np.arange(len(values)), indexing="ij")
+    return np.concatenate(
+        [np.stack([some, named[some]]), np.stack([one.reshape(-1) for one in grid])], axis=1
+    )

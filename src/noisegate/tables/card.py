@@ -302,6 +302,15 @@ class Nesting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NestingLeftOut:
+    """A dimension whose values file says what it goes with, and why the domain has all combinations all the same."""
+
+    dimension: str
+    within: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDomain:
     """The public cells of a release in words.
 
@@ -315,6 +324,8 @@ class StatedDomain:
         The labels of each block, if the domain has several.
     nesting
         The combinations of dimensions that depend on each other.
+    nesting_left_out
+        Dimensions that depend on each other and of which the domain has all combinations.
     """
 
     cells: int | None
@@ -323,6 +334,7 @@ class StatedDomain:
     merged: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     blocks: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     nesting: tuple[Nesting, ...] = ()
+    nesting_left_out: tuple[NestingLeftOut, ...] = ()
 
     @classmethod
     def of(cls, domain: Domain, /) -> Self:
@@ -364,6 +376,11 @@ class StatedDomain:
             found["nesting"] = [
                 {"dimensions": list(nest.dimensions), "combinations": dict(nest.combinations)}
                 for nest in self.nesting
+            ]
+        if self.nesting_left_out:
+            found["nesting_left_out"] = [
+                {"dimension": one.dimension, "within": one.within, "reason": one.reason}
+                for one in self.nesting_left_out
             ]
         return found
 
@@ -848,6 +865,12 @@ def _domain(block: _Block, /) -> StatedDomain:
                 combinations=_plain(one.needed("combinations").content, one.at),
             )
             for one in block.blocks("nesting")
+        ),
+        nesting_left_out=tuple(
+            NestingLeftOut(
+                **{name: one.required(name, one.text(name)) for name in ("dimension", "within", "reason")}
+            )
+            for one in block.blocks("nesting_left_out")
         ),
     )
 
