@@ -177,7 +177,16 @@ class TableSummary:
 
 
 def summarise(structure: Structure, /) -> tuple[TableSummary, ...]:
-    """What was decided about each table: the base first, then the margins."""
+    """What was decided about each table: the base first, then the margins.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import noisegate
+    >>> read = noisegate.read_tables({"towns": pyarrow.table({"town": ["A", "B"], "count": [4, 7]})})
+    >>> [(table.role, table.name, table.dimensions) for table in noisegate.summarise(read)]
+    [('base', 'towns', ('town',))]
+    """
     links = (None, *structure.links)
     pairs = zip(structure.tables, structure.sources, links, strict=True)
     return tuple(TableSummary.of(table, source, link) for table, source, link in pairs)
