@@ -25,7 +25,9 @@ def blocks_of(page):
         return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     text = page.read_text()
     sessions = re.findall(r"^```pycon\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    typed = ["\n".join(line[4:] for line in one.splitlines() if line[:4] in (">>> ", "... ")) for one in sessions]
+    typed = [
+        "\n".join(line[4:] for line in one.splitlines() if line[:4] in (">>> ", "... ")) for one in sessions
+    ]
     return [*re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE), *typed]
 
 
@@ -36,7 +38,11 @@ def reached(code):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "noisegate")
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "noisegate":
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "noisegate":
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "noisegate"
+        ):
             yield f"noisegate.{node.attr}"
 
 

@@ -2,7 +2,7 @@
 
 `fit_noise` finds law, scale and rounding from identities, or says why it cannot. `find_pairs` finds
 identities in the tables themselves. The rest says what follows: how much sharper coupled cells are
-known (`sharpen`), whether zeros were perturbed (`zero_rule`), and the picture (`difference_curve`).
+known (`sharpen`), whether zeros were perturbed (`weigh_zeros`), and the picture (`difference_curve`).
 The mathematics is in docs/explanation/noise-recovery.md.
 """
 
@@ -14,10 +14,15 @@ from noisegate.recovery.curve import DifferenceCurve, difference_curve
 from noisegate.recovery.equality import Equality, compare
 from noisegate.recovery.fit import fit_noise
 from noisegate.recovery.goodness import Goodness
-from noisegate.recovery.identities import Identities, margin_identities, pair_identities, residual_identities
+from noisegate.recovery.identities import (
+    ResidualIdentities,
+    margin_identities,
+    pair_identities,
+    residual_identities,
+)
 from noisegate.recovery.outcome import LawEvidence, NoiseFit
 from noisegate.recovery.pair_search import CoupledSeries, find_pairs
-from noisegate.recovery.zero_rule import ZeroRule, zero_rule
+from noisegate.recovery.zero_rule import ZeroTest, weigh_zeros
 
 __all__ = [
     "CANDIDATES",
@@ -25,11 +30,11 @@ __all__ = [
     "DifferenceCurve",
     "Equality",
     "Goodness",
-    "Identities",
     "LawEvidence",
     "NoiseFit",
+    "ResidualIdentities",
     "Sharpening",
-    "ZeroRule",
+    "ZeroTest",
     "compare",
     "difference_curve",
     "find_pairs",
@@ -38,5 +43,5 @@ __all__ = [
     "pair_identities",
     "residual_identities",
     "sharpen",
-    "zero_rule",
+    "weigh_zeros",
 ]

@@ -25,7 +25,7 @@ from noisegate.mechanisms.mechanism import Zeros
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.outcome import NoiseFit
-from noisegate.recovery.zero_rule import zero_rule as weigh
+from noisegate.recovery.zero_rule import weigh_zeros as weigh
 from noisegate.tables.card import Card
 from noisegate.tables.dimension import Kind
 from noisegate.tables.table import Link
