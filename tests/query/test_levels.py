@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.inference.profile.effects import ProfileEffect
-from noisegate.inference.profile.level_logs import level_logs
-from noisegate.inference.profile.levels import GRID, LevelTotal, level_posterior
-from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.profile.observed import Observed
-from noisegate.inference.profile.profile import fit_profile
+from noisegate.inference import (
+    AT_MOST,
+    EQUAL,
+    GRID,
+    LevelTotal,
+    NoisySums,
+    Observed,
+    ProfileEffect,
+    fit_profile,
+    level_logs,
+    level_posterior,
+)
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 SCALE, LEAST = 2.0, 13
 CUT = Mechanism(law=DiscreteLaplace(SCALE), threshold=LEAST, rule="ge", zeros="perturb")

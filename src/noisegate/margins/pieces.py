@@ -37,10 +37,7 @@ from noisegate.margins.nested import (
 from noisegate.margins.plan import plan_rounding
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
 from noisegate.margins.shape import TableShape
-from noisegate.tables.axis import Axis, Ints
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Groups
+from noisegate.tables import Axis, Domain, Groups, Ints, Margin
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws._law import Floats
+from noisegate.laws import Floats
 from noisegate.recovery.candidates import CANDIDATES, PRESUMED, Candidate, eligible, prior_weights
 from noisegate.recovery.contamination import share_off
 from noisegate.recovery.goodness import Goodness, judge

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 from scipy import special, stats
 
-from noisegate.laws._law import Floats
+from noisegate.laws import Floats
 from noisegate.recovery.identities import Flags
 from noisegate.recovery.likelihood import ObservedResiduals, ResidualGroup, tables
 from noisegate.recovery.residual_law import Points

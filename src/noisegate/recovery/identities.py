@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws._law import Floats, Ints
+from noisegate.laws import Floats, Ints
 from noisegate.recovery.edge import edge_density, spread
 
 Flags = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.structure import Structure
+from noisegate.reading import Structure
 from noisegate.recovery.couplings import Coupling, Floats, least_published, published
 from noisegate.recovery.equality import compare
 from noisegate.recovery.identities import (
@@ -20,7 +20,7 @@ from noisegate.recovery.identities import (
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.pieces import Pieces
 from noisegate.recovery.selection import Statement, find_value, value_code
-from noisegate.tables.table import Table
+from noisegate.tables import Table
 
 Kind = Literal["pair", "identity", "margin"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from noisegate.laws._law import Floats, Ints, LatticeLaw, Law
+from noisegate.laws import Floats, Ints, LatticeLaw, Law
 from noisegate.recovery.edge import spread
 from noisegate.recovery.identities import ResidualIdentities
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.laws._law import Floats, Ints
+from noisegate.laws import Floats, Ints
 from noisegate.recovery.identities import ResidualIdentities
 from noisegate.recovery.lattice import OUTERMOST, Lattice, lattice_for
 from noisegate.recovery.residual_law import Points, ResidualLaw

@@ -11,7 +11,7 @@ from noisegate.recovery.couplings import least_published, names
 from noisegate.recovery.identities import ResidualIdentities, margin_identities, residual_identities
 from noisegate.recovery.moments import Ints
 from noisegate.recovery.pieces import Pieces
-from noisegate.tables.table import MarginLink
+from noisegate.tables import MarginLink
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

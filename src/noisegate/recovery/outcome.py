@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from noisegate.laws._law import Floats, Law
-from noisegate.laws.bounded import PointMass
+from noisegate.laws import Floats, Law, PointMass
 from noisegate.recovery.candidates import CANDIDATES, Rounding
 from noisegate.recovery.goodness import Goodness
 from noisegate.recovery.likelihood import ObservedResiduals

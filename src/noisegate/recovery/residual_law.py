@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft
 
-from noisegate.laws._law import Floats, Ints, Law
+from noisegate.laws import Floats, Ints, Law
 from noisegate.recovery.candidates import Candidate
 from noisegate.recovery.identities import ResidualIdentities
 from noisegate.recovery.lattice import Lattice, Spectra

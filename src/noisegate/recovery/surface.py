@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.laws._law import Floats, Ints
+from noisegate.laws import Floats, Ints
 from noisegate.recovery.candidates import Candidate
 from noisegate.recovery.contamination import integrated, profile
 from noisegate.recovery.likelihood import ObservedResiduals, columns

@@ -14,7 +14,7 @@ from typing import Literal
 from scipy import special
 
 from noisegate.errors import SpecError
-from noisegate.laws._law import Law
+from noisegate.laws import Law
 
 Verdict = Literal["perturbed", "kept", "cannot tell"]
 

@@ -11,7 +11,7 @@ from noisegate.inference.linked.convolution import spread
 from noisegate.inference.linked.nodes import NodeLink
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Floats, Ints
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 #: Probabilities below this are left out of convolutions.
 _NEGLIGIBLE = 1e-14

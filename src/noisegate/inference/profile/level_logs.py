@@ -17,7 +17,7 @@ from noisegate.inference.profile.effects import ProfileEffect
 from noisegate.inference.profile.levels import GRID, LevelTotal
 from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.profile.observed import Observed
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

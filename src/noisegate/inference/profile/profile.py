@@ -28,7 +28,7 @@ from noisegate.inference.profile.levels import GRID, level_posterior
 from noisegate.inference.profile.missing import LEAST_LOG, MOST_LOG
 from noisegate.inference.profile.noisy_sums import NoisySums
 from noisegate.inference.profile.observed import Observed
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
