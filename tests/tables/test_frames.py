@@ -175,14 +175,14 @@ def test_tables_are_named_by_the_mapping_or_by_their_place(write):
     assert [one.files for one in summarise(structure)] == [(), (str(stops),)]
 
 
-def test_frames_are_assessed_as_files_are(tmp_path):
+def test_frames_are_assessed_as_files_are():
     rng = np.random.default_rng(3)
     stops, taps = np.indices((40, 2)).reshape(2, -1)
     counts = np.rint(rng.lognormal(3.5, 1, stops.size)).astype(int)
     shown = counts >= 18
     base = pa.table({"stop": [f"s{k}" for k in stops[shown]], "tap": taps[shown], "count": counts[shown]})
     total = pa.table({"tap": [0, 1], "count": [int(counts[taps == k].sum()) for k in (0, 1)]})
-    found = assess({"time-loc": base, "tap": total}, attacker=None, out=tmp_path / "out")
+    found = assess({"time-loc": base, "tap": total}, attacker=None)
     assert [table.summary.name for table in found.tables] == ["time-loc", "tap"]
     assert found.to_json()["tables"][0]["files"] == []
 

@@ -27,7 +27,7 @@ from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
 from noisegate.tables.dimension import Kind
 from noisegate.tables.domain import Domain
 from noisegate.tables.release import Release
-from noisegate.tables.table import Counts, Link, Table
+from noisegate.tables.table import Counts, MarginLink, Table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -192,7 +192,7 @@ def _observed(seen: Seen, /) -> Observation:
     return Observation(name=seen.cells.name, values=seen.values, mechanism=seen.mechanism, usable=seen.usable)
 
 
-def _row_map(link: Link, /) -> RowMap:
+def _row_map(link: MarginLink, /) -> RowMap:
     """Where base cells add up in a margin; wider bins are a dimension of their own."""
     cells = link.margin
     names = [f"{d.name} (wider)" if d.name in link.coarser else d.name for d in cells.dimensions]

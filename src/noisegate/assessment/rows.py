@@ -18,7 +18,7 @@ from noisegate import limits
 from noisegate.reading.structure import Structure
 from noisegate.tables.axis import Axis
 from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Link, Table
+from noisegate.tables.table import MarginLink, Table
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -148,7 +148,7 @@ def _allow_unseen(cells: Table, shown: Flags, /) -> None:
         np.moveaxis(cube, axis, 0)[entries] = True
 
 
-def _series_map(link: Link, /, *, onto_margin: bool = False) -> Ints | None:
+def _series_map(link: MarginLink, /, *, onto_margin: bool = False) -> Ints | None:
     """For each series of the base, that of the margin; -1 for none.
 
     None if the margin lacks an axis of the series, unless the base is to be projected onto the margin.

@@ -23,7 +23,7 @@ from noisegate.tables.dimension import Dimension, Kind
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.release import Release
-from noisegate.tables.table import Link, Table, locate
+from noisegate.tables.table import MarginLink, Table, locate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,14 +41,14 @@ class Structure:
     """
 
     release: Release
-    links: tuple[Link, ...]
+    links: tuple[MarginLink, ...]
     sources: tuple[PublishedTable, ...]
 
     @classmethod
     def of(cls, tables: Sequence[Table], sources: Sequence[PublishedTable], card: Card | None, /) -> Self:
         """The structure of tables that know their domains, the base first."""
         base, *margins = tables
-        links = tuple(Link(base=base, margin=margin) for margin in margins)
+        links = tuple(MarginLink(base=base, margin=margin) for margin in margins)
         return cls(release=Release(tables=tuple(tables), card=card), links=links, sources=tuple(sources))
 
     @property

@@ -11,7 +11,7 @@ from noisegate.mechanisms.thresholds import Threshold
 from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
 from noisegate.reading.structure import Structure
 from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Link, Table
+from noisegate.tables.table import MarginLink, Table
 
 #: How many values a list in the summary shows.
 _SHOWN = 10
@@ -83,7 +83,7 @@ class LinkSummary:
     unlisted: tuple[str, ...]
 
     @classmethod
-    def of(cls, link: Link, /) -> LinkSummary:
+    def of(cls, link: MarginLink, /) -> LinkSummary:
         """The summary of a link."""
         return cls(
             base=link.base.name,
@@ -129,7 +129,7 @@ class TableSummary:
     link: LinkSummary | None = None
 
     @classmethod
-    def of(cls, table: Table, source: PublishedTable, link: Link | None = None, /) -> TableSummary:
+    def of(cls, table: Table, source: PublishedTable, link: MarginLink | None = None, /) -> TableSummary:
         """The summary of a table, of what was read, and of its link to the base."""
         return cls(
             name=table.name,

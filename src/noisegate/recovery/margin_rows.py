@@ -11,7 +11,7 @@ from noisegate.recovery.couplings import least_published, names
 from noisegate.recovery.identities import Identities, margin_identities, residual_identities
 from noisegate.recovery.moments import Ints
 from noisegate.recovery.pieces import Pieces
-from noisegate.tables.table import Link
+from noisegate.tables.table import MarginLink
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -46,7 +46,7 @@ class MarginRows:
         cells of the public domain that no table shows.
     """
 
-    link: Link
+    link: MarginLink
     rows: Ints
     residual: Floats
     missing: Ints
@@ -54,7 +54,7 @@ class MarginRows:
     stated: bool = False
 
     @classmethod
-    def of(cls, link: Link, pieces: Pieces | None = None, /, *, stated: bool = False) -> MarginRows:
+    def of(cls, link: MarginLink, pieces: Pieces | None = None, /, *, stated: bool = False) -> MarginRows:
         """The comparable rows of a link."""
         rows = np.flatnonzero(link.published & link.comparable)
         values = link.margin.values[np.searchsorted(link.margin.cells, rows)]

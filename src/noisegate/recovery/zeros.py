@@ -28,7 +28,7 @@ from noisegate.recovery.outcome import NoiseFit
 from noisegate.recovery.zero_rule import zero_rule as weigh
 from noisegate.tables.card import Card
 from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Link
+from noisegate.tables.table import MarginLink
 
 #: The chance of a wrong verdict that is accepted.
 _SIZE = 0.01
@@ -75,7 +75,7 @@ def zero_rule(rows: Sequence[MarginRows], fit: NoiseFit | None, /) -> ZeroRule:
     return _verdict(cells, published, fit, best.link)
 
 
-def _small_cells(link: Link, /) -> tuple[int, int]:
+def _small_cells(link: MarginLink, /) -> tuple[int, int]:
     """How many base cells add to totals that the margin does not publish, and how many of them are published.
 
     A time of day that the margin never shows is one at which it publishes nothing: the grid of times is
@@ -98,7 +98,7 @@ def _small_cells(link: Link, /) -> tuple[int, int]:
     return cells, published
 
 
-def _times(link: Link, place: int, /) -> NDArray[np.bool_]:
+def _times(link: MarginLink, place: int, /) -> NDArray[np.bool_]:
     """Which entries of an axis of the base are known times of day."""
     axis = link.base.axes[place]
     dimension = link.base.dimensions[axis.dimensions[0]]
@@ -107,7 +107,7 @@ def _times(link: Link, place: int, /) -> NDArray[np.bool_]:
     return np.asarray(~dimension.unknown[axis.entries[0]])
 
 
-def _verdict(cells: int, published: int, fit: NoiseFit, link: Link, /) -> ZeroRule:
+def _verdict(cells: int, published: int, fit: NoiseFit, link: MarginLink, /) -> ZeroRule:
     least = least_published(link.base)
     if not np.isfinite(least):
         return ZeroRule(

@@ -183,7 +183,7 @@ def locate(domain: Domain, codes: NDArray[np.integer], /) -> Ints:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Link:
+class MarginLink:
     """A margin beside the base, cell by cell: what the published parts of its cells add up to.
 
     Attributes

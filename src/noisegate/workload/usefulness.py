@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from noisegate.errors import DataError, SpecError
 from noisegate.inference.linked.problem import tally
 from noisegate.reading.structure import Structure
-from noisegate.tables.table import Link, Table
+from noisegate.tables.table import MarginLink, Table
 from noisegate.workload.error_parts import Measured, StagedAnswers, largest_kept
 from noisegate.workload.frame import Frame, WorkloadSource
 from noisegate.workload.measure import Workload
@@ -185,7 +185,7 @@ def _default(structure: Structure, raw: Floats, /) -> tuple[Sequence[Measured], 
     return questions, how
 
 
-def _margin(link: Link, raw: Floats, /) -> Measured:
+def _margin(link: MarginLink, raw: Floats, /) -> Measured:
     """The rows of a margin against the sums of raw counts that they stand for."""
     groups = link.groups()
     inside = groups >= 0
