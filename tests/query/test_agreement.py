@@ -83,7 +83,10 @@ def publish(folder, world, way, *, seed=1):
     (folder / "stops.csv").write_text("stop,mode\n" + stops)
     tables = {"base": list(dimensions), **{f"margin{k}": names for k, names in enumerate(margins)}}
     told = {"name": world, "events": {"source": "none", "person": "card"}, "dimensions": dimensions}
-    spec = parse_spec({**told, "tables": tables, "privacy": WAYS[way]}, folder=folder)
+    privacy = WAYS[way]
+    if "date" not in dimensions and privacy["unit"] == "person-day":
+        privacy = {**privacy, "unit": "person"}
+    spec = parse_spec({**told, "tables": tables, "privacy": privacy}, folder=folder)
     places = np.nonzero(raw)
     cells = spec.domain.encode(*places)
     order = np.argsort(cells)
