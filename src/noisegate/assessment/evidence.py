@@ -15,19 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError
-from noisegate.inference.evidence import Evidence, Observation, RowMap
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.roles import Layout
-from noisegate.laws.bounded import PointMass
-from noisegate.query.published import assemble
-from noisegate.reading.structure import Structure
-from noisegate.recovery.couplings import Coupling
-from noisegate.recovery.makers import Makers, Seen
-from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
-from noisegate.tables.dimension import Kind
-from noisegate.tables.domain import Domain
-from noisegate.tables.release import Release
-from noisegate.tables.table import Counts, MarginLink, Table
+from noisegate.inference import CellEstimates, Evidence, Layout, Observation, RowMap
+from noisegate.laws import PointMass
+from noisegate.query import assemble
+from noisegate.reading import Structure
+from noisegate.recovery import Coupling, Makers, MarginRows, Seen, equal_pairs, perturbed_apart
+from noisegate.tables import Counts, Domain, Kind, MarginLink, Release, Table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -85,7 +78,7 @@ class AttackEvidence:
                 used.append((one, seen))
         inside = tuple(c for c in couplings if c.cells is structure.base)
         clear = None if zero is None else zero & np.isnan(base.values)
-        equal = _equal_pairs(inside)
+        equal = equal_pairs(inside) if inside else None
         if released is None:
             known, place = _as_read(base, used, equal=equal, zero=clear), None
         else:
@@ -165,14 +158,6 @@ def consistent_tables(rows: Sequence[MarginRows], /) -> frozenset[str]:
     found = [one for one in rows if perturbed_apart(one) is False and one.residual.any()]
     names = {one.link.margin.name for one in found} | {one.link.base.name for one in found}
     return frozenset(names)
-
-
-def _equal_pairs(couplings: Sequence[Coupling], /) -> Ints | None:
-    """The pairs of all couplings whose two cells the domain has."""
-    if not couplings:
-        return None
-    pairs = np.concatenate([np.stack([c.left, c.right]) for c in couplings], axis=1)
-    return np.asarray(pairs[:, (pairs >= 0).all(axis=0)])
 
 
 def _as_read(

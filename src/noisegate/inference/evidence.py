@@ -28,13 +28,9 @@ from numpy.typing import NDArray
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
 from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles, numbered
-from noisegate.laws._law import LatticeLaw
-from noisegate.laws.gaussian import RoundedGaussian
-from noisegate.mechanisms.mechanism import Mechanism, Zeros
-from noisegate.tables.card import Card
-from noisegate.tables.margin import Margin
-from noisegate.tables.release import Release
-from noisegate.tables.table import Table
+from noisegate.laws import LatticeLaw, RoundedGaussian
+from noisegate.mechanisms import Mechanism, Zeros
+from noisegate.tables import Card, Margin, Release, Table
 
 #: Sums of more noises than this are taken as normal.
 _FEW_NOISES = 12
@@ -181,7 +177,7 @@ class Evidence:
         tables += [_sums(margin, chosen) for margin in measured]
         if self.consistent and self.margins:
             tables += self._remainders(chosen, self._sharpest())
-        pairs = self._pairs_among(chosen)
+        pairs = self.equal_among(chosen)
         return Problem(
             cells=len(chosen),
             tables=tuple(tables),
@@ -199,7 +195,7 @@ class Evidence:
             base.values[cells[usable]], cells=usable, mechanism=base.mechanism, name=base.name
         )
 
-    def _pairs_among(self, cells: Ints, /) -> Ints:
+    def equal_among(self, cells: Ints, /) -> Ints:
         """The pairs of equal cells of which both are among these, by their places."""
         if self.equal is None or not self.equal.size:
             return np.zeros((2, 0), np.int64)

@@ -49,6 +49,7 @@ _FEW_TERMS, _FEW_IN_ALL = 64, 4_000
 #: A cell keeps at least this share of its variance for itself.
 _LEAST_OWN = 0.05
 #: What no row of a margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it.
+#: In three releases of a simulated week 95 % intervals of such sums held 81 to 90 % at half of it, 90 to 96 % at 0.4.
 _UNSEEN = 0.4
 #: Ends of laws that hold less than this are not kept.
 _TRIM = 1e-7
@@ -59,8 +60,8 @@ class Profile:
     """Counts near a product of effects that is learnt from the tables, as `profile.fit_profile` does.
 
     A cell is empty for a reason of its own (no service) with probability `zero_share`, which no table can tell from a
-    small count: without it, cells of busy rows would be called occupied too surely. On five worlds 0.005 left up to 1.2 %
-    of "surely occupied" cells empty, 0.05 named none.
+    small count: without it, cells of busy rows would be called occupied too surely. In a simulated week released as in
+    2016, 2.4 % of the cells that "surely hold somebody" were empty at 0, 1.2 % at 0.005, at most 0.6 % at 0.01; 0.05 named none.
     """
 
     zero_share: float = 0.01
@@ -277,8 +278,9 @@ class Posterior:
         """The laws of the cells of one unit, given its prior."""
         evidence = self.evidence
         plain = suits(evidence.base.mechanism) and evidence.zero is None and evidence.base.usable is None
-        alone = not evidence.margins and evidence.equal is None
-        if plain and (alone or (len(cells) > _FEW_CELLS and self._one_part(cells))):
+        tied = evidence.equal_among(cells).size > 0
+        alone = not evidence.margins and not tied
+        if plain and (alone or (len(cells) > _FEW_CELLS and not tied and self._one_part(cells))):
             laws = cell_laws(
                 evidence.base.values[cells],
                 mechanism=evidence.base.mechanism,

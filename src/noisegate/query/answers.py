@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.tables.arrow import arrow_numbers, arrow_texts
-from noisegate.tables.domain import Ints
+from noisegate.tables import Ints, arrow_numbers, arrow_texts
 
 Floats = NDArray[np.float64]
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from noisegate.mechanisms.thresholds import Threshold
+from noisegate.mechanisms import Threshold
 from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
 from noisegate.reading.structure import Structure
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import MarginLink, Table
+from noisegate.tables import Kind, MarginLink, Table
 
 #: How many values a list in the summary shows.
 _SHOWN = 10

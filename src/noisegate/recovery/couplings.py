@@ -13,8 +13,7 @@ from noisegate.errors import DataError, SpecError
 from noisegate.recovery.equality import Equality
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.selection import FixedValues
-from noisegate.tables.table import Table
-from noisegate.tables.where import condition_text, split_conditions
+from noisegate.tables import Table, condition_text, split_conditions
 
 Floats = NDArray[np.float64]
 Source = Literal["stated", "found"]
@@ -125,6 +124,13 @@ def couple(
         source=source,
         equality=equality,
     )
+
+
+def equal_pairs(couplings: Sequence[Coupling], /) -> Ints:
+    """The pairs of all couplings whose two cells the domain has, shape (2, pairs)."""
+    pairs = [np.stack([one.left, one.right]) for one in couplings]
+    both = np.concatenate([np.zeros((2, 0), np.int64), *pairs], axis=1)
+    return np.asarray(both[:, (both >= 0).all(axis=0)])
 
 
 def _matches(codes: Codes, selection: FixedValues, /) -> NDArray[np.bool_]:

@@ -6,16 +6,23 @@ ends of a ride apart (on and off, entry and exit), only starts are compared with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from noisegate import limits
-from noisegate.recovery.couplings import Coupling, Floats, couple, least_published, selected
+from noisegate.reading import describe as describe_labels
+from noisegate.recovery.couplings import (
+    Coupling,
+    Floats,
+    couple,
+    equal_pairs,
+    least_published,
+    selected,
+)
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.pair_search import find_pairs
-from noisegate.tables.spelling import folded
-from noisegate.tables.table import Table
+from noisegate.tables import Table, folded
 
 #: Words for the two ends of a ride.
 _ENDS = (
@@ -95,6 +102,12 @@ def search(cells: Table, /, *, false_alarm: float = 0.01) -> Search:
         lags=tuple(lag * moments.step for lag in lags),
         note=series.note,
     )
+
+
+def equal_cells(table: Table, /) -> Ints | None:
+    """Pairs of cells of a published table, shape (2, pairs), that hold the same raw count, as far as the search finds any."""
+    found = search(replace(table, domain=describe_labels(table.domain))).found
+    return equal_pairs(found) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
