@@ -27,14 +27,17 @@ from pathlib import Path
 
 import numpy as np
 
-from noisegate.inference.linked.fit import fit_prior
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.levels import fit_levels
-from noisegate.inference.linked.prior import Flat, NegativeBinomial
-from noisegate.inference.linked.problem import Problem
-from noisegate.inference.linked.score import Score
-from noisegate.inference.linked.totals import estimate_sums
-from noisegate.testing.city import BINS, CITY, CityTruth, ModePlan, simulate_tables
+from noisegate.inference import (
+    Flat,
+    NegativeBinomial,
+    Problem,
+    Score,
+    estimate_sums,
+    fit_levels,
+    fit_prior,
+    infer,
+)
+from noisegate.testing import BINS, CITY, CityTruth, ModePlan, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 DAYS = (2, 5, 14)
@@ -226,7 +229,7 @@ def totals():
 def people(*, days=14, persons=60_000, seed=3):
     import duckdb
 
-    from noisegate.simulation.world import simulate
+    from noisegate.simulation import simulate
 
     with tempfile.TemporaryDirectory(prefix="noisegate-bench-") as folder:
         world = simulate(Path(folder) / "world", days=days, persons=persons, seed=seed)

@@ -18,12 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from noisegate.engine import Counts, Tally
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 from noisegate.query import open_release
-from noisegate.releases.card import make_card
-from noisegate.releases.files import write_card, write_table
-from noisegate.releases.plan import make_plan
-from noisegate.releases.tables import publish_tables
+from noisegate.releases import make_card, make_plan, publish_tables, write_card, write_table
 from noisegate.spec import parse_spec
 
 MODES = ["train", "bus", "ferry", "lightrail"]

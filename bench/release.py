@@ -181,10 +181,9 @@ def speed(events, names, *, repeats=REPEATS):
 def error(*, persons=PERSONS, repeats=ERROR_REPEATS):
     """One row for each method, with and without suppression, and against either truth."""
     from noisegate.engine import count
-    from noisegate.laws.entropy import SeededNoise
-    from noisegate.releases.plan import make_plan
-    from noisegate.releases.tables import publish_tables
-    from noisegate.simulation.world import simulate
+    from noisegate.laws import SeededNoise
+    from noisegate.releases import make_plan, publish_tables
+    from noisegate.simulation import simulate
     from noisegate.spec import parse_spec
 
     entropy = SeededNoise(seed=2016)

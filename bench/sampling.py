@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 import opendp.prelude as dp
 
-from noisegate.laws import exact
-from noisegate.laws.entropy import OsNoise
+from noisegate.laws import OsNoise, exact
 
 SCALES = (1.4, 30.0, 1000.0)
 SIZES = (10_000, 1_000_000, 10_000_000)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisegate.tables.arrow import arrow_numbers, arrow_texts
+from noisegate.tables import arrow_numbers, arrow_texts
 
 
 @pytest.mark.parametrize("kind", ["int8", "int32", "int64", "uint64", "float64"])

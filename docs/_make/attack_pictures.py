@@ -14,20 +14,26 @@ import altair as alt
 import duckdb
 import numpy as np
 
-from noisegate.assessment import Assessment, assess
-from noisegate.assessment.judgement import figures_of
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.posterior import Posterior
-from noisegate.laws import RoundedLaplace
-from noisegate.laws.entropy import SeededNoise
-from noisegate.mechanisms.mechanism import corrected, second_algorithm
-from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows, save
-from noisegate.pictures.cells import posterior_picture
-from noisegate.pictures.draw import draw
-from noisegate.pictures.inline import ODDS
-from noisegate.pictures.noise import differences_of, differences_picture
-from noisegate.releases.job import release
-from noisegate.simulation.world import World, simulate
+from noisegate.assessment import Assessment, assess, figures_of
+from noisegate.inference import Posterior, infer
+from noisegate.laws import RoundedLaplace, SeededNoise
+from noisegate.mechanisms import corrected, second_algorithm
+from noisegate.pictures import (
+    BLUE,
+    GREY,
+    INK,
+    ODDS,
+    ORANGE,
+    Picture,
+    differences_of,
+    differences_picture,
+    draw,
+    posterior_picture,
+    rows,
+    save,
+)
+from noisegate.releases import release
+from noisegate.simulation import World, simulate
 from noisegate.spec import load_spec
 
 #: The city of `noisegate demo`, and a noise that can be drawn again.

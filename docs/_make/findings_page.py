@@ -10,8 +10,7 @@ from pathlib import Path
 from markdown import code, page, table
 
 import noisegate
-from noisegate.assessment.inquiry import Words
-from noisegate.assessment.judgement import INQUIRIES
+from noisegate.assessment import INQUIRIES, Words
 
 _SEVERITIES = ("low", "medium", "high")
 _OUTCOMES = ("fine", "cannot tell", "known", "refused")

@@ -12,10 +12,10 @@ from markdown import code, page, table
 from output_meanings import CELLS, MEANINGS, VEHICLES
 
 from noisegate.assessment import assess
-from noisegate.laws.entropy import SeededNoise
-from noisegate.releases.job import release
+from noisegate.laws import SeededNoise
+from noisegate.releases import release
 from noisegate.report import write_assessment
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 from noisegate.spec import QuestionBlock, load_spec
 
 #: Blocks whose keys are told one by one; the keys of others are names of tables, groups or findings.

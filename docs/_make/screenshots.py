@@ -20,7 +20,7 @@ import small_png
 from rich.console import Console
 from rich.text import Text
 
-from noisegate.report.pdf import browser_command, find_browser
+from noisegate.report import browser_command, find_browser
 
 _COLUMNS = 106
 #: Lines of the assessment that fit on a screen.

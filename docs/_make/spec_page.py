@@ -8,11 +8,19 @@ from typing import Any, Literal, get_args, get_origin
 from markdown import code, page, plain, table
 from pydantic_core import PydanticUndefined
 
-from noisegate.spec.block import SpecBlock
-from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
-from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
-from noisegate.spec.privacy import Privacy, Suppress
-from noisegate.spec.workload import QuestionBlock
+from noisegate.spec import (
+    Budget,
+    DateDimension,
+    Events,
+    ListedDimension,
+    Merge,
+    Privacy,
+    QuestionBlock,
+    ReleaseSpec,
+    SpecBlock,
+    Suppress,
+    TimeDimension,
+)
 
 #: The blocks of a spec, in the order in which people write them: where it stands, and its model.
 _BLOCKS: tuple[tuple[str, type[SpecBlock]], ...] = (

@@ -64,6 +64,7 @@ _HOME = {
     "second_algorithm": "mechanisms.mechanism",
     "simulate": "api.inventing",
     "stability_histogram": "mechanisms.mechanism",
+    "summarise": "reading.summary",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - the names are the keys above

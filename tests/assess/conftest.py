@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisegate.laws.entropy import SeededNoise
-from noisegate.releases.job import release
-from noisegate.simulation.world import simulate
+from noisegate.laws import SeededNoise
+from noisegate.releases import release
+from noisegate.simulation import simulate
 from noisegate.spec import load_spec
 
 

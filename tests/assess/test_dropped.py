@@ -8,15 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noisegate.assessment import assess
-from noisegate.assessment.claims import Claim, judge_claim
-from noisegate.assessment.dropped import Dropped
+from noisegate.assessment import Claim, Dropped, assess, judge_claim
 from noisegate.errors import SpecError
 from noisegate.mechanisms import parse_noise
 from noisegate.reading import find_structure, read_table
-from noisegate.recovery.makers import Makers
-from noisegate.recovery.margin_rows import MarginRows
-from noisegate.recovery.noise import Noise
+from noisegate.recovery import Makers, MarginRows, Noise
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "opal_2016"
 STOPS = [f"Stop {n:02d}" for n in range(1, 24)]

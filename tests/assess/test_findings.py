@@ -13,9 +13,8 @@ from noisegate import assessment as package
 from noisegate.assessment import Finding, at_least
 from noisegate.errors import DataError, InternalError, SpecError
 from noisegate.laws import Laplace
-from noisegate.mechanisms.composition import Contribution, composed_delta
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.card import find_card
+from noisegate.mechanisms import Contribution, Mechanism, composed_delta
+from noisegate.tables import find_card
 
 #: Suppressed cells have tests of their own.
 assess = partial(package.assess, attacker=None)

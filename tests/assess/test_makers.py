@@ -6,8 +6,7 @@ import pytest
 from noisegate.laws import DiscreteLaplace, Laplace
 from noisegate.mechanisms import Mechanism, parse_noise
 from noisegate.reading import find_structure, read_table
-from noisegate.recovery.makers import Makers
-from noisegate.recovery.noise import Noise
+from noisegate.recovery import Makers, Noise
 from noisegate.testing import make_world
 
 

@@ -9,16 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.assessment import assess
-from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
+from noisegate.assessment import Microdata, PersonEvents, assess, read_person_events
 from noisegate.errors import DataError
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 from noisegate.reading import find_structure, read_table
-from noisegate.releases.job import release
+from noisegate.releases import release
 from noisegate.report import write_assessment
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 from noisegate.spec import load_spec
-from noisegate.workload.truth_file import TruthFile
+from noisegate.workload import TruthFile
 
 
 def some_events(rng, *, persons=120, places=6, days=2):

@@ -8,7 +8,7 @@ import pytest
 from noisegate import assessment as package
 from noisegate.errors import SpecError
 from noisegate.reading import find_structure, read_table
-from noisegate.recovery.pieces import find_pieces
+from noisegate.recovery import find_pieces
 
 #: Suppressed cells have tests of their own.
 assess = partial(package.assess, attacker=None)

@@ -7,8 +7,8 @@ import pytest
 
 from noisegate.errors import SpecError
 from noisegate.reading import find_structure, read_table
-from noisegate.recovery.selection import FixedValues, Statement, parse_lag
-from noisegate.tables.where import split_conditions
+from noisegate.recovery import FixedValues, Statement, parse_lag
+from noisegate.tables import split_conditions
 
 
 @pytest.fixture

@@ -10,18 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from noisegate.assessment import assess
-from noisegate.assessment.exposure import Exposure
-from noisegate.assessment.services import Services, tolerance_of
+from noisegate.assessment import Exposure, Services, assess, tolerance_of
 from noisegate.errors import DataError, SpecError
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 from noisegate.reading import find_structure, read_table
-from noisegate.releases.job import release
+from noisegate.releases import release
 from noisegate.report import write_assessment
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 from noisegate.spec import load_spec, parse_spec
 from noisegate.timetable import EXACT, domain_grid, link_feed, match_locations, read_feed
-from noisegate.workload.truth_file import TruthFile
+from noisegate.workload import TruthFile
 
 DAYS, PERSONS = 3, 12_000
 

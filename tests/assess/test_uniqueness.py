@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from noisegate.assessment.uniqueness import Histories, by_person, share_interval, uniqueness
+from noisegate.assessment import Histories, by_person, share_interval, uniqueness
 from noisegate.errors import SpecError
 
 

@@ -5,20 +5,16 @@ import json
 import numpy as np
 import pytest
 
-from noisegate.assessment import assess
-from noisegate.assessment.growth import Persons, check_weeks
+from noisegate.assessment import Persons, assess, check_weeks
 from noisegate.cli.main import main
 from noisegate.errors import SpecError
-from noisegate.laws import RoundedLaplace
-from noisegate.laws.entropy import SeededNoise
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.privacy import detection
-from noisegate.mechanisms.recurrence import Residual
-from noisegate.releases.job import release
+from noisegate.laws import RoundedLaplace, SeededNoise
+from noisegate.mechanisms import Mechanism, Residual, detection
+from noisegate.releases import release
 from noisegate.report import write_assessment
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 from noisegate.spec import load_spec
-from noisegate.testing.oracles import simulated_widths
+from noisegate.testing import simulated_widths
 
 
 @pytest.fixture(scope="module")

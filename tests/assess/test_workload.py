@@ -17,22 +17,26 @@ from noisegate.assessment import assess
 from noisegate.cli.main import main
 from noisegate.engine import ExpectedCounts, count
 from noisegate.errors import DataError, SpecError
-from noisegate.laws import DiscreteLaplace
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import DiscreteLaplace, SeededNoise
 from noisegate.reading import find_structure, read_table
-from noisegate.releases.job import release
-from noisegate.releases.plan import make_plan
+from noisegate.releases import make_plan, release
 from noisegate.report import write_assessment
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 from noisegate.spec import load_spec
-from noisegate.tables.question import Question
-from noisegate.workload import measure
-from noisegate.workload.error_parts import STAGES
-from noisegate.workload.frame import frame_of_card, frame_of_spec, stated_dimension, wanted_by_spec
-from noisegate.workload.measure import Workload
-from noisegate.workload.noised import MissingRows, draw_tables
-from noisegate.workload.raw import count_file
-from noisegate.workload.truth_file import TruthFile
+from noisegate.tables import Question
+from noisegate.workload import (
+    STAGES,
+    MissingRows,
+    TruthFile,
+    Workload,
+    count_file,
+    draw_tables,
+    frame_of_card,
+    frame_of_spec,
+    measure,
+    stated_dimension,
+    wanted_by_spec,
+)
 
 SPEC = """
 name: boardings

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.laws import exact
-from noisegate.laws.entropy import OsNoise
+from noisegate.laws import OsNoise, exact
 
 SIZE, POWER = 1e-9, 1e-9
 DRAWS = 200_000

@@ -10,14 +10,8 @@ import functools
 import numpy as np
 import pytest
 
-from noisegate.inference.linked.fit import fit_prior
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.levels import fit_levels
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.prior import NegativeBinomial
-from noisegate.inference.linked.problem import Problem
-from noisegate.inference.linked.score import Score
-from noisegate.testing.city import CITY, CityTruth, ModePlan, simulate_tables
+from noisegate.inference import CellEstimates, NegativeBinomial, Problem, Score, fit_levels, fit_prior, infer
+from noisegate.testing import CITY, CityTruth, ModePlan, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 
@@ -209,7 +203,7 @@ def test_a_single_unknown_member_is_pinned():
 def people(folder, *, days, persons, seed, taps=("on",), timetable=False):
     """People on timetabled vehicles, counted by day, stop and quarter hour, released as in 2016."""
     pytest.importorskip("duckdb")
-    from noisegate.simulation.world import simulate
+    from noisegate.simulation import simulate
 
     world = simulate(folder, days=days, persons=persons, seed=seed)
     found = [

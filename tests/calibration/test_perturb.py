@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.laws.entropy import OsNoise
-from noisegate.mechanisms.perturb import Perturbation, PublishedCells, PublishedNoise, perturb, perturb_dense
+from noisegate.laws import OsNoise
+from noisegate.mechanisms import Perturbation, PublishedCells, PublishedNoise, perturb, perturb_dense
 
 SIZE, POWER = 1e-9, 1e-9
 TILES = 200_000

@@ -10,14 +10,11 @@ import pytest
 from scipy import stats
 
 from noisegate.engine import Counts, Tally
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 from noisegate.query import open_release
-from noisegate.releases.card import make_card
-from noisegate.releases.files import write_card, write_table
-from noisegate.releases.plan import make_plan
-from noisegate.releases.tables import publish_tables
+from noisegate.releases import make_card, make_plan, publish_tables, write_card, write_table
 from noisegate.spec import parse_spec
-from noisegate.tables.selection import Selection
+from noisegate.tables import Selection
 
 AXES = ("mode", "date", "tap", "time", "location")
 PERSONS = {"unit": "person-day", "max_cells": 4, "epsilon": 2}

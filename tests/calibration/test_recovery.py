@@ -14,7 +14,7 @@ from scipy import stats
 
 from noisegate.laws import DiscreteLaplace, RoundedGaussian, RoundedLaplace
 from noisegate.recovery import CANDIDATES, find_pairs, fit_noise, margin_identities, pair_identities
-from noisegate.simulation.world import simulate
+from noisegate.simulation import simulate
 
 CUT = 18.0
 SCALE = 1.4

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from noisegate import limits
 from noisegate.errors import InternalError, SpecError
-from noisegate.tables.axis import Axis
-from noisegate.tables.block import Block
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.stated import state_domain, stated_domain
+from noisegate.tables import Axis, Block, Dimension, Domain, Margin, state_domain, stated_domain
 
 LETTERS = "abcdefgh"
 MODES = Dimension(name="mode", values=("train", "bus"))

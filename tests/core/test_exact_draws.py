@@ -12,13 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import DataError, RandomnessError, SpecError
-from noisegate.laws import exact
-from noisegate.laws.entropy import Entropy, OsNoise, SeededNoise
-from noisegate.laws.exact.gaussian import discrete_gaussian_runs
-from noisegate.laws.exact.laplace import discrete_laplace_runs
-from noisegate.laws.exact.runs import CHUNK
-from noisegate.laws.exact.table import OutcomeTable
-from noisegate.laws.exact.uniform import below
+from noisegate.laws import (
+    CHUNK,
+    Entropy,
+    OsNoise,
+    OutcomeTable,
+    SeededNoise,
+    below,
+    discrete_gaussian_runs,
+    discrete_laplace_runs,
+    exact,
+)
 
 
 class Scripted(Entropy):

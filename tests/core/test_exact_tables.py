@@ -8,14 +8,18 @@ from fractions import Fraction
 import mpmath as mp
 import pytest
 
-from noisegate.laws import exact
+from noisegate.laws import (
+    REACH,
+    bernoulli_table,
+    discrete_gaussian_runs,
+    discrete_laplace_runs,
+    exact,
+    geometric_runs,
+    rounded_laplace_runs,
+)
 from noisegate.laws.exact import fixed
 from noisegate.laws.exact.gaussian import _above as gaussian_above_runs
-from noisegate.laws.exact.gaussian import discrete_gaussian_runs
-from noisegate.laws.exact.geometric import bernoulli_table, geometric_runs
 from noisegate.laws.exact.laplace import _above as laplace_above_runs
-from noisegate.laws.exact.laplace import discrete_laplace_runs, rounded_laplace_runs
-from noisegate.laws.exact.runs import REACH
 
 SCALES = [
     Fraction(1, 20),

@@ -7,10 +7,17 @@ import pytest
 
 from noisegate.errors import SpecError
 from noisegate.laws import BoundedUniform, DiscreteLaplace, Laplace, PointMass, RandomRounding
-from noisegate.mechanisms.known import Known, Marker, known_mechanism, parse_noise
-from noisegate.mechanisms.loss import NoLoss
-from noisegate.mechanisms.mechanism import UNBOUNDED, Mechanism
-from noisegate.mechanisms.privacy import CountLosses, detection
+from noisegate.mechanisms import (
+    UNBOUNDED,
+    CountLosses,
+    Known,
+    Marker,
+    Mechanism,
+    NoLoss,
+    detection,
+    known_mechanism,
+    parse_noise,
+)
 
 LAWS = (PointMass(), BoundedUniform(2), RandomRounding(3), DiscreteLaplace(1.4), Laplace(1.4))
 VALUES = np.array([np.nan, -1, 0, 1, 2, 3, 4, 5, 6, 9, 10, 2.5])

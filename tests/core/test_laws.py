@@ -19,11 +19,11 @@ from noisegate.laws import (
     RandomRounding,
     RoundedGaussian,
     RoundedLaplace,
+    SeededNoise,
     Tabulated,
     convolve,
     make_law,
 )
-from noisegate.laws.entropy import SeededNoise
 
 TIGHT = 1e-12
 SCALES = [0.3, 1.4, 17.0]

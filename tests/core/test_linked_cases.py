@@ -4,24 +4,29 @@ import numpy as np
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.inference.linked.codes import crossed
-from noisegate.inference.linked.convolution import spread
-from noisegate.inference.linked.inference import Options, infer
-from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.prior import Flat, NegativeBinomial
-from noisegate.inference.linked.problem import Identities, Problem, Sums
-from noisegate.inference.linked.propagation import Schedule
-from noisegate.inference.linked.residual import from_residual
-from noisegate.inference.linked.score import Score
-from noisegate.inference.linked.tilting import bells, tilt
-from noisegate.inference.linked.totals import estimate_sums
+from noisegate.inference import (
+    CellEstimates,
+    Flat,
+    Identities,
+    NegativeBinomial,
+    Options,
+    Pmfs,
+    Problem,
+    Schedule,
+    Score,
+    Sums,
+    bells,
+    crossed,
+    estimate_sums,
+    from_residual,
+    infer,
+    spread,
+    tilt,
+)
 from noisegate.inference.linked.wide import _inverse
 from noisegate.laws import DiscreteLaplace, Laplace, PointMass
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.testing.city import CITY, ModePlan, simulate_tables
-from noisegate.testing.oracles import enumerate_exact
-from noisegate.testing.worlds import recipe_2016
+from noisegate.mechanisms import Mechanism
+from noisegate.testing import CITY, ModePlan, enumerate_exact, recipe_2016, simulate_tables
 
 EXACT = Mechanism(law=PointMass(), zeros="perturb")
 

@@ -12,10 +12,7 @@ import pytest
 from scipy import stats
 
 from noisegate.errors import SpecError
-from noisegate.inference.linked.inference import Options, infer
-from noisegate.inference.linked.prior import Flat, NegativeBinomial
-from noisegate.inference.linked.problem import Identities, Problem, Sums
-from noisegate.inference.linked.propagation import Schedule
+from noisegate.inference import Flat, Identities, NegativeBinomial, Options, Problem, Schedule, Sums, infer
 from noisegate.laws import (
     BoundedUniform,
     DiscreteGaussian,
@@ -25,8 +22,8 @@ from noisegate.laws import (
     RandomRounding,
     RoundedLaplace,
 )
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.testing.oracles import enumerate_exact
+from noisegate.mechanisms import Mechanism
+from noisegate.testing import enumerate_exact
 
 PROBLEMS, HARD_PROBLEMS = 200, 60
 #: Counts that brute force looks at, how much less likely than the best (in nats) a combination may

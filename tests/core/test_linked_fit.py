@@ -4,14 +4,20 @@ import numpy as np
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.inference.linked.codes import as_codes, compact, crossed
+from noisegate.inference import (
+    Identities,
+    Intensities,
+    Problem,
+    Sums,
+    as_codes,
+    compact,
+    crossed,
+    fit_prior,
+    infer,
+)
 from noisegate.inference.linked.dispersion import _log_evidence
-from noisegate.inference.linked.effects import Intensities, _gamma_shape
-from noisegate.inference.linked.fit import fit_prior
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.problem import Identities, Problem, Sums
-from noisegate.testing.city import ModePlan, simulate_tables
-from noisegate.testing.worlds import recipe_2016
+from noisegate.inference.linked.effects import _gamma_shape
+from noisegate.testing import ModePlan, recipe_2016, simulate_tables
 
 
 @pytest.fixture(scope="module")

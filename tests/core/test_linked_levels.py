@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.inference.linked.fit import fit_prior
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.levels import _codes_of, fit_levels
-from noisegate.inference.linked.prior import Flat
-from noisegate.inference.linked.problem import Problem, Sums
-from noisegate.testing.city import CityTruth, ModePlan, simulate_tables
-from noisegate.testing.worlds import recipe_2016
+from noisegate.inference import Flat, Problem, Sums, fit_levels, fit_prior, infer
+from noisegate.inference.linked.levels import _codes_of
+from noisegate.testing import CityTruth, ModePlan, recipe_2016, simulate_tables
 
 BASE, MARGIN = recipe_2016(threshold=18), recipe_2016(threshold=35)
 

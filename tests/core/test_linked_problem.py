@@ -6,10 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noisegate.errors import DataError, SpecError
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.model import Model
-from noisegate.inference.linked.prior import Flat, NegativeBinomial
-from noisegate.inference.linked.problem import Identities, Problem, Sums
+from noisegate.inference import Flat, Identities, Model, NegativeBinomial, Problem, Sums, infer
 from noisegate.laws import (
     BoundedUniform,
     DiscreteGaussian,
@@ -20,7 +17,7 @@ from noisegate.laws import (
     RandomRounding,
     RoundedLaplace,
 )
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 CUT = Mechanism(law=Laplace(1.4), threshold=18, rounding="nearest", cut="before")
 EXACT = Mechanism(law=PointMass(), zeros="perturb")

@@ -6,17 +6,21 @@ import numpy as np
 import pytest
 
 from noisegate.errors import DataError
-from noisegate.inference.linked.convolution import costs
-from noisegate.inference.linked.inference import Options, infer
-from noisegate.inference.linked.model import Model
-from noisegate.inference.linked.parts import parts_of
-from noisegate.inference.linked.prior import NegativeBinomial
-from noisegate.inference.linked.problem import Identities, Problem, Sums
-from noisegate.inference.linked.propagation import Schedule
+from noisegate.inference import (
+    Identities,
+    Model,
+    NegativeBinomial,
+    Options,
+    Problem,
+    Schedule,
+    Sums,
+    costs,
+    infer,
+    parts_of,
+)
 from noisegate.laws import DiscreteLaplace, PointMass
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.testing.oracles import enumerate_exact
-from noisegate.testing.worlds import recipe_2016
+from noisegate.mechanisms import Mechanism
+from noisegate.testing import enumerate_exact, recipe_2016
 
 BASE, MARGIN = recipe_2016(threshold=18), recipe_2016(threshold=35)
 NEAR = Mechanism(law=DiscreteLaplace(0.5), threshold=4)

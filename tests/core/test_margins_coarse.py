@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from noisegate.laws import DiscreteLaplace
-from noisegate.margins import Measurement, reconcile, round_consistent
-from noisegate.margins.coarse import coarse_tables
+from noisegate.margins import Measurement, coarse_tables, reconcile, round_consistent
 
 integers = importlib.import_module("noisegate.margins.integers")
 

@@ -19,8 +19,7 @@ from noisegate.laws import (
     RoundedLaplace,
     Tabulated,
 )
-from noisegate.margins import ErrorLaw, ErrorTerm, TableShape, error_figures
-from noisegate.margins.error import characteristic
+from noisegate.margins import ErrorLaw, ErrorTerm, TableShape, characteristic, error_figures
 
 AXES = ("day", "time", "location")
 SHAPE = TableShape(axes=AXES, sizes=(3, 24, 40))

@@ -6,14 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noisegate.errors import SpecError
-from noisegate.laws.laplace import DiscreteLaplace
-from noisegate.margins import NoisyTable, best_split, estimate_tables, pieces, reconcile_tables
-from noisegate.margins.nested import Ladder
-from noisegate.margins.pieces import NestedPiece
-from noisegate.margins.sum_errors import SumErrors
-from noisegate.tables.domain import Dimension, Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Selection
+from noisegate.laws import DiscreteLaplace
+from noisegate.margins import (
+    Ladder,
+    NestedPiece,
+    NoisyTable,
+    SumErrors,
+    best_split,
+    estimate_tables,
+    pieces,
+    reconcile_tables,
+)
+from noisegate.tables import Dimension, Domain, Margin, Selection
 
 HOME = [0, 0, 0, 1, 1, 2]
 MODES = Dimension(name="mode", values=("train", "bus", "ferry"))

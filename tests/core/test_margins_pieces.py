@@ -5,9 +5,7 @@ import pytest
 
 from noisegate.errors import DataError, SpecError
 from noisegate.margins import NoisyTable, TableShape, best_split, estimate_tables, pieces, reconcile_tables
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
+from noisegate.tables import Dimension, Domain, Margin
 
 MODES = Dimension(name="mode", values=("train", "bus", "ferry"))
 TIMES = Dimension(name="time", values=tuple(f"{h:02}" for h in range(8)))

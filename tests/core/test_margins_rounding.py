@@ -17,13 +17,17 @@ from noisegate.margins import (
     Nearest,
     TableShape,
     derive,
+    fit_matrix,
+    fit_vector,
+    fix_matrix,
+    fix_vector,
     plan_rounding,
     reconcile,
     round_consistent,
+    round_matrix,
+    round_vector,
 )
-from noisegate.margins._controlled import _mend, _phase, round_matrix, round_vector
-from noisegate.margins._fixed import fix_matrix, fix_vector
-from noisegate.margins._nonnegative import fit_matrix, fit_vector
+from noisegate.margins._controlled import _mend, _phase
 
 NAMES = ("a", "b", "c", "d")
 SHIFT = 20

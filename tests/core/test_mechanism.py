@@ -9,15 +9,18 @@ from hypothesis import strategies as st
 
 from noisegate.errors import SpecError
 from noisegate.laws import DiscreteLaplace, Laplace, make_law
-from noisegate.mechanisms.mechanism import (
+from noisegate.mechanisms import (
     Mechanism,
     corrected,
+    delta,
     describe,
+    detection,
+    epsilon,
     second_algorithm,
     stability_histogram,
+    verdict,
 )
-from noisegate.mechanisms.privacy import delta, detection, epsilon, verdict
-from noisegate.testing.strategies import mechanisms
+from noisegate.testing import mechanisms
 
 
 @given(mechanism=mechanisms(), count=st.integers(0, 30))

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import RandomnessError, SpecError
-from noisegate.laws.entropy import SeededNoise
-from noisegate.mechanisms.perturb import Perturbation, PublishedNoise, _nth_zeros, perturb, perturb_dense
+from noisegate.laws import SeededNoise
+from noisegate.mechanisms import Perturbation, PublishedNoise, perturb, perturb_dense
+from noisegate.mechanisms.perturb import _nth_zeros
 
 NOISES = [
     PublishedNoise(name="discrete-laplace", scale=Fraction(2)),

@@ -1,10 +1,10 @@
-"""Identities: what is kept of published values, and what is refused."""
+"""ResidualIdentities: what is kept of published values, and what is refused."""
 
 import numpy as np
 import pytest
 
 from noisegate.errors import DataError, SpecError
-from noisegate.recovery import Identities, margin_identities, pair_identities, residual_identities
+from noisegate.recovery import ResidualIdentities, margin_identities, pair_identities, residual_identities
 
 NAN = np.nan
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_an_identity_is_refused_in_words(make, error, words):
 def test_identities_check_their_shapes():
     good = residual_identities([1.0, 2.0], noises=(1, 1))
     with pytest.raises(DataError, match="one residual, one floor"):
-        Identities(
+        ResidualIdentities(
             held="members",
             tables=("a", "b"),
             noises=good.noises,

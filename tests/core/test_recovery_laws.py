@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 
 from noisegate.laws import DiscreteLaplace, LaplaceSum, RandomRounding, RoundedLaplace, convolve
-from noisegate.recovery import margin_identities, pair_identities, residual_identities
-from noisegate.recovery.candidates import CANDIDATES
-from noisegate.recovery.edge import edge_density
-from noisegate.recovery.lattice import SHELLS, common_step, lattice_for
-from noisegate.recovery.likelihood import columns, observe
-from noisegate.recovery.residual_law import Points, ResidualLaw
+from noisegate.recovery import (
+    CANDIDATES,
+    SHELLS,
+    Points,
+    ResidualLaw,
+    columns,
+    common_step,
+    edge_density,
+    lattice_for,
+    margin_identities,
+    observe,
+    pair_identities,
+    residual_identities,
+)
 
 SCALE = 1.4
 REACH = 40

@@ -8,7 +8,7 @@ from scipy import stats
 
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import DiscreteLaplace, Laplace, RoundedLaplace
-from noisegate.recovery import compare, find_pairs, sharpen, zero_rule
+from noisegate.recovery import compare, find_pairs, sharpen, weigh_zeros
 from noisegate.recovery.equality import _log_two_counts, _noise
 
 CUT = 18.0
@@ -184,14 +184,14 @@ def test_sharpening_refuses_missing_values():
 
 
 def test_the_zero_rule_of_the_2016_recipe_cannot_be_told_from_a_fortnight():
-    found = zero_rule(0, 430_000, law=RoundedLaplace(1.4), threshold=18)
+    found = weigh_zeros(0, 430_000, law=RoundedLaplace(1.4), threshold=18)
     assert found.verdict == "cannot tell"
     assert found.chance == pytest.approx(0.5 * math.exp(-17.5 / 1.4), rel=1e-9)
     assert found.expected == pytest.approx(430_000 * found.chance)
     assert "empty cells would be needed" in found.statement
     needed = int(found.statement.split(";")[1].split()[0])
-    assert zero_rule(0, needed, law=RoundedLaplace(1.4), threshold=18).verdict == "kept"
-    assert zero_rule(0, needed - 1, law=RoundedLaplace(1.4), threshold=18).verdict == "cannot tell"
+    assert weigh_zeros(0, needed, law=RoundedLaplace(1.4), threshold=18).verdict == "kept"
+    assert weigh_zeros(0, needed - 1, law=RoundedLaplace(1.4), threshold=18).verdict == "cannot tell"
 
 
 def test_the_zero_rule_is_told_where_noise_reaches_the_cut():
@@ -199,27 +199,27 @@ def test_the_zero_rule_is_told_where_noise_reaches_the_cut():
     q = math.exp(float(law.logsf(17)))
     cells = 5_000
     rng = np.random.default_rng(8)
-    assert zero_rule(0, cells, law=law, threshold=18).verdict == "kept"
+    assert weigh_zeros(0, cells, law=law, threshold=18).verdict == "kept"
     verdicts = [
-        zero_rule(int(rng.binomial(cells, q)), cells, law=law, threshold=18).verdict for _ in range(300)
+        weigh_zeros(int(rng.binomial(cells, q)), cells, law=law, threshold=18).verdict for _ in range(300)
     ]
     assert verdicts.count("perturbed") > 285
     assert "kept" not in verdicts
 
 
 def test_more_published_cells_than_noise_makes_were_not_empty():
-    found = zero_rule(40, 10_000, law=RoundedLaplace(1.4), threshold=18)
+    found = weigh_zeros(40, 10_000, law=RoundedLaplace(1.4), threshold=18)
     assert found.verdict == "cannot tell"
     assert "were not empty" in found.statement
 
 
 def test_the_cut_of_a_continuous_law_is_taken_as_it_is():
-    found = zero_rule(0, 10, law=Laplace(1.4), threshold=18)
+    found = weigh_zeros(0, 10, law=Laplace(1.4), threshold=18)
     assert found.chance == pytest.approx(0.5 * math.exp(-18 / 1.4), rel=1e-12)
 
 
 def test_the_zero_rule_refuses_impossible_numbers():
     with pytest.raises(SpecError, match="published empty cells must be from 0 to 3"):
-        zero_rule(4, 3, law=RoundedLaplace(1.4), threshold=18)
+        weigh_zeros(4, 3, law=RoundedLaplace(1.4), threshold=18)
     with pytest.raises(SpecError, match="size"):
-        zero_rule(0, 3, law=RoundedLaplace(1.4), threshold=18, size=2.0)
+        weigh_zeros(0, 3, law=RoundedLaplace(1.4), threshold=18, size=2.0)

@@ -15,11 +15,19 @@ from noisegate.laws import (
     RandomRounding,
     RoundedLaplace,
 )
-from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon, loss_by_week
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.privacy import detection
-from noisegate.mechanisms.recurrence import Residual, occasions_until, seen_by, widths
-from noisegate.testing.oracles import simulated_widths
+from noisegate.mechanisms import (
+    Contribution,
+    Mechanism,
+    Residual,
+    composed_delta,
+    composed_epsilon,
+    detection,
+    loss_by_week,
+    occasions_until,
+    seen_by,
+    widths,
+)
+from noisegate.testing import simulated_widths
 
 
 def as_in_2016(*, threshold=18, zeros="keep", scale=1.4):

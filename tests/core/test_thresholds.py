@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from noisegate.errors import DataError
-from noisegate.mechanisms import thresholds
-from noisegate.mechanisms.thresholds import Reading, Threshold, find_threshold
+from noisegate.mechanisms import Reading, Threshold, find_threshold, thresholds
 
 SCALE = 1.4
 

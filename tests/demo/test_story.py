@@ -7,10 +7,9 @@ import json
 import duckdb
 import pytest
 
-from noisegate.demo import tell
-from noisegate.demo.price import measured_errors
+from noisegate.demo import measured_errors, tell
 from noisegate.errors import OutputError
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 
 
 @pytest.fixture(scope="module")

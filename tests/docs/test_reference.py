@@ -46,8 +46,7 @@ def test_every_option_is_there(made):
 
 
 def test_every_key_of_a_spec_is_there(made):
-    from noisegate.spec import ReleaseSpec
-    from noisegate.spec.privacy import Privacy
+    from noisegate.spec import Privacy, ReleaseSpec
 
     text = (made / "release-spec.md").read_text()
     for key in (*ReleaseSpec.known_keys(), *Privacy.known_keys()):

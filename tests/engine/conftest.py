@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisegate.engine import count
-from noisegate.laws.entropy import Entropy, OsNoise
+from noisegate.laws import Entropy, OsNoise
 from noisegate.spec import parse_spec
 
 FIRST, DAYS = dt.date(2016, 7, 25), 3

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from noisegate import limits
-from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots
+from noisegate.engine import add_counts, bound_events, count_runs, draw_lots
 from noisegate.errors import RandomnessError
-from noisegate.laws.entropy import OsNoise, SeededNoise
+from noisegate.laws import OsNoise, SeededNoise
 from noisegate.spec import ContributionBound
 
 BITS = 4

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from noisegate import limits
 from noisegate.engine import accumulator, people
 from noisegate.errors import RandomnessError, SpecError
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 
 UNITS = ["event", "person-day", "person"]
 NIGHT = {"time": {"from": "23:00", "to": "02:00"}, "mode": ["bus"]}

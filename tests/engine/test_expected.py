@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate import limits
-from noisegate.engine import CountPlan, ExpectedCounts, count, expected_counts
-from noisegate.engine.bounding import expect_events
-from noisegate.engine.source import Source
+from noisegate.engine import CountPlan, ExpectedCounts, Source, count, expect_events, expected_counts
 from noisegate.errors import InternalError, RandomnessError
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 from noisegate.spec import ContributionBound
 
 BITS = 4

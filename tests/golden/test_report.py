@@ -7,10 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noisegate.reproduction import reproduce
-from noisegate.reproduction.item import judged, rounds_to
-from noisegate.reproduction.linked import coverage, equal_tails, posterior
-from noisegate.reproduction.noise import fitted_scale, simulated_pairs
+from noisegate.reproduction import (
+    coverage,
+    equal_tails,
+    fitted_scale,
+    judged,
+    posterior,
+    reproduce,
+    rounds_to,
+    simulated_pairs,
+)
 
 CASES = tomllib.loads((Path(__file__).parent / "report.toml").read_text())["case"]
 

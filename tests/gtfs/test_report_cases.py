@@ -9,9 +9,8 @@ import pytest
 
 from noisegate.errors import DataError
 from noisegate.laws import Laplace
-from noisegate.mechanisms.mechanism import second_algorithm
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
+from noisegate.mechanisms import second_algorithm
+from noisegate.tables import Dimension, Domain
 from noisegate.timetable import (
     EXACT,
     Chances,

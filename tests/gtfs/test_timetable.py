@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import InternalError, SpecError
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
+from noisegate.tables import Dimension, Domain
 from noisegate.timetable import (
     EXACT,
     NO_TIME,

@@ -8,7 +8,7 @@ from scipy import stats
 
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import DiscreteLaplace, Laplace
-from noisegate.mechanisms.mechanism import Mechanism, second_algorithm
+from noisegate.mechanisms import Mechanism, second_algorithm
 from noisegate.timetable import OFF, ON, Chances, Running, rank_candidates
 
 RUNNING = {"early_share": 0.3, "early_mean_s": 200, "late_mean_s": 500, "on_lead_s": 50, "off_lag_s": 40}

@@ -9,8 +9,7 @@ from fractions import Fraction
 import pytest
 
 from noisegate.errors import DataError, GateError
-from noisegate.ledger import Entry, open_ledger
-from noisegate.ledger._check import find_problems
+from noisegate.ledger import Entry, find_problems, open_ledger
 
 DIGEST = "cd" * 32
 

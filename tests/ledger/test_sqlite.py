@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from noisegate.errors import DataError, InternalError, NoisegateError, OutputError, SpecError
-from noisegate.ledger import default_target, open_ledger
-from noisegate.ledger._sqlite import APPLICATION_ID, SqliteStore, _as_ours
+from noisegate.ledger import APPLICATION_ID, SqliteStore, default_target, open_ledger
+from noisegate.ledger._sqlite import _as_ours
 
 
 @pytest.fixture

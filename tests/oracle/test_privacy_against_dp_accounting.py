@@ -17,9 +17,19 @@ from noisegate.laws import (
     RoundedLaplace,
     make_law,
 )
-from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
-from noisegate.mechanisms.mechanism import Mechanism, corrected, second_algorithm
-from noisegate.mechanisms.privacy import delta, epsilon, pure_epsilon, scale_for, threshold_for
+from noisegate.mechanisms import (
+    Contribution,
+    Mechanism,
+    composed_delta,
+    composed_epsilon,
+    corrected,
+    delta,
+    epsilon,
+    pure_epsilon,
+    scale_for,
+    second_algorithm,
+    threshold_for,
+)
 
 #: Their losses are rounded to multiples of this; small enough not to show in 1e-10.
 STEP = 1e-13

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisegate.laws.entropy import SeededNoise
-from noisegate.releases.job import release
+from noisegate.laws import SeededNoise
+from noisegate.releases import release
 from noisegate.spec import parse_spec
 
 STOPS = [("A", "train", "north"), ("B", "train", "south"), ("C", "bus", "north"), ("D", "bus", "north")]

@@ -5,12 +5,9 @@ import pytest
 
 from noisegate.assessment import assess
 from noisegate.engine import Counts, Tally
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 from noisegate.query import open_release
-from noisegate.releases.card import make_card
-from noisegate.releases.files import write_card, write_table
-from noisegate.releases.plan import make_plan
-from noisegate.releases.tables import publish_tables
+from noisegate.releases import make_card, make_plan, publish_tables, write_card, write_table
 from noisegate.spec import parse_spec
 
 PERSONS = {"unit": "person-day", "max_cells": 1, "epsilon": 2, "suppress": {"spurious": 0.001}}

@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.prior import NegativeBinomial
-from noisegate.inference.linked.problem import Problem, Sums
-from noisegate.inference.profile.cellwise import cell_laws, suits
-from noisegate.inference.profile.noisy_sums import NoisySums
-from noisegate.inference.profile.profile import fit_profile
+from noisegate.inference import (
+    NegativeBinomial,
+    NoisySums,
+    Problem,
+    Sums,
+    cell_laws,
+    fit_profile,
+    infer,
+    suits,
+)
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 NOISE = DiscreteLaplace(2.0)
 

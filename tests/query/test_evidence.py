@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 
-from noisegate.inference.evidence import Evidence, Observation, RowMap
-from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.roles import Layout
+from noisegate.inference import AT_MOST, EQUAL, Evidence, Layout, NoisySums, Observation, RowMap
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
+from noisegate.mechanisms import Mechanism
+from noisegate.tables import Dimension, Domain, Margin
 
 LAW = DiscreteLaplace(2.0)
 

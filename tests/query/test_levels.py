@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.inference.profile.effects import Effect
-from noisegate.inference.profile.level_logs import level_logs
-from noisegate.inference.profile.levels import GRID, LevelTotal, level_posterior
-from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.profile.observed import Observed
-from noisegate.inference.profile.profile import fit_profile
+from noisegate.inference import (
+    AT_MOST,
+    EQUAL,
+    GRID,
+    LevelTotal,
+    NoisySums,
+    Observed,
+    ProfileEffect,
+    fit_profile,
+    level_logs,
+    level_posterior,
+)
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 SCALE, LEAST = 2.0, 13
 CUT = Mechanism(law=DiscreteLaplace(SCALE), threshold=LEAST, rule="ge", zeros="perturb")
@@ -32,7 +38,7 @@ def shown_chance(mean, dispersion, values):
 def test_the_likelihood_of_a_level_is_that_of_its_cells():
     values = np.array([np.nan, 14.0, np.nan, np.nan, 16.0, np.nan])
     observed = Observed.of(values, CUT, [])
-    effect = Effect.of(np.array([0, 0, 0, 1, 1, 1]))
+    effect = ProfileEffect.of(np.array([0, 0, 0, 1, 1, 1]))
     logs, _ = level_logs(observed, effect, np.array([True, True]))
     rest = math.exp(observed.eta[0])
     for level, value in ((0, 14), (1, 16)):
@@ -55,7 +61,7 @@ def without_and_with(row, codes, unsure):
     """What is said of levels without the row and with it; and what the row leaves for their sum."""
     values = np.full(40, np.nan)
     (alone, none), (told, totals) = (
-        level_logs(Observed.of(values, CUT, rows), Effect.of(codes), unsure) for rows in ([], [row])
+        level_logs(Observed.of(values, CUT, rows), ProfileEffect.of(codes), unsure) for rows in ([], [row])
     )
     assert none == []
     return told - alone, totals

@@ -5,20 +5,19 @@ import pytest
 from scipy import stats
 
 from noisegate.errors import SpecError
-from noisegate.inference.linked.prior import NegativeBinomial
-from noisegate.inference.profile.combination import lattice_law
-from noisegate.inference.profile.noisy_sums import NoisySums
-from noisegate.inference.profile.profile import fit_profile
-from noisegate.inference.profile.shared import SharedError
-from noisegate.inference.profile.sum_law import cumulant_intervals, sum_law
+from noisegate.inference import (
+    NegativeBinomial,
+    NoisySums,
+    SharedError,
+    cumulant_intervals,
+    fit_profile,
+    lattice_law,
+    sum_law,
+)
 from noisegate.laws import DiscreteLaplace, Tabulated
-from noisegate.margins import ErrorLaw, ErrorTerm
-from noisegate.margins.sum_errors import SumErrors
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Selection
+from noisegate.margins import ErrorLaw, ErrorTerm, SumErrors
+from noisegate.mechanisms import Mechanism
+from noisegate.tables import Dimension, Domain, Margin, Selection
 
 BASE = Domain.product(
     [Dimension(name="time", values=tuple("abcdef")), Dimension(name="stop", values=tuple("123"))]

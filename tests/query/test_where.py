@@ -8,10 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import SpecError
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.selection import Selection
-from noisegate.tables.where import condition_text, conditions_of, kind_of
+from noisegate.tables import Dimension, Domain, Selection, condition_text, conditions_of, kind_of
 
 DOMAIN = Domain.product(
     [

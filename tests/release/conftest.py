@@ -10,8 +10,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.releases.job import release
-from noisegate.simulation.world import simulate
+from noisegate.releases import release
+from noisegate.simulation import simulate
 from noisegate.spec import parse_spec
 
 MODES = ["train", "bus", "ferry", "lightrail"]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisegate.errors import OutputError
-from noisegate.releases.files import check_output
+from noisegate.releases import check_output
 
 SECRET_CARD, SECRET_STOP = "card-5550123", "Hidden Lane 77"
 

@@ -8,12 +8,10 @@ from importlib import metadata
 
 import pytest
 
-from noisegate.laws import RoundedLaplace
-from noisegate.laws.entropy import SeededNoise
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.privacy import delta, detection
-from noisegate.releases.card_text import card_text, escaped
-from noisegate.tables.card import Card
+from noisegate.laws import RoundedLaplace, SeededNoise
+from noisegate.mechanisms import Mechanism, delta, detection
+from noisegate.releases import card_text, escaped
+from noisegate.tables import Card
 
 PERSON_DAY = {"unit": "person-day", "max_cells": 4, "epsilon": "2"}
 AS_IN_2016 = {

@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from noisegate.mechanisms.perturb import PublishedCells
-from noisegate.releases.files import write_table
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
+from noisegate.mechanisms import PublishedCells
+from noisegate.releases import write_table
+from noisegate.tables import Dimension, Domain
 
 STOPS = (
     '=HYPERLINK("x")',

@@ -7,11 +7,8 @@ import pytest
 
 from noisegate.engine import count
 from noisegate.errors import BudgetExceeded
-from noisegate.laws.entropy import OsNoise
-from noisegate.releases import job
-from noisegate.releases.forecast import Forecast, warnings_before_spending
-from noisegate.releases.plan import make_plan
-from noisegate.releases.tables import publish_tables
+from noisegate.laws import OsNoise
+from noisegate.releases import Forecast, job, make_plan, publish_tables, warnings_before_spending
 
 EVENT = {"unit": "event", "epsilon": "1", "margins": "derive"}
 

@@ -10,16 +10,18 @@ import pytest
 from scipy import stats
 
 from noisegate.laws import DiscreteLaplace
-from noisegate.releases.change import (
+from noisegate.releases import (
+    EXAMPLE_EVENTS,
     all_days_change,
     day_of_person_change,
     event_change,
+    gaussian_noises,
+    make_plan,
+    rounded_up,
     spread_change,
+    state_losses,
     unit_change,
 )
-from noisegate.releases.gaussian import gaussian_noises
-from noisegate.releases.loss import EXAMPLE_EVENTS, rounded_up, state_losses
-from noisegate.releases.plan import make_plan
 from noisegate.spec import parse_spec
 
 

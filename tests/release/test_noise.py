@@ -11,10 +11,8 @@ import pytest
 from scipy import stats
 
 from noisegate.engine import count
-from noisegate.laws import make_law
-from noisegate.laws.entropy import OsNoise
-from noisegate.releases.plan import make_plan
-from noisegate.releases.tables import publish_tables
+from noisegate.laws import OsNoise, make_law
+from noisegate.releases import make_plan, publish_tables
 
 SIZE, POWER = 1e-9, 1e-9
 

@@ -8,7 +8,7 @@ import pytest
 
 from noisegate.errors import SpecError
 from noisegate.ledger import open_ledger
-from noisegate.releases.plan import make_plan
+from noisegate.releases import make_plan
 from noisegate.spec import load_spec, parse_spec
 
 AS_IN_2016 = {

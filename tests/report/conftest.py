@@ -15,15 +15,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from noisegate.assessment import Check, Finding, assess
-from noisegate.assessment.loss import LossSummary
-from noisegate.assessment.microdata import Coarsening, Microdata
-from noisegate.assessment.missing_taps import MissingTaps, Ranked
-from noisegate.assessment.score import AttackScore, Row
-from noisegate.assessment.uniqueness import Uniqueness
-from noisegate.report import write_report
-from noisegate.report.pdf import browser_command, find_browser
-from noisegate.tables.dimension import Kind
+from noisegate.assessment import (
+    AttackScore,
+    Check,
+    Coarsening,
+    Finding,
+    LossSummary,
+    Microdata,
+    MissingTaps,
+    Ranked,
+    Row,
+    Uniqueness,
+    assess,
+)
+from noisegate.report import browser_command, find_browser, write_report
+from noisegate.tables import Kind
 
 
 class Browser:

@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from noisegate.pictures.inline import DARK, QUIET
-from noisegate.report import write_report
-from noisegate.report.pdf import print_pdf
+from noisegate.pictures import DARK, QUIET
+from noisegate.report import print_pdf, write_report
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from noisegate.assessment.cell_sums import exposed, moments
+from noisegate.assessment import exposed, moments
 
 
 def rows(found):

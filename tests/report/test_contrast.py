@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import noisegate.report
-from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE
-from noisegate.pictures.inline import DARK, PAPER, QUIET
+from noisegate.pictures import BLUE, DARK, GREY, INK, ORANGE, PAPER, QUIET
 
 SHEET = (Path(noisegate.report.__file__).parent / "templates" / "report.css").read_text()
 LIGHT, DARKER = (

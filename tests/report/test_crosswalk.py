@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 import noisegate.assessment
-from noisegate.assessment.judgement import INQUIRIES
-from noisegate.report.build import page_of
-from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
+from noisegate.assessment import INQUIRIES
+from noisegate.report import ISO, REGISTRY, REPORT, page_of
 
 
 @pytest.fixture

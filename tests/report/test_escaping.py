@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from noisegate.pictures.cells import exposed_picture
-from noisegate.pictures.data import Exposed, ExposedCells
-from noisegate.pictures.inline import inline_svg
-from noisegate.report.markdown import escaped
+from noisegate.pictures import Exposed, ExposedCells, exposed_picture, inline_svg
+from noisegate.report import escaped
 
 #: Elements that our page is made of; anything else came from data.
 OURS = {

@@ -7,13 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from noisegate.assessment import Check, Finding
-from noisegate.assessment.judgement import figures_of
-from noisegate.assessment.words import percent
-from noisegate.pictures.draw import drawn_inline
-from noisegate.recovery.zeros import ZeroRule
-from noisegate.report import write_report
-from noisegate.report.build import page_of
+from noisegate.assessment import Check, Finding, figures_of, percent
+from noisegate.pictures import drawn_inline
+from noisegate.recovery import ZeroRule
+from noisegate.report import page_of, write_report
 
 
 class Outline(HTMLParser):

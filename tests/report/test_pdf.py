@@ -2,8 +2,7 @@
 
 import pytest
 
-from noisegate.report import print_report, write_report
-from noisegate.report.pdf import VARIABLE, browser_command, find_browser
+from noisegate.report import VARIABLE, browser_command, find_browser, print_report, write_report
 
 
 @pytest.fixture

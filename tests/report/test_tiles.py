@@ -2,8 +2,8 @@
 
 import pytest
 
-from noisegate.assessment.loss import LossSummary
-from noisegate.report.summary import tiles_of
+from noisegate.assessment import LossSummary
+from noisegate.report import tiles_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from noisegate.spec import Budget, Events, Merge, Privacy, ReleaseSpec, parse_spec
-from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
+from noisegate.spec import (
+    Budget,
+    DateDimension,
+    Events,
+    ListedDimension,
+    Merge,
+    Privacy,
+    ReleaseSpec,
+    TimeDimension,
+    parse_spec,
+)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "write-a-spec.md"
 FIRST, *FRAGMENTS = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -266,6 +266,6 @@ def test_the_laws_of_a_spec_are_known_to_the_core():
     from typing import get_args
 
     from noisegate.laws import LAWS
-    from noisegate.spec.privacy import Law
+    from noisegate.spec import Law
 
     assert set(get_args(Law)) <= set(LAWS)

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.releases.card import make_card
-from noisegate.releases.plan import make_plan
+from noisegate.releases import make_card, make_plan
 from noisegate.spec import parse_spec
-from noisegate.tables.card import Card, StatedPayment, find_card, stated_payment
+from noisegate.tables import Card, StatedPayment, find_card, stated_payment
 
 EVENT = {"unit": "event", "scale": "1.4", "law": "laplace", "unsafe": "true"}
 SPECS = {

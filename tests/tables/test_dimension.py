@@ -5,7 +5,7 @@ import pytest
 
 from noisegate.errors import InternalError, SpecError
 from noisegate.reading import find_structure, read_table
-from noisegate.tables.dimension import NO_ORDINAL, Dimension, Kind
+from noisegate.tables import NO_ORDINAL, Dimension, Kind
 
 HOURS = Dimension(
     name="hour",

@@ -3,9 +3,8 @@
 import pytest
 
 from noisegate.errors import DataError
-from noisegate.reading.counts import read_numbers
-from noisegate.reading.values import find_form
-from noisegate.tables.dimension import Kind
+from noisegate.reading import find_form, read_numbers
+from noisegate.tables import Kind
 
 
 def form(name, *labels, **options):

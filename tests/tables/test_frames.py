@@ -10,7 +10,7 @@ import pytest
 from noisegate.assessment import assess
 from noisegate.errors import DataError, SpecError
 from noisegate.reading import find_structure, parse_overrides, read_table, read_tables, summarise
-from noisegate.tables.dimension import Kind
+from noisegate.tables import Kind
 
 COLUMNS = {
     "mode": ["train", "train", "ferry", "ferry", None],

@@ -6,7 +6,7 @@ import pytest
 
 from noisegate.errors import SpecError
 from noisegate.reading import TableOverride, load_overrides, parse_overrides
-from noisegate.tables.dimension import Kind
+from noisegate.tables import Kind
 
 WHOLE = """
 tables:

@@ -5,11 +5,17 @@ import pyarrow as pa
 import pytest
 
 from noisegate import limits
-from noisegate.reading import find_structure, read_table, summarise
-from noisegate.reading.placing import MisplacedError, describe, place_rows
-from noisegate.tables.card import Card, StatedDomain, StatedLosses, StatedMechanism, StatedTable
-from noisegate.tables.dimension import Dimension, Kind
-from noisegate.tables.domain import Domain
+from noisegate.reading import MisplacedError, describe, find_structure, place_rows, read_table, summarise
+from noisegate.tables import (
+    Card,
+    Dimension,
+    Domain,
+    Kind,
+    StatedDomain,
+    StatedLosses,
+    StatedMechanism,
+    StatedTable,
+)
 
 MODE = Dimension(name="mode", values=("train", "ferry"))
 STOP = Dimension(name="stop", values=("Central", "Manly", "Quay", "UNKNOWN"))

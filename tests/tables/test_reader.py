@@ -7,7 +7,7 @@ import pytest
 
 from noisegate.errors import DataError, SpecError
 from noisegate.reading import parse_overrides, read_table
-from noisegate.tables.dimension import Kind
+from noisegate.tables import Kind
 
 PLAIN = (
     "mode,date,tap,time,loc,count\nbus,20160808,on,07:15,2000,41\nferry,20160808,off,07:30,Manly Wharf,88\n"

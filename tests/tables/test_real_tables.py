@@ -7,7 +7,7 @@ import pytest
 
 from noisegate.errors import DataError
 from noisegate.reading import find_structure, read_table, summarise
-from noisegate.tables.dimension import Kind
+from noisegate.tables import Kind
 
 FILES = {
     "time": "time_20160725-31.csv",

@@ -5,12 +5,8 @@ import pytest
 
 from noisegate.errors import InternalError
 from noisegate.laws import DiscreteLaplace
-from noisegate.mechanisms.known import Known
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.release import Release
-from noisegate.tables.table import Status, Table
+from noisegate.mechanisms import Known, Mechanism
+from noisegate.tables import Dimension, Domain, Release, Status, Table
 
 DOMAIN = Domain.product(
     [Dimension(name="mode", values=("train", "bus")), Dimension(name="stop", values=("A", "B", "C"))]

@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisegate.errors import DataError, SpecError
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.question import Question
-from noisegate.tables.selection import Selection
+from noisegate.tables import Dimension, Domain, Margin, Question, Selection
 
 MODES, STOPS = ("train", "bus"), ("A", "B", "C", "D")
 HOURS = tuple(f"{hour:02d}:00" for hour in range(0, 24, 6))

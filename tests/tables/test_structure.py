@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisegate.errors import DataError, InputError
-from noisegate.inference.linked.problem import Sums
+from noisegate.inference import Sums
 from noisegate.laws import Laplace
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 from noisegate.reading import find_structure, parse_overrides, read_table, summarise
 
 

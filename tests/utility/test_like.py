@@ -8,13 +8,10 @@ import pytest
 
 from noisegate.engine import count
 from noisegate.errors import DataError
-from noisegate.laws.entropy import SeededNoise
-from noisegate.margins.prediction import predict
-from noisegate.releases.job import release
-from noisegate.releases.plan import make_plan
-from noisegate.releases.prediction import sum_errors
-from noisegate.releases.questions import asked_questions
-from noisegate.simulation.world import simulate
+from noisegate.laws import SeededNoise
+from noisegate.margins import predict
+from noisegate.releases import asked_questions, make_plan, release, sum_errors
+from noisegate.simulation import simulate
 from noisegate.spec import parse_spec
 from noisegate.workload import measure, rehearse, stand_in
 

@@ -7,10 +7,9 @@ import pytest
 
 from noisegate.engine import count
 from noisegate.errors import InternalError, SpecError
-from noisegate.laws.entropy import SeededNoise
-from noisegate.releases.plan import make_plan
-from noisegate.workload import measure
-from noisegate.workload.error_parts import STAGES, error_parts, usual_trio
+from noisegate.laws import SeededNoise
+from noisegate.releases import make_plan
+from noisegate.workload import STAGES, error_parts, measure, usual_trio
 
 CUTS = {
     "reconcile": {"suppress": {"below": 12}},

@@ -9,21 +9,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from noisegate.assessment.assessment import Assessment
-from noisegate.assessment.attackers import Attacker
-from noisegate.assessment.facts import Facts
-from noisegate.assessment.inference import Inference
-from noisegate.assessment.job import assess as judge_tables
-from noisegate.assessment.job import find_facts
-from noisegate.assessment.judgement import exhibits_of
+from noisegate.assessment import Assessment, Attacker, Facts, Inference, exhibits_of, find_facts
+from noisegate.assessment import assess as judge_tables
 from noisegate.errors import DataError, OutputError, SpecError
-from noisegate.reading.overrides import Overrides, load_overrides, parse_overrides
-from noisegate.reading.reader import TableSources
-from noisegate.reading.reader import read_tables as read_sources
-from noisegate.reading.structure import Structure, find_structure
-from noisegate.recovery.noise import Noise
-from noisegate.report.write import check_output, write_assessment
-from noisegate.tables.card import find_card
+from noisegate.reading import (
+    Overrides,
+    Structure,
+    TableSources,
+    find_structure,
+    load_overrides,
+    parse_overrides,
+)
+from noisegate.reading import read_tables as read_sources
+from noisegate.recovery import Noise
+from noisegate.report import check_output, write_assessment
+from noisegate.tables import find_card
 
 AnyPath = str | os.PathLike[str]
 AnyDecisions = AnyPath | dict[str, Any] | Overrides
@@ -74,7 +74,7 @@ class OpenAssessment(Assessment):
 
     def plot(self, name: str | None = None, /) -> Any:
         """A picture of the assessment as an Altair chart: the first one, or the one of this name (see `plots`)."""
-        from noisegate.pictures.draw import draw
+        from noisegate.pictures import draw
 
         pictures = {figure.key: figure.picture for one in exhibits_of(self) for figure in one.figures}
         if not pictures:
@@ -85,9 +85,7 @@ class OpenAssessment(Assessment):
 
     def report(self, path: AnyPath, /) -> Path:
         """Write the report as one page, HTML or Markdown by the ending of `path`; it must not exist."""
-        from noisegate.report.build import page_of
-        from noisegate.report.html import render_html
-        from noisegate.report.markdown import render_markdown
+        from noisegate.report import page_of, render_html, render_markdown
 
         file = Path(path)
         if file.suffix not in (".html", ".md"):

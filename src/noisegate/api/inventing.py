@@ -9,8 +9,8 @@ from pathlib import Path
 
 from noisegate.reproduction import Item
 from noisegate.reproduction import reproduce as recompute
-from noisegate.simulation.world import World
-from noisegate.simulation.world import simulate as make_world
+from noisegate.simulation import World
+from noisegate.simulation import simulate as make_world
 
 
 def simulate(

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from noisegate.laws import make_law
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.privacy import statement
+from noisegate.mechanisms import Mechanism, statement
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,11 +15,10 @@ from typing import Any
 
 from noisegate.engine import Tally, connect, count
 from noisegate.errors import DataError, SpecError
-from noisegate.laws.entropy import Entropy, OsNoise
-from noisegate.query.release import OpenRelease, open_release
-from noisegate.releases.forecast import warnings_before_spending
-from noisegate.releases.job import release as make_release
-from noisegate.releases.plan import Plan, make_plan
+from noisegate.laws import Entropy, OsNoise
+from noisegate.query import OpenRelease, open_release
+from noisegate.releases import Plan, make_plan, warnings_before_spending
+from noisegate.releases import release as make_release
 from noisegate.spec import ReleaseSpec, load_spec, parse_spec
 from noisegate.workload import Outlook, outlook
 

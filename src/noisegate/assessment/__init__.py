@@ -2,8 +2,85 @@
 
 from __future__ import annotations
 
+from noisegate.assessment.arrow_tables import cells_batches, vehicles_table
 from noisegate.assessment.assessment import AssessedTable, Assessment
-from noisegate.assessment.finding import SEVERITIES, Check, Finding, Severity, at_least
-from noisegate.assessment.job import assess
+from noisegate.assessment.attackers import Attacker
+from noisegate.assessment.cell_sums import exposed, moments
+from noisegate.assessment.claims import Claim, judge_claim
+from noisegate.assessment.dropped import Dropped
+from noisegate.assessment.exposure import Exposure
+from noisegate.assessment.facts import Facts
+from noisegate.assessment.finding import SEVERITIES, Check, Finding, Outcome, Result, Severity, at_least
+from noisegate.assessment.growth import Persons, check_weeks
+from noisegate.assessment.inference import Inference
+from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Section, Words
+from noisegate.assessment.job import assess, find_facts
+from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, words_of
+from noisegate.assessment.loss import LossSummary
+from noisegate.assessment.microdata import Coarsening, Microdata, PersonEvents, read_person_events
+from noisegate.assessment.missing_taps import MissingTaps, Ranked
+from noisegate.assessment.score import AttackScore, Row
+from noisegate.assessment.services import Services, tolerance_of
+from noisegate.assessment.uniqueness import Histories, Uniqueness, by_person, share_interval, uniqueness
+from noisegate.assessment.words import chance, ends, flat, interval, percent, plain, plural, short
 
-__all__ = ["SEVERITIES", "AssessedTable", "Assessment", "Check", "Finding", "Severity", "assess", "at_least"]
+__all__ = [
+    "INQUIRIES",
+    "SEVERITIES",
+    "AssessedTable",
+    "Assessment",
+    "AttackScore",
+    "Attacker",
+    "Check",
+    "Claim",
+    "Coarsening",
+    "Dropped",
+    "Exhibit",
+    "Exposure",
+    "Facts",
+    "Figure",
+    "Finding",
+    "Grid",
+    "Histories",
+    "Inference",
+    "Listing",
+    "LossSummary",
+    "Microdata",
+    "MissingTaps",
+    "Outcome",
+    "PersonEvents",
+    "Persons",
+    "Ranked",
+    "Result",
+    "Row",
+    "Section",
+    "Services",
+    "Severity",
+    "Uniqueness",
+    "Words",
+    "assess",
+    "at_least",
+    "by_person",
+    "cells_batches",
+    "chance",
+    "check_weeks",
+    "ends",
+    "exhibits_of",
+    "exposed",
+    "figures_of",
+    "find_facts",
+    "flat",
+    "interval",
+    "judge_claim",
+    "moments",
+    "percent",
+    "plain",
+    "plural",
+    "read_person_events",
+    "share_interval",
+    "short",
+    "tolerance_of",
+    "uniqueness",
+    "vehicles_table",
+    "words_of",
+]

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.services import Services
-from noisegate.recovery.couplings import published
-from noisegate.tables.arrow import arrow_numbers, arrow_texts
+from noisegate.recovery import published
+from noisegate.tables import arrow_numbers, arrow_texts
 
 _ROWS_AT_ONCE = 1_000_000
 _ESTIMATES = ("published", "mean", "sd", "mode_count", "lo", "hi", "p_zero", "level")

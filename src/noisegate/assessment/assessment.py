@@ -20,14 +20,9 @@ from noisegate.assessment.microdata import Microdata
 from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.words import plain
-from noisegate.reading.structure import Structure
-from noisegate.reading.summary import TableSummary
-from noisegate.recovery.couplings import Coupling
-from noisegate.recovery.noise import Noise
-from noisegate.recovery.pieces import Pieces
-from noisegate.recovery.zeros import ZeroRule
-from noisegate.workload.answered import Answered
-from noisegate.workload.usefulness import Usefulness
+from noisegate.reading import Structure, TableSummary
+from noisegate.recovery import Coupling, Noise, Pieces, ZeroRule
+from noisegate.workload import Answered, Usefulness
 
 #: A `repr` shows so many findings.
 _SHOWN = 12

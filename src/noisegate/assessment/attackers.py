@@ -13,12 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.inference.linked.codes import crossed
-from noisegate.inference.linked.fit import fit_prior
-from noisegate.inference.linked.levels import fit_levels
-from noisegate.inference.linked.prior import Flat, Prior
-from noisegate.inference.linked.problem import Problem
-from noisegate.inference.roles import Layout
+from noisegate.inference import Flat, Layout, Prior, Problem, crossed, fit_levels, fit_prior
 
 Report = Callable[[str], None]
 Attacker = Literal["minimal", "informed"]

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Words
-from noisegate.recovery.noise import Noise
-from noisegate.recovery.outcome import NoiseFit
-from noisegate.recovery.zeros import ZeroRule
-from noisegate.tables.card import Card, StatedTable
-from noisegate.tables.table import Table
+from noisegate.recovery import Noise, NoiseFit, ZeroRule
+from noisegate.tables import Card, StatedTable, Table
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Figure, Grid
 from noisegate.assessment.words import percent
-from noisegate.pictures.data import Band, CellCalendar, Exposed
-from noisegate.tables.dimension import Kind
+from noisegate.pictures import Band, CellCalendar, Exposed
+from noisegate.tables import Kind
 
 Ints = NDArray[np.int64]
 

@@ -13,9 +13,9 @@ from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import chance, number
-from noisegate.inference.linked.prior import Flat
-from noisegate.pictures.data import ExposedCells
-from noisegate.recovery.couplings import names
+from noisegate.inference import Flat
+from noisegate.pictures import ExposedCells
+from noisegate.recovery import names
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -20,10 +20,8 @@ from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import RowCount
 from noisegate.errors import SpecError
-from noisegate.recovery.selection import value_code
-from noisegate.tables.spelling import find_dimension, folded, listed
-from noisegate.tables.table import Table
-from noisegate.tables.where import split_conditions
+from noisegate.recovery import value_code
+from noisegate.tables import Table, find_dimension, folded, listed, split_conditions
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -17,10 +17,8 @@ from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Words
 from noisegate.assessment.services import Services
 from noisegate.errors import InputError
-from noisegate.recovery.couplings import Coupling, couple, least_published, selected
-from noisegate.recovery.equality import compare
-from noisegate.recovery.search import Search
-from noisegate.timetable.exposure import TwoStopService, two_stop_services
+from noisegate.recovery import Coupling, Search, compare, couple, least_published, selected
+from noisegate.timetable import TwoStopService, two_stop_services
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

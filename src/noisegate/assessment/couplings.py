@@ -9,12 +9,7 @@ import numpy as np
 
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Words
-from noisegate.recovery.coupling import sharpen
-from noisegate.recovery.couplings import Coupling
-from noisegate.recovery.noise import Noise
-from noisegate.recovery.outcome import NoiseFit
-from noisegate.recovery.pieces import Pieces
-from noisegate.recovery.search import Search, describe, pair_numbers
+from noisegate.recovery import Coupling, Noise, NoiseFit, Pieces, Search, describe, pair_numbers, sharpen
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

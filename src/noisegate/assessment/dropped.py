@@ -21,13 +21,11 @@ from noisegate.assessment.finding import Check, Result, assumed
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
 from noisegate.assessment.words import ends, percent
-from noisegate.laws._law import Law
-from noisegate.reading.structure import Structure
-from noisegate.recovery.makers import Makers
-from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
-from noisegate.recovery.residual_noise import noise_interval, overstated
-from noisegate.tables.table import Table
-from noisegate.timetable.places import mode_of_word
+from noisegate.laws import Law
+from noisegate.reading import Structure
+from noisegate.recovery import Makers, MarginRows, noise_interval, overstated, perturbed_apart
+from noisegate.tables import Table
+from noisegate.timetable import mode_of_word
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -15,19 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError
-from noisegate.inference.evidence import Evidence, Observation, RowMap
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.roles import Layout
-from noisegate.laws.bounded import PointMass
-from noisegate.query.published import assemble
-from noisegate.reading.structure import Structure
-from noisegate.recovery.couplings import Coupling, equal_pairs
-from noisegate.recovery.makers import Makers, Seen
-from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
-from noisegate.tables.dimension import Kind
-from noisegate.tables.domain import Domain
-from noisegate.tables.release import Release
-from noisegate.tables.table import Counts, MarginLink, Table
+from noisegate.inference import CellEstimates, Evidence, Layout, Observation, RowMap
+from noisegate.laws import PointMass
+from noisegate.query import assemble
+from noisegate.reading import Structure
+from noisegate.recovery import Coupling, Makers, MarginRows, Seen, equal_pairs, perturbed_apart
+from noisegate.tables import Counts, Domain, Kind, MarginLink, Release, Table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -14,9 +14,9 @@ from noisegate.assessment.merges import Suggestion
 from noisegate.assessment.roles import Ints
 from noisegate.assessment.services import Services
 from noisegate.assessment.words import label, number, percent
-from noisegate.pictures.data import HourShares
-from noisegate.recovery.couplings import names, published
-from noisegate.timetable.exposure import Hours, by_hour
+from noisegate.pictures import HourShares
+from noisegate.recovery import names, published
+from noisegate.timetable import Hours, by_hour
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -24,25 +24,41 @@ from noisegate.assessment.request import Request
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
-from noisegate.reading.structure import Structure
-from noisegate.recovery.couplings import Coupling, couple
-from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
-from noisegate.recovery.makers import Makers, Seen
-from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
-from noisegate.recovery.moments import Moments
-from noisegate.recovery.noise import Noise
-from noisegate.recovery.pieces import Pieces, find_pieces
-from noisegate.recovery.recover import recover
-from noisegate.recovery.search import Search, search
-from noisegate.recovery.selection import FixedValues
-from noisegate.recovery.zeros import ZeroRule, zero_rule
-from noisegate.tables.card import Card
-from noisegate.tables.table import Table
-from noisegate.workload.answered import Answered, answer_questions
-from noisegate.workload.frame import WorkloadSource, find_workload
-from noisegate.workload.raw import merged_truth
-from noisegate.workload.truth_file import Truth, TruthFile
-from noisegate.workload.usefulness import Usefulness, usefulness
+from noisegate.reading import Structure
+from noisegate.recovery import (
+    Coupling,
+    FixedValues,
+    IdentitySet,
+    Makers,
+    MarginRows,
+    Moments,
+    Noise,
+    Pieces,
+    Search,
+    Seen,
+    ZeroRule,
+    couple,
+    find_pieces,
+    margin_set,
+    pair_set,
+    perturbed_apart,
+    recover,
+    search,
+    stated_sets,
+    zero_rule,
+)
+from noisegate.tables import Card, Table
+from noisegate.workload import (
+    Answered,
+    Truth,
+    TruthFile,
+    Usefulness,
+    WorkloadSource,
+    answer_questions,
+    find_workload,
+    merged_truth,
+    usefulness,
+)
 
 #: Called with a short description of what is being done.
 Progress = Callable[[str], None]

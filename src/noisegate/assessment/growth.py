@@ -12,15 +12,20 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.mechanisms.composition import STATED_DELTA, LossAt, loss_by_week
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.privacy import detection
-from noisegate.mechanisms.recurrence import IntervalWidths, Residual, occasions_until, seen_by, widths
-from noisegate.recovery.makers import Seen
-from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
-from noisegate.tables.card import Card
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Table
+from noisegate.mechanisms import (
+    STATED_DELTA,
+    IntervalWidths,
+    LossAt,
+    Mechanism,
+    Residual,
+    detection,
+    loss_by_week,
+    occasions_until,
+    seen_by,
+    widths,
+)
+from noisegate.recovery import MarginRows, Seen, perturbed_apart
+from noisegate.tables import Card, Kind, Table
 
 Ints = NDArray[np.int64]
 

@@ -15,14 +15,18 @@ from noisegate import limits
 from noisegate.assessment.attackers import Attacker, Report, believe
 from noisegate.assessment.evidence import AttackEvidence
 from noisegate.errors import DataError, SpecError
-from noisegate.inference.linked.inference import infer
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.prior import Flat, Prior
-from noisegate.inference.linked.problem import Bools
-from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums
-from noisegate.inference.posterior import Posterior
-from noisegate.mechanisms.mechanism import describe
-from noisegate.tables.table import Table
+from noisegate.inference import (
+    Bools,
+    CellEstimates,
+    Flat,
+    Posterior,
+    Prior,
+    SumEstimates,
+    estimate_all_sums,
+    infer,
+)
+from noisegate.mechanisms import describe
+from noisegate.tables import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,7 +17,7 @@ from noisegate.errors import InternalError
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
     from noisegate.assessment.facts import Facts
-    from noisegate.pictures.data import PictureData
+    from noisegate.pictures import PictureData
 
 #: The sections of a report that tables and figures stand in, in the order of the page.
 Section = Literal["tables", "who", "cells", "services", "dropped", "weeks", "microdata", "utility"]

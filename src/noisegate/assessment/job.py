@@ -14,13 +14,11 @@ from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.request import Outside, Request
 from noisegate.assessment.services import LATE_MIN
-from noisegate.mechanisms.known import parse_noise
-from noisegate.reading.overrides import Overrides
-from noisegate.reading.reader import TableSources, read_tables
-from noisegate.reading.structure import find_structure
-from noisegate.recovery.selection import Statement, parse_lag
+from noisegate.mechanisms import parse_noise
+from noisegate.reading import Overrides, TableSources, find_structure, read_tables
+from noisegate.recovery import Statement, parse_lag
 from noisegate.spec import load_spec
-from noisegate.tables.card import find_card
+from noisegate.tables import find_card
 
 AnyPath = str | os.PathLike[str]
 

@@ -27,7 +27,7 @@ from noisegate.assessment.assessment import AssessedTable, Assessment
 from noisegate.assessment.facts import Facts
 from noisegate.assessment.finding import Check, Finding
 from noisegate.assessment.inquiry import Exhibit, Figure, Inquiry, Words
-from noisegate.reading.summary import summarise
+from noisegate.reading import summarise
 
 #: The questions in the order in which they are asked.
 INQUIRIES: tuple[Inquiry, ...] = (

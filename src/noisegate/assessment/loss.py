@@ -19,14 +19,9 @@ from noisegate.assessment.finding import Check, Finding, Result, Severity
 from noisegate.assessment.inquiry import Words
 from noisegate.errors import SpecError
 from noisegate.laws import make_law
-from noisegate.mechanisms.composition import Contribution, composed_delta, composed_epsilon
-from noisegate.mechanisms.mechanism import Mechanism, Zeros
-from noisegate.mechanisms.privacy import detection
-from noisegate.recovery.noise import Noise
-from noisegate.recovery.outcome import NoiseFit
-from noisegate.tables.card import Card
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Table
+from noisegate.mechanisms import Contribution, Mechanism, Zeros, composed_delta, composed_epsilon, detection
+from noisegate.recovery import Noise, NoiseFit
+from noisegate.tables import Card, Kind, Table
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -10,7 +10,7 @@ import numpy as np
 
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Words
-from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+from noisegate.recovery import MarginRows, perturbed_apart
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

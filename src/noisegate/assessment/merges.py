@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from noisegate.assessment.services import Services, tolerance_of
-from noisegate.reading.structure import Structure
-from noisegate.tables.dimension import Kind
-from noisegate.timetable.linkage import Linkage, link
-from noisegate.timetable.merges import (
+from noisegate.reading import Structure
+from noisegate.tables import Kind
+from noisegate.timetable import (
     ALL,
     OWN,
+    Linkage,
     Merges,
     SpecNames,
+    link,
     merge_fragment,
     merge_rules,
     needs_time,

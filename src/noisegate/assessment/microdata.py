@@ -21,9 +21,8 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
 from noisegate.assessment.words import ends, share
 from noisegate.errors import DataError
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Table
-from noisegate.workload.truth_file import TruthFile
+from noisegate.tables import Kind, Table
+from noisegate.workload import TruthFile
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

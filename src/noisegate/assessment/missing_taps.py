@@ -16,14 +16,10 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.services import Services
 from noisegate.assessment.words import percent
 from noisegate.errors import DataError
-from noisegate.laws._law import Law
-from noisegate.recovery.couplings import names
-from noisegate.recovery.makers import Seen
-from noisegate.recovery.margin_rows import MarginRows
-from noisegate.recovery.residual_noise import noise_law
-from noisegate.tables.table import Table
-from noisegate.timetable.candidates import CandidateCell, chances, rank_candidates
-from noisegate.timetable.punctuality import Running
+from noisegate.laws import Law
+from noisegate.recovery import MarginRows, Seen, names, noise_law
+from noisegate.tables import Table
+from noisegate.timetable import CandidateCell, Running, chances, rank_candidates
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

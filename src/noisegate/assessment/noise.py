@@ -11,11 +11,9 @@ from noisegate.assessment.finding import Check, Finding, Result, assumed
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.loss import CLEAR_LAW, shown_mechanism
 from noisegate.assessment.words import interval, percent, short
-from noisegate.pictures.data import Differences, Responses
-from noisegate.recovery.candidates import CANDIDATES
-from noisegate.recovery.noise import Noise
-from noisegate.recovery.outcome import NoiseFit
-from noisegate.tables.card import StatedTable
+from noisegate.pictures import Differences, Responses
+from noisegate.recovery import CANDIDATES, Noise, NoiseFit
+from noisegate.tables import StatedTable
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -12,8 +12,8 @@ from noisegate.assessment.claims import Claim
 from noisegate.assessment.growth import check_weeks
 from noisegate.assessment.services import LATE_MIN, tolerance_of
 from noisegate.errors import SpecError
-from noisegate.laws._law import Law
-from noisegate.recovery.selection import Statement
+from noisegate.laws import Law
+from noisegate.recovery import Statement
 from noisegate.spec import ReleaseSpec
 
 

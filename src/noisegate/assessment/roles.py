@@ -10,15 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.tables.axis import Axis
-from noisegate.tables.block import Block
-from noisegate.tables.dimension import Dimension, Kind
-from noisegate.tables.table import Table
-from noisegate.timetable.feed import Feed
-from noisegate.timetable.grid import NO_TIME, ROLES, Role, TableGrid, mode_codes, tap_codes
-from noisegate.timetable.matching import StopMatching, folded, match_locations
-from noisegate.timetable.places import mode_of_word
-from noisegate.timetable.visits import DAY_S
+from noisegate.tables import Axis, Block, Dimension, Kind, Table
+from noisegate.timetable import (
+    DAY_S,
+    NO_TIME,
+    ROLES,
+    Feed,
+    Role,
+    StopMatching,
+    TableGrid,
+    folded,
+    match_locations,
+    mode_codes,
+    mode_of_word,
+    tap_codes,
+)
 
 Ints = NDArray[np.int64]
 

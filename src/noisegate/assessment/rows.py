@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
-from noisegate.reading.structure import Structure
-from noisegate.tables.axis import Axis
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import MarginLink, Table
+from noisegate.reading import Structure
+from noisegate.tables import Axis, Kind, MarginLink, Table
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

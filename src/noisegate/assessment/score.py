@@ -18,9 +18,9 @@ from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import share
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.tables.dimension import Kind
-from noisegate.workload.truth_file import Truth
+from noisegate.inference import CellEstimates
+from noisegate.tables import Kind
+from noisegate.workload import Truth
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -14,15 +14,20 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.roles import Ints, TimetableRoles
 from noisegate.errors import DataError, InternalError, SpecError
-from noisegate.reading.structure import Structure
-from noisegate.tables.table import Table
-from noisegate.timetable.calendar import EPOCH
-from noisegate.timetable.exposure import UniqueCells, unique_cells
-from noisegate.timetable.feed import Feed
-from noisegate.timetable.linkage import Linkage, link
-from noisegate.timetable.matching import StopMatching
-from noisegate.timetable.punctuality import EXACT, Tolerance
-from noisegate.timetable.visits import Visits
+from noisegate.reading import Structure
+from noisegate.tables import Table
+from noisegate.timetable import (
+    EPOCH,
+    EXACT,
+    Feed,
+    Linkage,
+    StopMatching,
+    Tolerance,
+    UniqueCells,
+    Visits,
+    link,
+    unique_cells,
+)
 
 Flags = NDArray[np.bool_]
 

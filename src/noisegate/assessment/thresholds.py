@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import interval, number, percent, short
-from noisegate.reading.summary import TableSummary
-from noisegate.tables.table import Table
+from noisegate.reading import TableSummary
+from noisegate.tables import Table
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import AssessedTable, Assessment

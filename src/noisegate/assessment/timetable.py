@@ -18,9 +18,9 @@ from noisegate.assessment.merges import Suggestion
 from noisegate.assessment.missing_taps import MissingTaps
 from noisegate.assessment.request import Outside
 from noisegate.assessment.services import Services, read_stop_map
-from noisegate.reading.structure import Structure
-from noisegate.recovery.search import Search
-from noisegate.timetable.feed import read_feed
+from noisegate.reading import Structure
+from noisegate.recovery import Search
+from noisegate.timetable import read_feed
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

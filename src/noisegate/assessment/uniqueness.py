@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.errors import SpecError
-from noisegate.laws.compiled import compiled
-from noisegate.laws.entropy import as_rng
+from noisegate.laws import as_rng, compiled
 
 Ints = NDArray[np.int64]
 Points = NDArray[np.int32]

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import plain, short
-from noisegate.pictures.data import QueryErrors
-from noisegate.workload.error_parts import ErrorParts, Measured, Trio
-from noisegate.workload.usefulness import Usefulness
+from noisegate.pictures import QueryErrors
+from noisegate.workload import ErrorParts, Measured, Trio, Usefulness
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

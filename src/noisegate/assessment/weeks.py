@@ -10,7 +10,7 @@ from noisegate.assessment.finding import Check, Finding, Result, Severity, assum
 from noisegate.assessment.growth import CERTAINTIES, EPSILONS, WIDTHS, Weeks
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import chance, number
-from noisegate.pictures.data import Curve, Panel, WeekPanels
+from noisegate.pictures import Curve, Panel, WeekPanels
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

@@ -10,9 +10,9 @@ from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.loss import LossSummary, shown_mechanism
 from noisegate.assessment.words import chance
-from noisegate.mechanisms.privacy import MEANINGFUL_DELTA, detection
-from noisegate.pictures.data import GroupChances
-from noisegate.recovery.zeros import ZeroRule
+from noisegate.mechanisms import MEANINGFUL_DELTA, detection
+from noisegate.pictures import GroupChances
+from noisegate.recovery import ZeroRule
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment

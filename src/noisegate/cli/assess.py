@@ -15,10 +15,8 @@ from noisegate.cli.output import JsonOption, QuietOption, console, number, write
 from noisegate.cli.questions import show_questions
 
 if TYPE_CHECKING:
-    from noisegate.assessment.assessment import AssessedTable, Assessment
-    from noisegate.assessment.attackers import Attacker
-    from noisegate.assessment.finding import Check, Finding
-    from noisegate.reading.summary import TableSummary
+    from noisegate.assessment import AssessedTable, Assessment, Attacker, Check, Finding
+    from noisegate.reading import TableSummary
 
 _COLOURS = {"high": "red", "medium": "yellow", "low": "cyan"}
 _MARKS = {
@@ -172,13 +170,13 @@ def assess(
 
     A gate in a pipeline: noisegate assess release/*.csv --fail-on medium
     """
-    from noisegate.assessment.finding import at_least
-    from noisegate.assessment.job import assess as run
+    from noisegate.assessment import assess as run
+    from noisegate.assessment import at_least
     from noisegate.cli.ledger import refuse_bad_file
     from noisegate.cli.progress import Steps
     from noisegate.errors import FindingsAbove, SpecError
-    from noisegate.reading.overrides import load_overrides
-    from noisegate.report.write import check_output, print_report, write_assessment
+    from noisegate.reading import load_overrides
+    from noisegate.report import check_output, print_report, write_assessment
 
     if fail_on is not None:
         at_least((), fail_on)

@@ -41,8 +41,7 @@ def mechanism(
     Example, corrected: noisegate mechanism --scale 1.4 --threshold 18 --zeros perturb --plot m.svg
     """
     from noisegate.laws import make_law
-    from noisegate.mechanisms.mechanism import Mechanism
-    from noisegate.mechanisms.privacy import statement
+    from noisegate.mechanisms import Mechanism, statement
 
     chosen = Mechanism(
         law=make_law(law, scale=scale),
@@ -55,8 +54,7 @@ def mechanism(
     facts = statement(chosen)
     _show(facts)
     if plot is not None:
-        from noisegate.pictures.canvas import save
-        from noisegate.pictures.mechanism import mechanism_picture
+        from noisegate.pictures import mechanism_picture, save
 
         save(mechanism_picture(chosen), plot)
         console.print(f"\nPicture: {plot}")

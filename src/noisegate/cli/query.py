@@ -16,7 +16,7 @@ from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
     from noisegate.query import Answers, OpenRelease
-    from noisegate.workload.answered import WorkloadAnswer
+    from noisegate.workload import WorkloadAnswer
 
 #: Rows that are printed; all of them are in the JSON.
 _SHOWN_ROWS = 50
@@ -72,7 +72,7 @@ def query(
     with Bar("working out what is missing", silent=quiet) as bar:
         release = open_release(folder, report=lambda _, done, total: bar.show(done, total))
         if workload:
-            from noisegate.workload.answered import answer_workload
+            from noisegate.workload import answer_workload
 
             answered = answer_workload(release, level=level)
     if workload:

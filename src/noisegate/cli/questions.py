@@ -12,10 +12,8 @@ from noisegate.cli.output import console
 from noisegate.cli.utility import short
 
 if TYPE_CHECKING:
-    from noisegate.assessment.assessment import Assessment
-    from noisegate.workload.answered import Answered
-    from noisegate.workload.error_parts import Measured
-    from noisegate.workload.usefulness import Usefulness
+    from noisegate.assessment import Assessment
+    from noisegate.workload import Answered, Measured, Usefulness
 
 #: Each cause as a terminal has room for it.
 _SHORT = {

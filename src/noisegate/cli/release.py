@@ -15,9 +15,9 @@ from noisegate.cli.utility import measured_json, measuring, show_measured, show_
 from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
-    from noisegate.releases.job import ReleaseResult
-    from noisegate.tables.card import StatedTable
-    from noisegate.workload.error_parts import Measured
+    from noisegate.releases import ReleaseResult
+    from noisegate.tables import StatedTable
+    from noisegate.workload import Measured
 
 
 def release(
@@ -74,7 +74,7 @@ def release(
     With a workload in the spec, first: noisegate release world/spec.yaml --plan --picture plan.svg
     """
     from noisegate.cli.progress import Steps
-    from noisegate.releases.job import release as make_release
+    from noisegate.releases import release as make_release
     from noisegate.spec import load_spec
 
     refuse_bad_file(json)

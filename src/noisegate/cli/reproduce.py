@@ -13,7 +13,7 @@ from rich.table import Table
 from noisegate.cli.output import JsonOption, console, number, write_json
 
 if TYPE_CHECKING:
-    from noisegate.reproduction.item import Item
+    from noisegate.reproduction import Item
 
 _COLOURS = {"agrees": "green", "agrees with log base 10": "yellow", "wrong": "red"}
 
@@ -60,7 +60,7 @@ def reproduce(
         "\n" + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {len(items)} items."
     )
     if out is not None:
-        from noisegate.reproduction.figures import write_figures
+        from noisegate.reproduction import write_figures
 
         for path in write_figures(out):
             console.print(f"figure: {path}")

@@ -14,7 +14,7 @@ from noisegate.cli.output import JsonOption, QuietOption, console, write_json
 from noisegate.cli.progress import Bar
 
 if TYPE_CHECKING:
-    from noisegate.simulation.world import World
+    from noisegate.simulation import World
 
 _CONTENTS = {
     "taps.parquet": "raw events: card_id, mode, tap, tapped_at, stop",
@@ -54,7 +54,7 @@ def simulate(
 
     Example, the network of a feed: noisegate simulate --out town --gtfs feed.zip --persons 20000
     """
-    from noisegate.simulation.world import simulate as make_world
+    from noisegate.simulation import simulate as make_world
 
     with Bar("simulating days", silent=quiet) as progress:
         world = make_world(

@@ -15,10 +15,9 @@ from noisegate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from noisegate.engine import Counts
-    from noisegate.releases.plan import Plan
+    from noisegate.releases import Plan
     from noisegate.spec import ReleaseSpec
-    from noisegate.workload.error_parts import Measured
-    from noisegate.workload.outlook import Outlook, QuestionOutlook
+    from noisegate.workload import Measured, Outlook, QuestionOutlook
 
 #: The places among the factors of an outlook that a terminal has room for.
 _SHOWN_FACTORS = frozenset({1, 2, 3, 4, 5})
@@ -42,8 +41,7 @@ def show_plan(
         found = outlook(spec, wanted=error, like=like, report=bar.show)
     _print_plan(found)
     if picture is not None:
-        from noisegate.pictures.canvas import save
-        from noisegate.pictures.queries import outlook_picture
+        from noisegate.pictures import outlook_picture, save
 
         curves = {one.name: one.curve for one in found.questions if one.by_epsilon}
         save(
@@ -129,7 +127,7 @@ def measuring(
 
     def look(plan: Plan, counts: Counts) -> None:
         from noisegate.engine import connect
-        from noisegate.laws.entropy import OsNoise
+        from noisegate.laws import OsNoise
         from noisegate.workload import measure
 
         if plan.base.cells > limits.current().rehearsed_cells:

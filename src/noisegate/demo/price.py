@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from noisegate.engine import count
-from noisegate.laws.entropy import SeededNoise
+from noisegate.laws import SeededNoise
 from noisegate.spec import ReleaseSpec, load_spec
-from noisegate.tables.domain import Domain
+from noisegate.tables import Domain
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from noisegate.simulation.world import World
+from noisegate.simulation import World
 
 #: Stops belong to one mode, and the wharves of a quay are one place, so that no service is closed any more.
 _DIMENSIONS = """\

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.assessment.assessment import Assessment
-from noisegate.assessment.job import assess
+from noisegate.assessment import Assessment, assess
 from noisegate.demo.price import measured_errors
 from noisegate.demo.recipes import Recipe, write_recipes
 from noisegate.errors import OutputError
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.laws.entropy import Entropy
-from noisegate.releases.job import release
-from noisegate.report.write import write_assessment
-from noisegate.simulation.world import World, simulate
+from noisegate.inference import CellEstimates
+from noisegate.laws import Entropy
+from noisegate.releases import release
+from noisegate.report import write_assessment
+from noisegate.simulation import World, simulate
 from noisegate.spec import load_spec
-from noisegate.tables.card import Card
+from noisegate.tables import Card
 
 Report = Callable[[str], None]
 

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
 from noisegate.engine.connect import connect
 from noisegate.engine.count import count, expected_counts
-from noisegate.engine.count_plan import CountPlan
+from noisegate.engine.count_plan import AnyDimension, CountPlan, Unit
 from noisegate.engine.counts import Counts, ExpectedCounts, Tally
+from noisegate.engine.source import Source, one_row, quoted, reading
 
-__all__ = ["CountPlan", "Counts", "ExpectedCounts", "Tally", "connect", "count", "expected_counts"]
+__all__ = [
+    "AnyDimension",
+    "CountPlan",
+    "Counts",
+    "ExpectedCounts",
+    "Source",
+    "Tally",
+    "Unit",
+    "add_counts",
+    "bound_events",
+    "connect",
+    "count",
+    "count_runs",
+    "draw_lots",
+    "expect_events",
+    "expected_counts",
+    "one_row",
+    "quoted",
+    "reading",
+]

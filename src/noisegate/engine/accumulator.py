@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.engine.bounding import add_counts, count_runs
-from noisegate.tables.domain import Ints
+from noisegate.tables import Ints
 
 
 class Accumulator(Protocol):

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.engine.counts import ExpectedCounts
-from noisegate.laws.entropy import Entropy, as_entropy
+from noisegate.laws import Entropy, as_entropy
 from noisegate.spec import ContributionBound
-from noisegate.tables.domain import Ints, Mask
+from noisegate.tables import Ints, Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,7 +11,7 @@ import duckdb
 from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, ExpectedCounts
 from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb
-from noisegate.laws.entropy import Entropy, OsNoise, as_entropy
+from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.spec import ReleaseSpec
 
 

@@ -14,7 +14,7 @@ from typing import Literal, Self
 from noisegate.engine.source import Source
 from noisegate.errors import InternalError
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
-from noisegate.tables.domain import Domain
+from noisegate.tables import Domain
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 Unit = Literal["event", "person-day", "person"]

@@ -27,8 +27,8 @@ from noisegate.engine.people import People, numbered_people
 from noisegate.engine.plan import CellPlan, plan_cells
 from noisegate.engine.source import Source, open_source, quoted, reading
 from noisegate.errors import DataError, SpecError
-from noisegate.laws.entropy import Entropy
-from noisegate.tables.domain import Ints
+from noisegate.laws import Entropy
+from noisegate.tables import Ints
 
 Progress = Callable[[int], None]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from noisegate.engine.count_plan import CountPlan
 from noisegate.spec import DateDimension, ListedDimension, TimeDimension
-from noisegate.tables.axis import Ints, combine
+from noisegate.tables import Ints, combine
 
 Cause = Literal["unreadable", "missing", "outside", "person", "ruled out"]
 

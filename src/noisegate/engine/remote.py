@@ -22,10 +22,9 @@ from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import CellPlan, DimensionPlan, NestPlan, plan_cells
 from noisegate.errors import DataError, InternalError, NoisegateError
-from noisegate.laws.entropy import Entropy
-from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension
-from noisegate.spec.fields import did_you_mean
-from noisegate.tables.domain import Ints
+from noisegate.laws import Entropy
+from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension, did_you_mean
+from noisegate.tables import Ints
 
 
 def count_with_ibis(

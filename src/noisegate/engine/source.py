@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from noisegate.errors import DataError, NoisegateError
-from noisegate.spec.fields import did_you_mean
+from noisegate.spec import did_you_mean
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")

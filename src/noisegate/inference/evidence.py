@@ -28,13 +28,9 @@ from numpy.typing import NDArray
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
 from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles, numbered
-from noisegate.laws._law import LatticeLaw
-from noisegate.laws.gaussian import RoundedGaussian
-from noisegate.mechanisms.mechanism import Mechanism, Zeros
-from noisegate.tables.card import Card
-from noisegate.tables.margin import Margin
-from noisegate.tables.release import Release
-from noisegate.tables.table import Table
+from noisegate.laws import LatticeLaw, RoundedGaussian
+from noisegate.mechanisms import Mechanism, Zeros
+from noisegate.tables import Card, Margin, Release, Table
 
 #: Sums of more noises than this are taken as normal.
 _FEW_NOISES = 12

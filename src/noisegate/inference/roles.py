@@ -14,8 +14,7 @@ import numpy as np
 
 from noisegate.inference.linked.codes import crossed
 from noisegate.inference.linked.problem import Ints
-from noisegate.tables.domain import Domain
-from noisegate.tables.where import kind_of
+from noisegate.tables import Domain, kind_of
 
 _MOST_CROSSED = 3
 

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 from noisegate.errors import SpecError
 from noisegate.laws import exact
-from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law, log_subtract
+from noisegate.laws._law import ContinuousLaw, Floats, Ints, LatticeLaw, Law, log_subtract
 from noisegate.laws.bounded import BoundedUniform, PointMass, RandomRounding
 from noisegate.laws.compiled import compiled
 from noisegate.laws.entropy import Entropy, OsNoise, SeededNoise, as_entropy, as_rng
+from noisegate.laws.exact.gaussian import discrete_gaussian_runs
+from noisegate.laws.exact.geometric import bernoulli_table, geometric_runs
+from noisegate.laws.exact.laplace import discrete_laplace_runs, rounded_laplace_runs
+from noisegate.laws.exact.runs import CHUNK, REACH
+from noisegate.laws.exact.table import OutcomeTable
+from noisegate.laws.exact.uniform import below
 from noisegate.laws.gaussian import DiscreteGaussian, Gaussian, RoundedGaussian
 from noisegate.laws.laplace import DiscreteLaplace, DiscreteLaplaceSum, Laplace, LaplaceSum, RoundedLaplace
 from noisegate.laws.tabulated import Tabulated, convolve
 
 __all__ = [
+    "CHUNK",
     "LAWS",
+    "REACH",
     "BoundedUniform",
     "ContinuousLaw",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscreteLaplaceSum",
     "Entropy",
+    "Floats",
     "Gaussian",
+    "Ints",
     "Laplace",
     "LaplaceSum",
     "LatticeLaw",
     "Law",
     "OsNoise",
+    "OutcomeTable",
     "PointMass",
     "RandomRounding",
     "RoundedGaussian",
@@ -34,11 +45,17 @@ __all__ = [
     "Tabulated",
     "as_entropy",
     "as_rng",
+    "below",
+    "bernoulli_table",
     "compiled",
     "convolve",
+    "discrete_gaussian_runs",
+    "discrete_laplace_runs",
     "exact",
+    "geometric_runs",
     "log_subtract",
     "make_law",
+    "rounded_laplace_runs",
 ]
 
 #: The laws a person can name, each with one parameter, its scale.

@@ -4,6 +4,8 @@ A release reserves its loss before any noise is drawn and marks it published onc
 place; what was reserved stays spent. See docs/explanation/ledger.md.
 """
 
+from __future__ import annotations
+
 from noisegate.ledger._account import (
     DEFAULT_DELTA,
     DEFAULT_EPSILON,
@@ -22,7 +24,7 @@ from noisegate.ledger._account import (
     shown_down,
     shown_up,
 )
-from noisegate.ledger._check import Discrepancy
+from noisegate.ledger._check import Discrepancy, find_problems
 from noisegate.ledger._document import (
     account_document,
     budget_document,
@@ -32,8 +34,10 @@ from noisegate.ledger._document import (
 )
 from noisegate.ledger._entry import Entry
 from noisegate.ledger._ledger import Ledger, default_target, open_ledger
+from noisegate.ledger._sqlite import APPLICATION_ID, SqliteStore
 
 __all__ = [
+    "APPLICATION_ID",
     "DEFAULT_DELTA",
     "DEFAULT_EPSILON",
     "UNITS",
@@ -45,6 +49,7 @@ __all__ = [
     "Loss",
     "PrivacyBudget",
     "Reservation",
+    "SqliteStore",
     "account_document",
     "as_delta",
     "as_epsilon",
@@ -53,6 +58,7 @@ __all__ = [
     "default_budget",
     "default_target",
     "entry_document",
+    "find_problems",
     "float_down",
     "float_up",
     "open_ledger",

@@ -20,7 +20,7 @@ from noisegate.ledger._book import Book
 from noisegate.ledger._entry import PUBLISHED, RESERVED, Entry, broken_links
 
 if TYPE_CHECKING:
-    from noisegate.tables.card import StatedPayment
+    from noisegate.tables import StatedPayment
 
 Kind = Literal[
     "storage",
@@ -114,7 +114,7 @@ class _InPlace:
     def read(cls, directory: Path, /) -> Self | None:
         """The card in `directory`; None if there is none. One that is no card names no reservation."""
         # A ledger loads no table unless it is checked.
-        from noisegate.tables.card import stated_payment
+        from noisegate.tables import stated_payment
 
         try:
             octets = (directory / CARD).read_bytes()

@@ -13,11 +13,18 @@ state; none of them looks at data.
 
 from __future__ import annotations
 
+from noisegate.margins._controlled import round_matrix, round_vector
+from noisegate.margins._fixed import fix_matrix, fix_vector
+from noisegate.margins._nonnegative import fit_matrix, fit_vector
+from noisegate.margins.coarse import coarse_tables
 from noisegate.margins.design import Box, Design, Influence, MeasuredTable
-from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm, error_figures
+from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm, characteristic, error_figures
 from noisegate.margins.integers import ConsistentTables, derive, round_consistent
+from noisegate.margins.nested import Ladder
 from noisegate.margins.pieces import (
+    AnyPiece,
     EstimatedTables,
+    NestedPiece,
     NoisyTable,
     Piece,
     WholeTables,
@@ -26,11 +33,15 @@ from noisegate.margins.pieces import (
     reconcile_tables,
 )
 from noisegate.margins.plan import Apportion, Join, Nearest, Step, plan_rounding
+from noisegate.margins.prediction import LEVEL, Prediction, predict
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
 from noisegate.margins.shape import Table, TableShape
 from noisegate.margins.split import best_split, error_ratios
+from noisegate.margins.sum_errors import Method, SumErrors
 
 __all__ = [
+    "LEVEL",
+    "AnyPiece",
     "Apportion",
     "Box",
     "ConsistentTables",
@@ -41,24 +52,38 @@ __all__ = [
     "EstimatedTables",
     "Influence",
     "Join",
+    "Ladder",
     "MeasuredTable",
     "Measurement",
+    "Method",
     "Nearest",
+    "NestedPiece",
     "NoisyTable",
     "Piece",
+    "Prediction",
     "Reconciled",
     "Step",
+    "SumErrors",
     "Table",
     "TableShape",
     "WholeTables",
     "best_split",
+    "characteristic",
+    "coarse_tables",
     "derive",
     "error_figures",
     "error_ratios",
     "estimate_tables",
+    "fit_matrix",
+    "fit_vector",
+    "fix_matrix",
+    "fix_vector",
     "pieces",
     "plan_rounding",
+    "predict",
     "reconcile",
     "reconcile_tables",
     "round_consistent",
+    "round_matrix",
+    "round_vector",
 ]

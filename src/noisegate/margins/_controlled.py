@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

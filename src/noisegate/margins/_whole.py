@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 from noisegate.margins._controlled import round_matrix, round_vector
 from noisegate.margins._fixed import fix_matrix, fix_vector
 from noisegate.margins._nonnegative import fit_matrix, fit_vector

@@ -30,9 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws._law import LatticeLaw, Law
-from noisegate.laws.gaussian import Gaussian
-from noisegate.laws.laplace import DiscreteLaplace, Laplace
+from noisegate.laws import DiscreteLaplace, Gaussian, Laplace, LatticeLaw, Law
 from noisegate.margins.design import Design, Influence, MeasuredTable
 from noisegate.margins.shape import Table, TableShape
 

@@ -33,7 +33,7 @@ from noisegate.margins.design import Influence, MeasuredTable, subsets
 from noisegate.margins.integers import BEND_SDS, Rounding, fixed_point
 from noisegate.margins.plan import Apportion, Nearest, Step, plan_rounding
 from noisegate.margins.shape import Table
-from noisegate.tables.axis import Axis, Ints
+from noisegate.tables import Axis, Ints
 
 Floats = NDArray[np.float64]
 

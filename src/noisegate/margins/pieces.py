@@ -37,10 +37,7 @@ from noisegate.margins.nested import (
 from noisegate.margins.plan import plan_rounding
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
 from noisegate.margins.shape import TableShape
-from noisegate.tables.axis import Axis, Ints
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Groups
+from noisegate.tables import Axis, Domain, Groups, Ints, Margin
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +70,7 @@ class EstimatedTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Part:
+class PiecePart:
     """A part of one block: where the block stands, which entries of its axes are meant, and where they go in a piece."""
 
     start: int
@@ -100,7 +97,7 @@ class Piece:
 
     shape: TableShape
     labels: tuple[Ints, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[PiecePart, ...]
     margin_cells: dict[str, Ints]
     margin_axes: dict[str, tuple[str, ...]]
 
@@ -179,7 +176,7 @@ class Piece:
 class NestedPart:
     """A part of one block: the place of the axes that are nested, and the row of each combination of their entries."""
 
-    part: Part
+    part: PiecePart
     front: tuple[int, ...]
     rows: Ints
 
@@ -478,7 +475,7 @@ def _piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Tied], /)
         shape=shape,
         labels=labels,
         parts=tuple(
-            Part(
+            PiecePart(
                 start=int(domain.offsets[part.index]),
                 shape=domain.blocks[part.index].shape,
                 chosen=part.chosen,
@@ -529,7 +526,7 @@ def _nested_piece(domain: Domain, margins: Mapping[str, Margin], group: list[_Ti
         labels=tuple(labels[d] for d in rest),
         parts=tuple(
             NestedPart(
-                part=Part(
+                part=PiecePart(
                     start=int(domain.offsets[part.index]),
                     shape=domain.blocks[part.index].shape,
                     chosen=part.chosen,

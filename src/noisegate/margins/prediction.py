@@ -16,9 +16,7 @@ import numpy as np
 from noisegate import limits
 from noisegate.margins.error import ErrorLaw, ErrorTerm
 from noisegate.margins.sum_errors import SumErrors
-from noisegate.tables.card import StatedPrediction
-from noisegate.tables.question import Asked
-from noisegate.tables.selection import Selection
+from noisegate.tables import Asked, Selection, StatedPrediction
 
 #: The level of the intervals that a card states.
 LEVEL: Final = 0.95

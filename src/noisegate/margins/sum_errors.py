@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from noisegate.laws._law import LatticeLaw
+from noisegate.laws import LatticeLaw
 from noisegate.margins.error import ErrorLaw, ErrorTerm
 from noisegate.margins.pieces import AnyPiece, pieces
-from noisegate.tables.domain import Domain, Ints
-from noisegate.tables.margin import Margin
-from noisegate.tables.selection import Groups, Selection
+from noisegate.tables import Domain, Groups, Ints, Margin, Selection
 
 Method = Literal["derive", "reconcile", "independent"]
 

@@ -11,7 +11,15 @@ from noisegate.mechanisms.composition import (
     composed_epsilon,
     loss_by_week,
 )
-from noisegate.mechanisms.known import Known, Marker, known_mechanism, named_law, parse_noise, whole_rounding
+from noisegate.mechanisms.known import (
+    Authority,
+    Known,
+    Marker,
+    known_mechanism,
+    named_law,
+    parse_noise,
+    whole_rounding,
+)
 from noisegate.mechanisms.loss import LossAtoms, NoLoss, PrivacyLoss
 from noisegate.mechanisms.mechanism import (
     UNBOUNDED,
@@ -50,16 +58,20 @@ from noisegate.mechanisms.privacy import (
 from noisegate.mechanisms.recurrence import (
     IntervalWidths,
     Residual,
+    counts_looked_at,
+    intervals,
     occasions_until,
     seen_by,
+    whole_law,
     widths,
 )
-from noisegate.mechanisms.thresholds import Threshold, find_threshold
+from noisegate.mechanisms.thresholds import Reading, Threshold, find_threshold
 
 __all__ = [
     "MEANINGFUL_DELTA",
     "STATED_DELTA",
     "UNBOUNDED",
+    "Authority",
     "Bracket",
     "Contribution",
     "CountLosses",
@@ -77,6 +89,7 @@ __all__ = [
     "PrivacyLoss",
     "PublishedCells",
     "PublishedNoise",
+    "Reading",
     "Residual",
     "Response",
     "Rounding",
@@ -86,11 +99,13 @@ __all__ = [
     "composed_delta",
     "composed_epsilon",
     "corrected",
+    "counts_looked_at",
     "delta",
     "describe",
     "detection",
     "epsilon",
     "find_threshold",
+    "intervals",
     "known_mechanism",
     "loss_by_week",
     "named_law",
@@ -106,6 +121,7 @@ __all__ = [
     "statement",
     "threshold_for",
     "verdict",
+    "whole_law",
     "whole_rounding",
     "widths",
 ]

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws.gaussian import DiscreteGaussian
+from noisegate.laws import DiscreteGaussian
 from noisegate.mechanisms.loss import LossAtoms, Side, split_between
 from noisegate.mechanisms.mechanism import Mechanism
 from noisegate.mechanisms.privacy import CountLosses, count_losses, least_epsilon

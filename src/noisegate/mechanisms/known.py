@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws import LAWS, make_law
-from noisegate.laws._law import Law
-from noisegate.laws.bounded import PointMass
+from noisegate.laws import LAWS, Law, PointMass, make_law
 from noisegate.mechanisms.mechanism import Cut, Mechanism, Rounding, Rule, Zeros
 
 #: Why a cell shows a marker: for its own count, to protect another cell, or for a reason that nobody states.

@@ -16,9 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law, log_subtract
-from noisegate.laws.gaussian import Gaussian
-from noisegate.laws.laplace import DiscreteLaplace, Laplace, RoundedLaplace
+from noisegate.laws import (
+    ContinuousLaw,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    LatticeLaw,
+    Law,
+    RoundedLaplace,
+    log_subtract,
+)
 from noisegate.mechanisms.mechanism import Response
 
 Floats = NDArray[np.float64]

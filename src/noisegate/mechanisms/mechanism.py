@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
-from noisegate.laws.laplace import DiscreteLaplace, Laplace
+from noisegate.laws import ContinuousLaw, DiscreteLaplace, Laplace, LatticeLaw, Law
 
 if TYPE_CHECKING:
     from noisegate.mechanisms.loss import NoLoss

@@ -22,11 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws import exact
-from noisegate.laws._law import LatticeLaw
-from noisegate.laws.entropy import Entropy, as_entropy
-from noisegate.laws.gaussian import DiscreteGaussian
-from noisegate.laws.laplace import DiscreteLaplace, RoundedLaplace
+from noisegate.laws import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Entropy,
+    LatticeLaw,
+    RoundedLaplace,
+    as_entropy,
+    exact,
+)
 from noisegate.mechanisms.mechanism import Mechanism, Zeros
 
 Ints = NDArray[np.int64]

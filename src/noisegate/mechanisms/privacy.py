@@ -24,9 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws import LAWS, make_law
-from noisegate.laws._law import LatticeLaw
-from noisegate.laws.bounded import RandomRounding
+from noisegate.laws import LAWS, LatticeLaw, RandomRounding, make_law
 from noisegate.mechanisms.loss import (
     LossAtoms,
     PrivacyLoss,

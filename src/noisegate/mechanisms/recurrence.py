@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
-from noisegate.laws.tabulated import Tabulated, convolve
+from noisegate.laws import ContinuousLaw, LatticeLaw, Law, Tabulated, convolve
 from noisegate.mechanisms.mechanism import Mechanism
 
 Floats = NDArray[np.float64]

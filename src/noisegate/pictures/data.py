@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.recovery.curve import DifferenceCurve
+from noisegate.mechanisms import Mechanism
+from noisegate.recovery import DifferenceCurve
 
 Curve = Sequence[tuple[float, float]]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import altair as alt
 import numpy as np
 
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.privacy import delta, detection
+from noisegate.mechanisms import Mechanism, delta, detection
 from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows
 from noisegate.pictures.data import GroupChances, Responses
 from noisegate.pictures.inline import ODDS

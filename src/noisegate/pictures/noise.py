@@ -6,10 +6,10 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws._law import LatticeLaw
+from noisegate.laws import LatticeLaw
 from noisegate.pictures.canvas import BLUE, GREY, ORANGE, Picture, rows
 from noisegate.pictures.data import Differences
-from noisegate.recovery.curve import DifferenceCurve
+from noisegate.recovery import DifferenceCurve
 
 #: Beyond this share of the identities, differences are left out at either end.
 _FAR = 0.004

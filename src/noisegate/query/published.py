@@ -15,16 +15,22 @@ import pyarrow.parquet as pq
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.margins.sum_errors import Method
-from noisegate.mechanisms.known import Known, Marker, known_mechanism
-from noisegate.mechanisms.mechanism import Zeros
-from noisegate.mechanisms.thresholds import Threshold
-from noisegate.tables.card import CARD, Card, StatedTable, read_document
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain, Ints
-from noisegate.tables.margin import Margin
-from noisegate.tables.release import Release
-from noisegate.tables.table import Counts, Origin, Table
+from noisegate.margins import Method
+from noisegate.mechanisms import Known, Marker, Threshold, Zeros, known_mechanism
+from noisegate.tables import (
+    CARD,
+    Card,
+    Counts,
+    Dimension,
+    Domain,
+    Ints,
+    Margin,
+    Origin,
+    Release,
+    StatedTable,
+    Table,
+    read_document,
+)
 
 _NO_CARD = (
     "Only a card says how the noise was made. For tables of other makers, 'noisegate assess TABLE...' recovers "

@@ -12,19 +12,12 @@ from typing import Any, cast
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.inference.evidence import Evidence
-from noisegate.inference.posterior import Posterior, Report
-from noisegate.inference.profile.sum_law import checked_level
-from noisegate.margins.sum_errors import Method, SumErrors
+from noisegate.inference import Evidence, Posterior, Report, checked_level
+from noisegate.margins import Method, SumErrors
 from noisegate.query.answers import Answers
 from noisegate.query.published import read_release
-from noisegate.recovery.search import equal_cells
-from noisegate.tables.card import Card
-from noisegate.tables.domain import Domain
-from noisegate.tables.question import Question
-from noisegate.tables.release import Release
-from noisegate.tables.selection import Groups, Selection
-from noisegate.tables.where import Where
+from noisegate.recovery import equal_cells
+from noisegate.tables import Card, Domain, Groups, Question, Release, Selection, Where
 
 
 def open_release(

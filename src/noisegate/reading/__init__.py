@@ -7,6 +7,7 @@ margins, and which base cells every margin cell sums; `summarise` puts the decis
 
 from __future__ import annotations
 
+from noisegate.reading.counts import read_numbers
 from noisegate.reading.overrides import (
     DimensionOverride,
     Overrides,
@@ -14,25 +15,33 @@ from noisegate.reading.overrides import (
     load_overrides,
     parse_overrides,
 )
+from noisegate.reading.placing import MisplacedError, describe, place_rows
 from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
-from noisegate.reading.reader import read_table, read_tables
+from noisegate.reading.reader import TableSources, read_table, read_tables
 from noisegate.reading.structure import Structure, find_structure
 from noisegate.reading.summary import DimensionSummary, LinkSummary, TableSummary, summarise
+from noisegate.reading.values import find_form
 
 __all__ = [
     "DimensionOverride",
     "DimensionSummary",
     "ExtraColumn",
     "LinkSummary",
+    "MisplacedError",
     "Overrides",
     "PublishedTable",
     "SetAside",
     "Structure",
     "TableOverride",
+    "TableSources",
     "TableSummary",
+    "describe",
+    "find_form",
     "find_structure",
     "load_overrides",
     "parse_overrides",
+    "place_rows",
+    "read_numbers",
     "read_table",
     "read_tables",
     "summarise",

@@ -10,7 +10,7 @@ import numpy as np
 from noisegate.reading.dimensions import declared, time_grid, unite
 from noisegate.reading.matching import Matching
 from noisegate.reading.published import Codes, PublishedTable
-from noisegate.tables.dimension import NO_ORDINAL, Dimension, Kind
+from noisegate.tables import NO_ORDINAL, Dimension, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -26,7 +26,7 @@ from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.reading.dialect import PREFIX, Dialect
 from noisegate.reading.published import Codes, Ints, Source
-from noisegate.tables.arrow import arrow_texts
+from noisegate.tables import arrow_texts
 
 #: Arrow parses this many bytes at a time; no line can be longer.
 BLOCK = 4 * PREFIX

@@ -13,7 +13,7 @@ from noisegate.errors import DataError, SpecError
 from noisegate.reading.columns import Column
 from noisegate.reading.published import row_ids
 from noisegate.reading.values import find_form
-from noisegate.tables.dimension import Kind
+from noisegate.tables import Kind
 
 #: Beyond this a float64 no longer holds every whole number.
 LARGEST = 2.0**53

@@ -27,12 +27,7 @@ from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.reading.alignment import AlignedTable, Alignment
 from noisegate.reading.published import Bools, Codes, Ints
-from noisegate.tables.axis import Axis
-from noisegate.tables.block import Block
-from noisegate.tables.dimension import Dimension, Kind
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.table import locate
+from noisegate.tables import Axis, Block, Dimension, Domain, Kind, Margin, locate
 
 #: Share of values that must occur with one value of the other dimension only.
 NEARLY_ALL = 0.9

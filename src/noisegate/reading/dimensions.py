@@ -22,7 +22,7 @@ from noisegate.reading.values import (
     is_decimal,
     split_moments,
 )
-from noisegate.tables.dimension import NO_ORDINAL, Dimension, Kind
+from noisegate.tables import NO_ORDINAL, Dimension, Kind
 
 #: A column that is blank in more than this share of rows holds remarks.
 _MOSTLY = 0.9

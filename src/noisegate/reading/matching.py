@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from noisegate.reading.published import PublishedTable
-from noisegate.tables.dimension import NO_ORDINAL, Dimension, Kind
+from noisegate.tables import NO_ORDINAL, Dimension, Kind
 
 #: Words that mean the same thing at the head of a column.
 _SYNONYMS = (

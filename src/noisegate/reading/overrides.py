@@ -34,10 +34,9 @@ import yaml
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.mechanisms.mechanism import Cut, Rule
-from noisegate.mechanisms.thresholds import Threshold
+from noisegate.mechanisms import Cut, Rule, Threshold
 from noisegate.reading.published import PublishedTable, Source
-from noisegate.tables.dimension import Kind
+from noisegate.tables import Kind
 
 _TABLE_KEYS = (
     "count",

@@ -21,7 +21,7 @@ from noisegate.reading.matching import match
 from noisegate.reading.overrides import TableOverride, source_name
 from noisegate.reading.published import Bools, Ints, PublishedTable, row_ids
 from noisegate.reading.values import fold, is_total
-from noisegate.tables.dimension import Dimension
+from noisegate.tables import Dimension
 
 #: How far a total may be from the sum of its parts: a share of it, and noise on every part.
 _RELATIVE, _NOISE = 0.1, 5.0

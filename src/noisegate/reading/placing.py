@@ -16,11 +16,8 @@ from noisegate.errors import SpecError
 from noisegate.reading.dimensions import find_unknown
 from noisegate.reading.published import PublishedTable
 from noisegate.reading.values import find_form
-from noisegate.tables.dimension import NO_ORDINAL, Dimension, Ints
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.spelling import folded
-from noisegate.tables.table import locate
+from noisegate.tables import NO_ORDINAL, Dimension, Domain, Margin, folded, locate
+from noisegate.tables.dimension import Ints
 
 
 class MisplacedError(SpecError):

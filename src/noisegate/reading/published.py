@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError
-from noisegate.tables.dimension import Dimension
+from noisegate.tables import Dimension
 
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.mechanisms.thresholds import Threshold, find_threshold
+from noisegate.mechanisms import Threshold, find_threshold
 from noisegate.reading.alignment import AlignedTable, Alignment, align
 from noisegate.reading.coverage import Domains, find_domains, find_nests, nest_shown
 from noisegate.reading.matching import Matching, match
@@ -18,12 +18,7 @@ from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
 from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
 from noisegate.reading.published import Ints, PublishedTable
-from noisegate.tables.card import Card
-from noisegate.tables.dimension import Dimension, Kind
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.release import Release
-from noisegate.tables.table import MarginLink, Table, locate
+from noisegate.tables import Card, Dimension, Domain, Kind, Margin, MarginLink, Release, Table, locate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

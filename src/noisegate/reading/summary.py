@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from noisegate.mechanisms.thresholds import Threshold
+from noisegate.mechanisms import Threshold
 from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
 from noisegate.reading.structure import Structure
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import MarginLink, Table
+from noisegate.tables import Kind, MarginLink, Table
 
 #: How many values a list in the summary shows.
 _SHOWN = 10
@@ -177,7 +176,16 @@ class TableSummary:
 
 
 def summarise(structure: Structure, /) -> tuple[TableSummary, ...]:
-    """What was decided about each table: the base first, then the margins."""
+    """What was decided about each table: the base first, then the margins.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import noisegate
+    >>> read = noisegate.read_tables({"towns": pyarrow.table({"town": ["A", "B"], "count": [4, 7]})})
+    >>> [(table.role, table.name, table.dimensions) for table in noisegate.summarise(read)]
+    [('base', 'towns', ('town',))]
+    """
     links = (None, *structure.links)
     pairs = zip(structure.tables, structure.sources, links, strict=True)
     return tuple(TableSummary.of(table, source, link) for table, source, link in pairs)

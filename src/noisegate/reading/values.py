@@ -15,7 +15,7 @@ from functools import reduce
 from math import gcd
 
 from noisegate.errors import DataError
-from noisegate.tables.dimension import Kind
+from noisegate.tables import Kind
 
 UNKNOWN_WORDS = frozenset(
     {

@@ -2,7 +2,7 @@
 
 `fit_noise` finds law, scale and rounding from identities, or says why it cannot. `find_pairs` finds
 identities in the tables themselves. The rest says what follows: how much sharper coupled cells are
-known (`sharpen`), whether zeros were perturbed (`zero_rule`), and the picture (`difference_curve`).
+known (`sharpen`), whether zeros were perturbed (`weigh_zeros`), and the picture (`difference_curve`).
 The mathematics is in docs/explanation/noise-recovery.md.
 """
 
@@ -10,33 +10,104 @@ from __future__ import annotations
 
 from noisegate.recovery.candidates import CANDIDATES
 from noisegate.recovery.coupling import Sharpening, sharpen
+from noisegate.recovery.couplings import (
+    Coupling,
+    couple,
+    equal_pairs,
+    least_published,
+    names,
+    published,
+    selected,
+)
 from noisegate.recovery.curve import DifferenceCurve, difference_curve
+from noisegate.recovery.edge import edge_density
 from noisegate.recovery.equality import Equality, compare
 from noisegate.recovery.fit import fit_noise
 from noisegate.recovery.goodness import Goodness
-from noisegate.recovery.identities import Identities, margin_identities, pair_identities, residual_identities
+from noisegate.recovery.identities import (
+    ResidualIdentities,
+    margin_identities,
+    pair_identities,
+    residual_identities,
+)
+from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
+from noisegate.recovery.lattice import SHELLS, common_step, lattice_for
+from noisegate.recovery.likelihood import columns, observe
+from noisegate.recovery.makers import Makers, Seen
+from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
+from noisegate.recovery.moments import Moments
+from noisegate.recovery.noise import Noise
 from noisegate.recovery.outcome import LawEvidence, NoiseFit
 from noisegate.recovery.pair_search import CoupledSeries, find_pairs
-from noisegate.recovery.zero_rule import ZeroRule, zero_rule
+from noisegate.recovery.pieces import Pieces, find_pieces
+from noisegate.recovery.recover import recover
+from noisegate.recovery.residual_law import Points, ResidualLaw
+from noisegate.recovery.residual_noise import noise_interval, noise_law, overstated
+from noisegate.recovery.search import Search, describe, equal_cells, pair_numbers, search
+from noisegate.recovery.selection import FixedValues, Statement, parse_lag, value_code
+from noisegate.recovery.zero_rule import ZeroTest, weigh_zeros
+from noisegate.recovery.zeros import ZeroRule, zero_rule
 
 __all__ = [
     "CANDIDATES",
+    "SHELLS",
     "CoupledSeries",
+    "Coupling",
     "DifferenceCurve",
     "Equality",
+    "FixedValues",
     "Goodness",
-    "Identities",
+    "IdentitySet",
     "LawEvidence",
+    "Makers",
+    "MarginRows",
+    "Moments",
+    "Noise",
     "NoiseFit",
+    "Pieces",
+    "Points",
+    "ResidualIdentities",
+    "ResidualLaw",
+    "Search",
+    "Seen",
     "Sharpening",
+    "Statement",
     "ZeroRule",
+    "ZeroTest",
+    "columns",
+    "common_step",
     "compare",
+    "couple",
+    "describe",
     "difference_curve",
+    "edge_density",
+    "equal_cells",
+    "equal_pairs",
     "find_pairs",
+    "find_pieces",
     "fit_noise",
+    "lattice_for",
+    "least_published",
     "margin_identities",
+    "margin_set",
+    "names",
+    "noise_interval",
+    "noise_law",
+    "observe",
+    "overstated",
     "pair_identities",
+    "pair_numbers",
+    "pair_set",
+    "parse_lag",
+    "perturbed_apart",
+    "published",
+    "recover",
     "residual_identities",
+    "search",
+    "selected",
     "sharpen",
+    "stated_sets",
+    "value_code",
+    "weigh_zeros",
     "zero_rule",
 ]

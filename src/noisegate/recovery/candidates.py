@@ -14,10 +14,18 @@ from typing import Literal
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.laws._law import Floats, Law
-from noisegate.laws.bounded import BoundedUniform, RandomRounding
-from noisegate.laws.gaussian import DiscreteGaussian, Gaussian, RoundedGaussian
-from noisegate.laws.laplace import DiscreteLaplace, Laplace, RoundedLaplace
+from noisegate.laws import (
+    BoundedUniform,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Floats,
+    Gaussian,
+    Laplace,
+    Law,
+    RandomRounding,
+    RoundedGaussian,
+    RoundedLaplace,
+)
 
 Rounding = Literal["none", "nearest"]
 

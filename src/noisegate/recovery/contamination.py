@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from noisegate.laws._law import Floats, Ints
+from noisegate.laws import Floats, Ints
 
 _SOUND = 20.0
 _MOST_ROUNDS = 200

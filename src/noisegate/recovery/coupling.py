@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws._law import ContinuousLaw, Floats, Ints, LatticeLaw, Law
+from noisegate.laws import ContinuousLaw, Floats, Ints, LatticeLaw, Law
 
 _REACH_SDS = 16.0
 

@@ -13,8 +13,7 @@ from noisegate.errors import DataError, SpecError
 from noisegate.recovery.equality import Equality
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.selection import FixedValues
-from noisegate.tables.table import Table
-from noisegate.tables.where import condition_text, split_conditions
+from noisegate.tables import Table, condition_text, split_conditions
 
 Floats = NDArray[np.float64]
 Source = Literal["stated", "found"]

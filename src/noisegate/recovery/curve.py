@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.errors import DataError
-from noisegate.laws._law import Floats, Ints
-from noisegate.laws.entropy import as_rng
+from noisegate.laws import Floats, Ints, as_rng
 from noisegate.recovery.likelihood import tables
 from noisegate.recovery.outcome import NoiseFit
 

@@ -20,7 +20,7 @@ import math
 import numpy as np
 from scipy import optimize
 
-from noisegate.laws._law import Floats
+from noisegate.laws import Floats
 
 # With fewer values than this near the cut the density is taken to be flat there.
 _FEW = 12

@@ -27,8 +27,7 @@ from functools import cache
 import numpy as np
 from scipy import special, stats
 
-from noisegate.laws._law import Floats, Ints
-from noisegate.laws.laplace import DiscreteLaplace
+from noisegate.laws import DiscreteLaplace, Floats, Ints
 
 #: Scales of noise that are tried, spaced by the square root of two.
 _SCALES = tuple(0.5 * math.sqrt(2) ** i for i in range(10))

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws._law import Floats
+from noisegate.laws import Floats
 from noisegate.recovery.candidates import CANDIDATES, PRESUMED, Candidate, eligible, prior_weights
 from noisegate.recovery.contamination import share_off
 from noisegate.recovery.goodness import Goodness, judge
-from noisegate.recovery.identities import Identities
+from noisegate.recovery.identities import ResidualIdentities
 from noisegate.recovery.lattice import common_step, noise_sd
-from noisegate.recovery.likelihood import Observed, observe
+from noisegate.recovery.likelihood import ObservedResiduals, observe
 from noisegate.recovery.outcome import FittedModel, LawEvidence, NoiseFit
-from noisegate.recovery.surface import Layout, Surface, surface
+from noisegate.recovery.surface import Surface, SurfaceLayout, surface
 
 #: Fewer identities than this say nothing.
 FEWEST = 5
@@ -28,7 +28,7 @@ _LEAST_SD = 0.15
 
 
 def fit_noise(
-    identities: Identities | Sequence[Identities],
+    identities: ResidualIdentities | Sequence[ResidualIdentities],
     /,
     *,
     table: str | None = None,
@@ -79,7 +79,7 @@ def fit_noise(
     >>> fit.law, fit.rounding, fit.interval[0] < 1.4 < fit.interval[1]
     ('laplace', 'nearest', True)
     """
-    given = [identities] if isinstance(identities, Identities) else list(identities)
+    given = [identities] if isinstance(identities, ResidualIdentities) else list(identities)
     sets = [s for s in given if len(s)]
     _check(sets, level)
     layout = _layout(sets, table, shared=shared)
@@ -97,8 +97,8 @@ def fit_noise(
 
 
 def _surfaces(
-    sets: Sequence[Identities], layout: Layout, candidates: Sequence[Candidate], /
-) -> tuple[tuple[Observed, ...], list[Surface]]:
+    sets: Sequence[ResidualIdentities], layout: SurfaceLayout, candidates: Sequence[Candidate], /
+) -> tuple[tuple[ObservedResiduals, ...], list[Surface]]:
     step = common_step(sets)
     sd = _sd_range(sets, layout, step)
     observed = tuple(observe(s, step=step, widest=sd[1]) for s in sets)
@@ -111,7 +111,11 @@ def _surfaces(
 
 
 def _report(
-    observed: tuple[Observed, ...], surfaces: Sequence[Surface], layout: Layout, level: float, /
+    observed: tuple[ObservedResiduals, ...],
+    surfaces: Sequence[Surface],
+    layout: SurfaceLayout,
+    level: float,
+    /,
 ) -> NoiseFit:
     chance = _chances(surfaces)
     named, apart = _name(surfaces, chance)
@@ -165,7 +169,9 @@ def _name(surfaces: Sequence[Surface], chance: Floats, /) -> tuple[int, bool]:
     return (likely if apart else members[0]), apart
 
 
-def _no_noise(sets: Sequence[Identities], layout: Layout, candidate: Candidate, level: float, /) -> NoiseFit:
+def _no_noise(
+    sets: Sequence[ResidualIdentities], layout: SurfaceLayout, candidate: Candidate, level: float, /
+) -> NoiseFit:
     """Every residual is zero: no noise, up to a scale that would have shown with chance `level`."""
     noises = np.concatenate([s.noises.sum(axis=1) for s in sets])
     scales = candidate.scales(np.exp(np.linspace(math.log(0.01), math.log(2.0), 200)))
@@ -189,7 +195,7 @@ def _no_noise(sets: Sequence[Identities], layout: Layout, candidate: Candidate, 
     )
 
 
-def _layout(sets: Sequence[Identities], table: str | None, /, *, shared: bool) -> Layout:
+def _layout(sets: Sequence[ResidualIdentities], table: str | None, /, *, shared: bool) -> SurfaceLayout:
     tables = tuple(dict.fromkeys(t for s in sets for t in s.tables))
     wanted = tables[0] if table is None else table
     if wanted not in tables:
@@ -200,7 +206,7 @@ def _layout(sets: Sequence[Identities], table: str | None, /, *, shared: bool) -
             f"the scales of {len(tables)} tables cannot be told apart at once; use identities of two tables, "
             "or shared=True for one scale."
         )
-    return Layout(
+    return SurfaceLayout(
         wanted=wanted,
         other="" if shared or not others else others[0],
         tables=tables,
@@ -208,7 +214,7 @@ def _layout(sets: Sequence[Identities], table: str | None, /, *, shared: bool) -
     )
 
 
-def _check(sets: Sequence[Identities], level: float, /) -> None:
+def _check(sets: Sequence[ResidualIdentities], level: float, /) -> None:
     if not 0 < level < 1:
         raise SpecError.for_value("level", found=level, allowed="between 0 and 1")
     n = sum(len(s) for s in sets)
@@ -218,7 +224,9 @@ def _check(sets: Sequence[Identities], level: float, /) -> None:
         )
 
 
-def _sd_range(sets: Sequence[Identities], layout: Layout, step: float, /) -> tuple[float, float]:
+def _sd_range(
+    sets: Sequence[ResidualIdentities], layout: SurfaceLayout, step: float, /
+) -> tuple[float, float]:
     """Between which standard deviations of one noise to look, from the spread of the residuals."""
     n = sum(len(s) for s in sets)
     guess = noise_sd(sets, step=step)

@@ -21,9 +21,9 @@ from typing import Self
 import numpy as np
 from scipy import special, stats
 
-from noisegate.laws._law import Floats
+from noisegate.laws import Floats
 from noisegate.recovery.identities import Flags
-from noisegate.recovery.likelihood import Group, Observed, tables
+from noisegate.recovery.likelihood import ObservedResiduals, ResidualGroup, tables
 from noisegate.recovery.residual_law import Points
 
 _SIZE = 0.001
@@ -81,7 +81,7 @@ class Goodness:
         )
 
 
-def judge(observed: Sequence[Observed], point: Points, weights: Floats, /) -> Goodness:
+def judge(observed: Sequence[ObservedResiduals], point: Points, weights: Floats, /) -> Goodness:
     """Compare residuals with the law fitted at `point` with these weights of contamination."""
     found = _places(observed, point, weights)
     n = len(found.place)
@@ -147,7 +147,7 @@ class _Places:
     chances: Floats
 
 
-def _places(observed: Sequence[Observed], point: Points, weights: Floats, /) -> _Places:
+def _places(observed: Sequence[ObservedResiduals], point: Points, weights: Floats, /) -> _Places:
     parts: list[tuple[Floats, Floats, Floats, Floats]] = []
     for one in observed:
         for group, table in tables(one, point):
@@ -171,13 +171,13 @@ def _places(observed: Sequence[Observed], point: Points, weights: Floats, /) -> 
     return _Places(place=place, variance=variance, size=size, chances=chances)
 
 
-def _unbounded(group: Group, middle: Floats, /) -> Flags:
+def _unbounded(group: ResidualGroup, middle: Floats, /) -> Flags:
     """The columns whose residual is seen, and which would hardly have been cut off from below."""
     floor = np.clip(group.floor + len(middle) // 2, 0, len(middle) - 1)
     return np.asarray((group.low == group.high) & (middle[floor] < _HARDLY))
 
 
-def _partnered(one: Observed, middle: Floats, /) -> Flags:
+def _partnered(one: ObservedResiduals, middle: Floats, /) -> Flags:
     """The rows of one-sided pairs whose larger value is so large that its partner is published too."""
     if one.identities.held != "larger":
         return np.ones(len(one.identities), dtype=bool)

@@ -1,8 +1,8 @@
-"""Identities among raw counts, as the published values show them.
+"""ResidualIdentities among raw counts, as the published values show them.
 
 An identity is a linear equation that holds among raw counts: on = off half an hour later, the
 members of a row add up to its total. Published, the two sides differ by a *residual*, a sum of
-independent noises. Three constructors bring what is known to one form, `Identities`:
+independent noises. Three constructors bring what is known to one form, `ResidualIdentities`:
 
 * `pair_identities`: two published values of one raw count;
 * `margin_identities`: a total and its members, some of which may be suppressed;
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws._law import Floats, Ints
+from noisegate.laws import Floats, Ints
 from noisegate.recovery.edge import edge_density, spread
 
 Flags = NDArray[np.bool_]
@@ -35,8 +35,8 @@ _MANY = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identities:
-    """Identities of one kind. Row i: a sum of noises that lies in `low[i] .. high[i]`.
+class ResidualIdentities:
+    """ResidualIdentities of one kind. Row i: a sum of noises that lies in `low[i] .. high[i]`.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def pair_identities(
     cuts: tuple[float, float] = (-np.inf, -np.inf),
     tables: tuple[str, str] = ("table", "table"),
     one_sided: bool = False,
-) -> Identities:
+) -> ResidualIdentities:
     """Two published values of the same raw count, not-a-number where one is suppressed.
 
     Parameters
@@ -169,7 +169,7 @@ def pair_identities(
     both = low == high
     window = _WINDOW * spread((b - a)[both], step=step)
     suppressed = bool(np.all(np.isfinite(cuts)))
-    return Identities(
+    return ResidualIdentities(
         held="larger" if one_sided else "smaller",
         tables=tables,
         noises=np.ones((n, 2), dtype=np.int64),
@@ -194,7 +194,7 @@ def margin_identities(
     cuts: tuple[float, float] = (-np.inf, -np.inf),
     tables: tuple[str, str] = ("base", "margin"),
     most_missing: int = 2,
-) -> Identities:
+) -> ResidualIdentities:
     """Published totals and their members; not-a-number where a value is suppressed.
 
     Parameters
@@ -235,7 +235,7 @@ def margin_identities(
     residual = total - published
     step = _step(total, parts[here])
     one = spread(residual[missing == 0], step=step) / np.sqrt(max(here.sum() / max(len(total), 1), 1.0))
-    return Identities(
+    return ResidualIdentities(
         held="members",
         tables=tables,
         noises=np.stack([here.sum(axis=1), np.ones(len(total), dtype=np.int64)], axis=1),
@@ -258,7 +258,7 @@ def residual_identities(
     noises: ArrayLike,
     tables: tuple[str, str] = ("base", "margin"),
     size: ArrayLike | None = None,
-) -> Identities:
+) -> ResidualIdentities:
     """Bare residuals, each a sum of `noises[i, 0]` noises of one table and `noises[i, 1]` of another.
 
     Assumes
@@ -269,7 +269,7 @@ def residual_identities(
     if np.isnan(residual).any():
         raise DataError("bare residuals may not be missing.")
     n = len(residual)
-    return Identities(
+    return ResidualIdentities(
         held="members",
         tables=tables,
         noises=np.broadcast_to(np.asarray(noises, dtype=np.int64), (n, 2)).copy(),

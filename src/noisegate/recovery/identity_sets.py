@@ -8,14 +8,19 @@ from typing import Any, Literal
 import numpy as np
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.structure import Structure
+from noisegate.reading import Structure
 from noisegate.recovery.couplings import Coupling, Floats, least_published, published
 from noisegate.recovery.equality import compare
-from noisegate.recovery.identities import Identities, margin_identities, pair_identities, residual_identities
+from noisegate.recovery.identities import (
+    ResidualIdentities,
+    margin_identities,
+    pair_identities,
+    residual_identities,
+)
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.pieces import Pieces
 from noisegate.recovery.selection import Statement, find_value, value_code
-from noisegate.tables.table import Table
+from noisegate.tables import Table
 
 Kind = Literal["pair", "identity", "margin"]
 
@@ -25,7 +30,7 @@ _ALIKE = 0.75
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IdentitySet:
-    """Identities of one origin.
+    """ResidualIdentities of one origin.
 
     Attributes
     ----------
@@ -44,7 +49,7 @@ class IdentitySet:
     kind: Kind
     stated: bool
     title: str
-    identities: Identities
+    identities: ResidualIdentities
     doubt: str = ""
     dimension: str = ""
 

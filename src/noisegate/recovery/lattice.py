@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from noisegate.laws._law import Floats, Ints, LatticeLaw, Law
+from noisegate.laws import Floats, Ints, LatticeLaw, Law
 from noisegate.recovery.edge import spread
-from noisegate.recovery.identities import Identities
+from noisegate.recovery.identities import ResidualIdentities
 
 Spectra = NDArray[np.complex128]
 
@@ -72,7 +72,7 @@ class Lattice:
         return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
 
-def common_step(sets: Sequence[Identities], /) -> float:
+def common_step(sets: Sequence[ResidualIdentities], /) -> float:
     """The lattice step that suits all sets."""
     sd = min(_noise_sd(s, step=0.0) for s in sets)
     if all(s.whole for s in sets):
@@ -80,7 +80,7 @@ def common_step(sets: Sequence[Identities], /) -> float:
     return sd / 24 if sd > 0 else 1e-6
 
 
-def lattice_for(identities: Identities, /, *, step: float, widest: float) -> Lattice:
+def lattice_for(identities: ResidualIdentities, /, *, step: float, widest: float) -> Lattice:
     """The lattice for a set, when one noise has a standard deviation of at most `widest`."""
     residual = identities.low[identities.seen]
     width = spread(residual, step=step)
@@ -92,12 +92,12 @@ def lattice_for(identities: Identities, /, *, step: float, widest: float) -> Lat
     return Lattice(step=step, width=width, centre=centre, points=points + points % 2)
 
 
-def noise_sd(sets: Sequence[Identities], /, *, step: float) -> float:
+def noise_sd(sets: Sequence[ResidualIdentities], /, *, step: float) -> float:
     """A first guess at the standard deviation of one noise."""
     return float(np.median([_noise_sd(s, step=step) for s in sets]))
 
 
-def _noise_sd(identities: Identities, /, *, step: float) -> float:
+def _noise_sd(identities: ResidualIdentities, /, *, step: float) -> float:
     usable = identities.seen & (identities.missing == 0)
     if not usable.any():
         usable = identities.seen

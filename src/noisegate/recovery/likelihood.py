@@ -1,6 +1,6 @@
 """The probability of every identity, sound or contaminated, at many points of parameter space.
 
-Identities that look alike are counted once: a column stands for a residual (or a bound on one)
+ResidualIdentities that look alike are counted once: a column stands for a residual (or a bound on one)
 with given numbers of noises, and `times` says how often it was seen.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.laws._law import Floats, Ints
-from noisegate.recovery.identities import Identities
+from noisegate.laws import Floats, Ints
+from noisegate.recovery.identities import ResidualIdentities
 from noisegate.recovery.lattice import OUTERMOST, Lattice, lattice_for
 from noisegate.recovery.residual_law import Points, ResidualLaw
 
@@ -21,7 +21,7 @@ UNBOUNDED = 1 << 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class ResidualGroup:
     """Rows of one set with the same numbers of noises and of missing members, without repeats.
 
     `low`, `high` and `floor` are lattice numbers; `rows` says which rows of the set fell where.
@@ -38,15 +38,15 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ObservedResiduals:
     """One set of identities on its lattice."""
 
-    identities: Identities
+    identities: ResidualIdentities
     lattice: Lattice
-    groups: tuple[Group, ...]
+    groups: tuple[ResidualGroup, ...]
 
 
-def observe(identities: Identities, /, *, step: float, widest: float) -> Observed:
+def observe(identities: ResidualIdentities, /, *, step: float, widest: float) -> ObservedResiduals:
     """Put a set of identities on a lattice and count rows that look alike."""
     lattice = lattice_for(identities, step=step, widest=widest)
     low = np.where(np.isfinite(identities.low), identities.low, 0.0)
@@ -67,10 +67,10 @@ def observe(identities: Identities, /, *, step: float, widest: float) -> Observe
         _group(unique, inverse, times, np.flatnonzero(kind == k))
         for k in range(int(kind.max(initial=-1)) + 1)
     )
-    return Observed(identities=identities, lattice=lattice, groups=groups)
+    return ObservedResiduals(identities=identities, lattice=lattice, groups=groups)
 
 
-def columns(observed: Sequence[Observed], points: Points, /) -> tuple[Floats, Ints]:
+def columns(observed: Sequence[ObservedResiduals], points: Points, /) -> tuple[Floats, Ints]:
     """Probabilities, shape (1 + shells, points, columns), and how often each column was seen."""
     parts: list[Floats] = []
     times: list[Ints] = []
@@ -81,14 +81,14 @@ def columns(observed: Sequence[Observed], points: Points, /) -> tuple[Floats, In
     return np.concatenate(parts, axis=-1), np.concatenate(times)
 
 
-def tables(observed: Observed, points: Points, /) -> Iterator[tuple[Group, Floats]]:
+def tables(observed: ObservedResiduals, points: Points, /) -> Iterator[tuple[ResidualGroup, Floats]]:
     """Each group of rows with its residual law (see `ResidualLaw.tables`)."""
     law = ResidualLaw.at(observed.identities, observed.lattice, points)
     for group in observed.groups:
         yield group, law.tables(group.noises, group.missing)
 
 
-def _probabilities(group: Group, table: Floats, /) -> Floats:
+def _probabilities(group: ResidualGroup, table: Floats, /) -> Floats:
     middle = table.shape[-1] // 2
     seen = group.low == group.high
     found = table[..., np.where(seen, group.low, 0) + middle]
@@ -104,12 +104,12 @@ def _probabilities(group: Group, table: Floats, /) -> Floats:
     return found
 
 
-def _group(unique: Ints, inverse: Ints, times: Ints, members: Ints, /) -> Group:
+def _group(unique: Ints, inverse: Ints, times: Ints, members: Ints, /) -> ResidualGroup:
     first = unique[members[0]]
     column = np.full(len(unique), -1)
     column[members] = np.arange(len(members))
     rows = np.flatnonzero(column[inverse] >= 0)
-    return Group(
+    return ResidualGroup(
         noises=(int(first[0]), int(first[1])),
         missing=int(first[2]),
         low=unique[members, 3],

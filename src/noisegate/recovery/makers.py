@@ -12,15 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws import LAWS, make_law
-from noisegate.laws._law import Law
-from noisegate.laws.bounded import PointMass
-from noisegate.mechanisms.known import Authority, Known, known_mechanism, named_law, whole_rounding
-from noisegate.mechanisms.mechanism import Cut, Mechanism, Rounding, Rule, Zeros
-from noisegate.reading.structure import Structure
+from noisegate.laws import LAWS, Law, PointMass, make_law
+from noisegate.mechanisms import (
+    Authority,
+    Cut,
+    Known,
+    Mechanism,
+    Rounding,
+    Rule,
+    Zeros,
+    known_mechanism,
+    named_law,
+    whole_rounding,
+)
+from noisegate.reading import Structure
 from noisegate.recovery.noise import Noise
-from noisegate.tables.card import Card
-from noisegate.tables.table import Table
+from noisegate.tables import Card, Table
 
 Floats = NDArray[np.float64]
 _Noise = tuple[Law, Rounding, Authority, tuple[str, ...]]

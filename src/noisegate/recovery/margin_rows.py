@@ -1,4 +1,4 @@
-"""Identities between a margin and the base: a total and the published cells that add up to it."""
+"""ResidualIdentities between a margin and the base: a total and the published cells that add up to it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.recovery.couplings import least_published, names
-from noisegate.recovery.identities import Identities, margin_identities, residual_identities
+from noisegate.recovery.identities import ResidualIdentities, margin_identities, residual_identities
 from noisegate.recovery.moments import Ints
 from noisegate.recovery.pieces import Pieces
-from noisegate.tables.table import MarginLink
+from noisegate.tables import MarginLink
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -100,7 +100,7 @@ class MarginRows:
             return f"the one cell published in {base} {self.link.parts[row]:g}"
         return f"the {shown:,} cells published in {base} add up to {self.link.parts[row]:g}"
 
-    def identities(self) -> Identities | None:
+    def identities(self) -> ResidualIdentities | None:
         """The rows from which noise can be recovered; None if there is none.
 
         Complete rows; where these are few, also rows with one or two members missing. Of cells that are
@@ -140,7 +140,7 @@ class MarginRows:
         """Names of the base and the margin."""
         return self.link.base.name, self.link.margin.name
 
-    def _summed(self, pieces: Pieces, /) -> Identities | None:
+    def _summed(self, pieces: Pieces, /) -> ResidualIdentities | None:
         """Complete rows of ample cells, each with as many noises as it has pieces."""
         chosen = np.flatnonzero(self.complete & (self._smallest() >= pieces.least))
         if not chosen.size:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import Table
+from noisegate.tables import Kind, Table
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]

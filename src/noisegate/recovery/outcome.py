@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from noisegate.laws._law import Floats, Law
-from noisegate.laws.bounded import PointMass
+from noisegate.laws import Floats, Law, PointMass
 from noisegate.recovery.candidates import CANDIDATES, Rounding
 from noisegate.recovery.goodness import Goodness
-from noisegate.recovery.likelihood import Observed
+from noisegate.recovery.likelihood import ObservedResiduals
 from noisegate.recovery.residual_law import Points
 
 #: Less likely families are no rivals.
@@ -40,7 +39,7 @@ class LawEvidence:
 class FittedModel:
     """The identities on their lattice, the fitted point, and the weights of contamination."""
 
-    observed: tuple[Observed, ...]
+    observed: tuple[ObservedResiduals, ...]
     point: Points
     weights: Floats
 

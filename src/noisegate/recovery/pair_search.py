@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws._law import Floats, Ints
+from noisegate.laws import Floats, Ints
 from noisegate.recovery.equality import Equality, compare
 
 Singles = NDArray[np.float32]

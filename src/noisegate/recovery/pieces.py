@@ -18,7 +18,7 @@ import numpy as np
 
 from noisegate.errors import SpecError
 from noisegate.recovery.moments import Moments
-from noisegate.tables.table import Table
+from noisegate.tables import Table
 
 #: How many standard deviations each side of the valley must rise.
 _SIGMAS = 5.0

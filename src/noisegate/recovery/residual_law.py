@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft
 
-from noisegate.laws._law import Floats, Ints, Law
+from noisegate.laws import Floats, Ints, Law
 from noisegate.recovery.candidates import Candidate
-from noisegate.recovery.identities import Identities
+from noisegate.recovery.identities import ResidualIdentities
 from noisegate.recovery.lattice import Lattice, Spectra
 
 # The steepest tilts that leave the law a law, in units of one over its standard deviation.
@@ -55,7 +55,7 @@ class Points:
 class ResidualLaw:
     """The laws of the residuals of one set of identities, at all points at once."""
 
-    identities: Identities
+    identities: ResidualIdentities
     lattice: Lattice
     points: Points
     held: Spectra
@@ -65,7 +65,7 @@ class ResidualLaw:
     shells: Spectra
 
     @classmethod
-    def at(cls, identities: Identities, lattice: Lattice, points: Points, /) -> ResidualLaw:
+    def at(cls, identities: ResidualIdentities, lattice: Lattice, points: Points, /) -> ResidualLaw:
         """Work out what all rows of a set have in common."""
         pair = identities.held != "members"
         held_table, pivot_table = identities.tables
@@ -131,7 +131,7 @@ def _spectra(lattice: Lattice, points: Points, table: str, /, *, tilt: Floats) -
     return np.asarray(fft.rfft(mass / mass.sum(axis=-1, keepdims=True), axis=-1))
 
 
-def _hidden(identities: Identities, lattice: Lattice, points: Points, /) -> Spectra:
+def _hidden(identities: ResidualIdentities, lattice: Lattice, points: Points, /) -> Spectra:
     """Transforms of the law of one missing count: prior r^c times the chance of suppression."""
     laws, which = points.laws(identities.tables[0])
     widest = float(points.sd(identities.tables[0]).max())

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
-from noisegate.laws.tabulated import convolve
+from noisegate.laws import ContinuousLaw, LatticeLaw, Law, convolve
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.edge import edge_density
-from noisegate.tables.table import Table
+from noisegate.tables import Table
 
 #: Sums of so many noises are worked out exactly; longer ones are normal to within their rounding.
 _FEW_NOISES = 400

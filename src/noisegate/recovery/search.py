@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from noisegate import limits
-from noisegate.reading.placing import describe as describe_labels
+from noisegate.reading import describe as describe_labels
 from noisegate.recovery.couplings import (
     Coupling,
     Floats,
@@ -22,8 +22,7 @@ from noisegate.recovery.couplings import (
 )
 from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.pair_search import find_pairs
-from noisegate.tables.spelling import folded
-from noisegate.tables.table import Table
+from noisegate.tables import Table, folded
 
 #: Words for the two ends of a ride.
 _ENDS = (

@@ -16,10 +16,15 @@ from datetime import timedelta
 from typing import Self
 
 from noisegate.errors import SpecError
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.spelling import find_dimension, folded, label_code
-from noisegate.tables.table import Table
-from noisegate.tables.where import alternatives, split_conditions
+from noisegate.tables import (
+    Dimension,
+    Table,
+    alternatives,
+    find_dimension,
+    folded,
+    label_code,
+    split_conditions,
+)
 
 _MINUTES = {"min": 1, "mins": 1, "minute": 1, "minutes": 1, "m": 1}
 _MINUTES |= {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60}

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.laws._law import Floats, Ints
+from noisegate.laws import Floats, Ints
 from noisegate.recovery.candidates import Candidate
 from noisegate.recovery.contamination import integrated, profile
-from noisegate.recovery.likelihood import Observed, columns
+from noisegate.recovery.likelihood import ObservedResiduals, columns
 from noisegate.recovery.residual_law import Points
 
 _NATS = 12.0
@@ -27,7 +27,7 @@ _LEAST_SD = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class SurfaceLayout:
     """Which tables have which scale.
 
     `wanted` and `other` are names of tables; `other` is empty when one scale serves all of them.
@@ -105,8 +105,8 @@ class Surface:
 
 def surface(
     candidate: Candidate,
-    observed: Sequence[Observed],
-    layout: Layout,
+    observed: Sequence[ObservedResiduals],
+    layout: SurfaceLayout,
     /,
     *,
     sd: tuple[float, float],
@@ -152,7 +152,7 @@ def surface(
 
 
 def _axes(
-    candidate: Candidate, ranges: Sequence[Floats], layout: Layout, bases: Floats | None, /
+    candidate: Candidate, ranges: Sequence[Floats], layout: SurfaceLayout, bases: Floats | None, /
 ) -> list[Floats]:
     if bases is not None:
         return [bases, np.ones(1)]

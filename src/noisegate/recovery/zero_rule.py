@@ -14,13 +14,13 @@ from typing import Literal
 from scipy import special
 
 from noisegate.errors import SpecError
-from noisegate.laws._law import Law
+from noisegate.laws import Law
 
 Verdict = Literal["perturbed", "kept", "cannot tell"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZeroRule:
+class ZeroTest:
     """What empty cells say about the zero rule.
 
     Attributes
@@ -47,7 +47,7 @@ class ZeroRule:
     statement: str
 
 
-def zero_rule(published: int, cells: int, /, *, law: Law, threshold: float, size: float = 0.01) -> ZeroRule:
+def weigh_zeros(published: int, cells: int, /, *, law: Law, threshold: float, size: float = 0.01) -> ZeroTest:
     """Decide from `cells` empty cells, of which `published` appear in the table.
 
     Parameters
@@ -70,7 +70,7 @@ def zero_rule(published: int, cells: int, /, *, law: Law, threshold: float, size
     Examples
     --------
     >>> from noisegate.laws import RoundedLaplace
-    >>> zero_rule(0, 100_000, law=RoundedLaplace(1.4), threshold=18).verdict
+    >>> weigh_zeros(0, 100_000, law=RoundedLaplace(1.4), threshold=18).verdict
     'cannot tell'
     """
     if cells < 0 or not 0 <= published <= cells:
@@ -82,7 +82,7 @@ def zero_rule(published: int, cells: int, /, *, law: Law, threshold: float, size
     p_none = math.exp(cells * math.log1p(-q)) if q < 1 else 0.0
     p_many = float(special.bdtrc(published - 1, cells, q)) if published > 0 else 1.0
     verdict, statement = _decide(published, cells, q, p_none=p_none, p_many=p_many, size=size)
-    return ZeroRule(
+    return ZeroTest(
         verdict=verdict, chance=q, expected=cells * q, p_none=p_none, p_many=p_many, statement=statement
     )
 

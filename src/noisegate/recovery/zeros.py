@@ -21,14 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from noisegate.mechanisms.mechanism import Zeros
+from noisegate.mechanisms import Zeros
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.outcome import NoiseFit
-from noisegate.recovery.zero_rule import zero_rule as weigh
-from noisegate.tables.card import Card
-from noisegate.tables.dimension import Kind
-from noisegate.tables.table import MarginLink
+from noisegate.recovery.zero_rule import weigh_zeros as weigh
+from noisegate.tables import Card, Kind, MarginLink
 
 #: The chance of a wrong verdict that is accepted.
 _SIZE = 0.01

@@ -2,7 +2,50 @@
 
 from __future__ import annotations
 
+from noisegate.releases.card import make_card
+from noisegate.releases.card_text import card_text, escaped
+from noisegate.releases.change import (
+    all_days_change,
+    day_of_person_change,
+    event_change,
+    spread_change,
+    unit_change,
+)
+from noisegate.releases.files import check_output, write_card, write_table
+from noisegate.releases.forecast import Forecast, warnings_before_spending
+from noisegate.releases.gaussian import gaussian_noises
 from noisegate.releases.job import ReleaseResult, release
+from noisegate.releases.loss import EXAMPLE_EVENTS, rounded_up, state_losses
 from noisegate.releases.plan import Plan, TablePlan, make_plan
+from noisegate.releases.prediction import depends_on_counts, sum_errors
+from noisegate.releases.questions import asked_questions
+from noisegate.releases.tables import publish_tables
 
-__all__ = ["Plan", "ReleaseResult", "TablePlan", "make_plan", "release"]
+__all__ = [
+    "EXAMPLE_EVENTS",
+    "Forecast",
+    "Plan",
+    "ReleaseResult",
+    "TablePlan",
+    "all_days_change",
+    "asked_questions",
+    "card_text",
+    "check_output",
+    "day_of_person_change",
+    "depends_on_counts",
+    "escaped",
+    "event_change",
+    "gaussian_noises",
+    "make_card",
+    "make_plan",
+    "publish_tables",
+    "release",
+    "rounded_up",
+    "spread_change",
+    "state_losses",
+    "sum_errors",
+    "unit_change",
+    "warnings_before_spending",
+    "write_card",
+    "write_table",
+]

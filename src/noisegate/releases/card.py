@@ -12,12 +12,12 @@ from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
-from noisegate.mechanisms.privacy import delta as exact_delta
-from noisegate.mechanisms.privacy import detection
+from noisegate.mechanisms import delta as exact_delta
+from noisegate.mechanisms import detection
 from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
-from noisegate.tables.card import (
+from noisegate.tables import (
     Bounding,
     Card,
     CardLoss,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noisegate.tables.card import Card, CardLoss
+from noisegate.tables import Card, CardLoss
 
 _UNKNOWN = CardLoss(epsilon=None, delta=None)
 _ESCAPED = str.maketrans({c: f"\\{c}" for c in r"\`*_{}[]<>#|"})

@@ -22,10 +22,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from noisegate.errors import OutputError
-from noisegate.mechanisms.perturb import PublishedCells
-from noisegate.tables.arrow import arrow_numbers, arrow_texts
-from noisegate.tables.card import CARD, Card
-from noisegate.tables.domain import Domain, Ints
+from noisegate.mechanisms import PublishedCells
+from noisegate.tables import CARD, Card, Domain, Ints, arrow_numbers, arrow_texts
 
 #: What every file of a release is called, but for the tables.
 CARD_TEXT = "CARD.md"

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noisegate.engine import Counts
-from noisegate.laws._law import LatticeLaw
+from noisegate.laws import LatticeLaw
 from noisegate.releases.plan import Plan
-from noisegate.tables.domain import Ints
+from noisegate.tables import Ints
 
 #: More spurious rows than this, and a release is hard to read.
 MOST_SPURIOUS = 0.05

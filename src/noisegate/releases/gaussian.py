@@ -12,8 +12,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from noisegate.mechanisms.perturb import PublishedNoise
-from noisegate.mechanisms.privacy import scale_for
+from noisegate.mechanisms import PublishedNoise, scale_for
 from noisegate.releases.change import Change
 from noisegate.releases.loss import gaussian_delta
 

@@ -19,9 +19,9 @@ from typing import Any
 
 from noisegate.engine import Counts, Tally, connect, count
 from noisegate.errors import BudgetExceeded
-from noisegate.laws.entropy import Entropy, OsNoise, as_entropy
+from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.ledger import DEFAULT_DELTA, DEFAULT_EPSILON, PrivacyBudget, open_ledger, shown_down, shown_up
-from noisegate.mechanisms.perturb import PublishedCells
+from noisegate.mechanisms import PublishedCells
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
 from noisegate.releases.files import check_output, staged, write_card, write_table
@@ -29,7 +29,7 @@ from noisegate.releases.forecast import warnings_before_spending
 from noisegate.releases.plan import Plan, make_plan
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
-from noisegate.tables.card import Card
+from noisegate.tables import Card
 
 #: Called with a short description of what is being done.
 Report = Callable[[str], None]

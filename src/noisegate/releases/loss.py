@@ -22,9 +22,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.ledger import Loss
-from noisegate.mechanisms.composition import Contribution, composed_delta
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.perturb import PublishedNoise
+from noisegate.mechanisms import Contribution, Mechanism, PublishedNoise, composed_delta
 from noisegate.releases.change import (
     Change,
     all_days_change,

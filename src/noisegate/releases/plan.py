@@ -13,12 +13,8 @@ from functools import cached_property
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.margins import pieces
-from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm
-from noisegate.margins.pieces import AnyPiece
-from noisegate.margins.prediction import LEVEL
-from noisegate.margins.split import best_split
-from noisegate.mechanisms.perturb import NoiseName, Perturbation, PublishedNoise
+from noisegate.margins import LEVEL, AnyPiece, ErrorFigures, ErrorLaw, ErrorTerm, best_split, pieces
+from noisegate.mechanisms import NoiseName, Perturbation, PublishedNoise
 from noisegate.releases.change import unit_change
 from noisegate.releases.gaussian import gaussian_noises
 from noisegate.releases.loss import LossStatement, StatedLoss, state_losses

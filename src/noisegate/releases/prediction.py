@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from noisegate.laws._law import LatticeLaw
-from noisegate.margins.prediction import Prediction, predict
-from noisegate.margins.sum_errors import SumErrors
+from noisegate.laws import LatticeLaw
+from noisegate.margins import Prediction, SumErrors, predict
 from noisegate.releases.plan import Plan
 from noisegate.releases.questions import asked_questions
-from noisegate.tables.card import StatedQuestion
-from noisegate.tables.question import Asked
+from noisegate.tables import Asked, StatedQuestion
 
 
 def sum_errors(plan: Plan, /, *, laws: Mapping[str, LatticeLaw] | None = None) -> SumErrors:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from noisegate.spec import ReleaseSpec
-from noisegate.tables.question import Asked, Question
-from noisegate.tables.where import shares_of_values
+from noisegate.tables import Asked, Question, shares_of_values
 
 
 def asked_questions(spec: ReleaseSpec, /) -> tuple[Asked, ...]:

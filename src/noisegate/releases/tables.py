@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.engine import Counts
-from noisegate.laws.entropy import Entropy
-from noisegate.margins.pieces import NoisyTable, reconcile_tables
-from noisegate.mechanisms.perturb import PublishedCells, perturb
+from noisegate.laws import Entropy
+from noisegate.margins import NoisyTable, reconcile_tables
+from noisegate.mechanisms import PublishedCells, perturb
 from noisegate.releases.plan import Plan, TablePlan
-from noisegate.tables.margin import Margin
+from noisegate.tables import Margin
 
 Ints = NDArray[np.int64]
 

@@ -5,6 +5,29 @@ A function of the assessment alone; nothing is worked out here.
 
 from __future__ import annotations
 
+from noisegate.report.build import page_of
+from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
+from noisegate.report.html import render_html
+from noisegate.report.markdown import escaped, render_markdown
+from noisegate.report.pdf import VARIABLE, browser_command, find_browser, print_pdf
+from noisegate.report.summary import tiles_of
 from noisegate.report.write import check_output, print_report, write_assessment, write_report
 
-__all__ = ["check_output", "print_report", "write_assessment", "write_report"]
+__all__ = [
+    "ISO",
+    "REGISTRY",
+    "REPORT",
+    "VARIABLE",
+    "browser_command",
+    "check_output",
+    "escaped",
+    "find_browser",
+    "page_of",
+    "print_pdf",
+    "print_report",
+    "render_html",
+    "render_markdown",
+    "tiles_of",
+    "write_assessment",
+    "write_report",
+]

@@ -6,11 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 
-from noisegate.assessment.assessment import Assessment
-from noisegate.assessment.finding import Check
-from noisegate.assessment.inquiry import Exhibit, Figure, Section
-from noisegate.assessment.judgement import exhibits_of
-from noisegate.assessment.words import plural
+from noisegate.assessment import Assessment, Check, Exhibit, Figure, Section, exhibits_of, plural
 from noisegate.report.crosswalk import Places, frameworks_of
 from noisegate.report.page import FindingPart, Page, PageSection
 from noisegate.report.parts import anchors_of, check_parts, finding_parts, with_references

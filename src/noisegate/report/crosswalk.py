@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from noisegate.assessment.loss import LossSummary
-from noisegate.assessment.words import short
+from noisegate.assessment import LossSummary, short
 from noisegate.report.page import Answer, AnsweredItem, Framework
 
 

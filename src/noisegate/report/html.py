@@ -12,9 +12,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from noisegate.assessment.inquiry import Figure
-from noisegate.pictures.draw import drawn_inline
-from noisegate.pictures.inline import dark_rules
+from noisegate.assessment import Figure
+from noisegate.pictures import dark_rules, drawn_inline
 from noisegate.report.crosswalk import DISCLAIMER
 from noisegate.report.page import Page
 

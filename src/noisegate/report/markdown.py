@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from noisegate.assessment.inquiry import Figure, Grid, Listing
+from noisegate.assessment import Figure, Grid, Listing
 from noisegate.report.crosswalk import DISCLAIMER
 from noisegate.report.html import OUTCOMES
 from noisegate.report.page import FindingPart, Framework, Page

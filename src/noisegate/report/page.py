@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from noisegate.assessment.finding import Outcome, Severity
-from noisegate.assessment.inquiry import Figure, Grid, Listing
+from noisegate.assessment import Figure, Grid, Listing, Outcome, Severity
 
 Standing = Literal["high", "medium", "low", "open"]
 

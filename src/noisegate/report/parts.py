@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from noisegate.assessment.finding import Check, Finding, Result
-from noisegate.assessment.inquiry import Figure, Grid
-from noisegate.assessment.judgement import words_of
-from noisegate.assessment.words import flat, plain
+from noisegate.assessment import Check, Figure, Finding, Grid, Result, flat, plain, words_of
 from noisegate.report.page import CheckPart, FindingPart, Framework, Reference
 
 #: More numbers than this are left to `assessment.json`.

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import islice
 
-from noisegate.assessment.assessment import Assessment
-from noisegate.assessment.judgement import words_of
-from noisegate.assessment.words import chance, ends, interval, percent, plural, short
+from noisegate.assessment import Assessment, chance, ends, interval, percent, plural, short, words_of
 from noisegate.report.page import Standing, Step, Tile, Verdict
 
 #: As many as people remember.

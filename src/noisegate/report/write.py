@@ -13,10 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from noisegate.assessment import noise, weeks
-from noisegate.assessment.arrow_tables import cells_batches, vehicles_table
-from noisegate.assessment.assessment import Assessment
-from noisegate.assessment.inference import Inference
+from noisegate.assessment import Assessment, Inference, cells_batches, noise, vehicles_table, weeks
 from noisegate.errors import OutputError
 from noisegate.report.pdf import print_pdf
 
@@ -94,8 +91,7 @@ def _write_cells(file: Path, inference: Inference, /) -> None:
 def _write_pictures(folder: Path, assessment: Assessment, /) -> None:
     """Write `noise-TABLE.svg` for each table whose noise was recovered, and `weeks.svg` if weeks were looked at."""
     # Drawing takes a second to load.
-    from noisegate.pictures.canvas import save
-    from noisegate.pictures.draw import draw
+    from noisegate.pictures import draw, save
 
     shown = [noise.show(assessment), weeks.show(assessment)]
     for figure in (figure for one in shown if one is not None for figure in one.figures):

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from noisegate.reproduction.detection import detection_items
-from noisegate.reproduction.item import Item
-from noisegate.reproduction.linked import linked_items
-from noisegate.reproduction.noise import noise_items
+from noisegate.reproduction.figures import write_figures
+from noisegate.reproduction.item import Item, judged, rounds_to
+from noisegate.reproduction.linked import coverage, equal_tails, linked_items, posterior
+from noisegate.reproduction.noise import fitted_scale, noise_items, simulated_pairs
 from noisegate.reproduction.rows import row_items
 
-__all__ = ["Item", "reproduce"]
+__all__ = [
+    "Item",
+    "coverage",
+    "equal_tails",
+    "fitted_scale",
+    "judged",
+    "posterior",
+    "reproduce",
+    "rounds_to",
+    "simulated_pairs",
+    "write_figures",
+]
 
 
 def reproduce() -> list[Item]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from noisegate.mechanisms.mechanism import corrected, second_algorithm
-from noisegate.mechanisms.privacy import delta, detection, epsilon, pure_epsilon
+from noisegate.mechanisms import corrected, delta, detection, epsilon, pure_epsilon, second_algorithm
 from noisegate.reproduction.item import SCALE, THRESHOLD, Item, judged
 
 

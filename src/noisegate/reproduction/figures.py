@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from noisegate.errors import OutputError
-from noisegate.laws.laplace import RoundedLaplace
-from noisegate.mechanisms.mechanism import second_algorithm
-from noisegate.pictures.canvas import save
-from noisegate.pictures.cells import posterior_picture
-from noisegate.pictures.data import Responses
-from noisegate.pictures.mechanism import groups_of, groups_picture, response_picture
-from noisegate.pictures.noise import differences_of, differences_picture
+from noisegate.laws import RoundedLaplace
+from noisegate.mechanisms import second_algorithm
+from noisegate.pictures import (
+    Responses,
+    differences_of,
+    differences_picture,
+    groups_of,
+    groups_picture,
+    posterior_picture,
+    response_picture,
+    save,
+)
 from noisegate.reproduction.item import SCALE
 from noisegate.reproduction.linked import posterior
 from noisegate.reproduction.noise import simulated_pairs

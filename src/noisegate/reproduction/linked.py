@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from noisegate.laws.laplace import Laplace
-from noisegate.mechanisms.mechanism import second_algorithm
+from noisegate.laws import Laplace
+from noisegate.mechanisms import second_algorithm
 from noisegate.reproduction.item import SCALE, Item, judged
 
 Floats = NDArray[np.float64]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, optimize
 
-from noisegate.laws.laplace import Laplace, RoundedLaplace
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.laws import Laplace, RoundedLaplace
+from noisegate.mechanisms import Mechanism
 from noisegate.reproduction.item import SCALE, THRESHOLD, Item, rounds_to
 
 Ints = NDArray[np.int64]

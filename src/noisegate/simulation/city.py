@@ -15,9 +15,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.timetable.network import NetworkRoute, NetworkStops
-from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN
-from noisegate.timetable.visits import Ints
+from noisegate.timetable import BUS, FERRY, LIGHTRAIL, TRAIN, Ints, NetworkRoute, NetworkStops
 
 _PARTS = ("", " North", " South", " East", " West", " Heights", " Junction", " Park")
 _ROADS = ("Rd", "St", "Ave", "Lane")

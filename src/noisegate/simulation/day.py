@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from noisegate.simulation.population import Riders
 from noisegate.simulation.readers import CLOSED, LINGER_S, LINGER_SHARE, Conduct, Delays, exit_s, lead_s
 from noisegate.simulation.town import Legs, Town
-from noisegate.timetable.calendar import EPOCH
-from noisegate.timetable.network import Network
-from noisegate.timetable.punctuality import OFF, ON
-from noisegate.timetable.visits import Flags, Floats, Ints
+from noisegate.timetable import EPOCH, OFF, ON, Flags, Floats, Ints, Network
 
 TAPS = ("on", "off")
 NOWHERE = -1

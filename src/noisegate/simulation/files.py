@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 
 from noisegate.errors import OutputError
 from noisegate.simulation.day import TAPS, TapTable
-from noisegate.timetable.network import NETWORK_MODES, UNKNOWN_PLACE, Network, NetworkStops
-from noisegate.timetable.visits import Floats, Ints
+from noisegate.timetable import NETWORK_MODES, UNKNOWN_PLACE, Floats, Ints, Network, NetworkStops
 
 ROW_GROUP = 1 << 19
 _PARQUET: dict[str, Any] = {

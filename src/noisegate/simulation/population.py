@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.simulation.town import Legs, Town
-from noisegate.timetable.places import BUS
-from noisegate.timetable.visits import Flags, Floats, Ints
+from noisegate.timetable import BUS, Flags, Floats, Ints
 
 _HOUR = 3600.0
 

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.timetable.network import NETWORK_MODES, Network
-from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN
-from noisegate.timetable.visits import Flags, Floats, Ints
+from noisegate.timetable import BUS, FERRY, LIGHTRAIL, NETWORK_MODES, TRAIN, Flags, Floats, Ints, Network
 
 LINGER_S = 15 * 60
 """How much later stragglers alight."""

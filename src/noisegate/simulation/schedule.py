@@ -16,10 +16,22 @@ from datetime import date, timedelta
 import numpy as np
 
 from noisegate.simulation.city import Line, Map
-from noisegate.timetable.calendar import ADDED, EPOCH, REMOVED, Calendar
-from noisegate.timetable.network import Network, NetworkRoute, NetworkTrips, Patterns
-from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN, Agency
-from noisegate.timetable.visits import Ints
+from noisegate.timetable import (
+    ADDED,
+    BUS,
+    EPOCH,
+    FERRY,
+    LIGHTRAIL,
+    REMOVED,
+    TRAIN,
+    Agency,
+    Calendar,
+    Ints,
+    Network,
+    NetworkRoute,
+    NetworkTrips,
+    Patterns,
+)
 
 AGENCY = Agency(name="Lantern Bay Transit (invented)", url="https://example.org/", timezone="Etc/GMT-10")
 

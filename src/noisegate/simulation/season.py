@@ -19,7 +19,7 @@ from noisegate.simulation.day import DepartureBoard, ServiceDay, TapTable, ride_
 from noisegate.simulation.population import Riders, draw_people
 from noisegate.simulation.readers import Conduct, Delays, trip_readers
 from noisegate.simulation.town import Town
-from noisegate.timetable.calendar import EPOCH
+from noisegate.timetable import EPOCH
 
 CHUNK = 1 << 16
 """People simulated together; part of what the seed means."""

@@ -18,10 +18,19 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from noisegate.errors import SpecError
-from noisegate.timetable.calendar import EPOCH
-from noisegate.timetable.network import NETWORK_MODES, Network, Patterns
-from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, TRAIN
-from noisegate.timetable.visits import Flags, Floats, Ints
+from noisegate.timetable import (
+    BUS,
+    EPOCH,
+    FERRY,
+    LIGHTRAIL,
+    NETWORK_MODES,
+    TRAIN,
+    Flags,
+    Floats,
+    Ints,
+    Network,
+    Patterns,
+)
 
 WALK_DEGREES = 0.004
 """How far people walk between two vehicles: about 400 m."""

@@ -15,9 +15,7 @@ from noisegate.simulation.schedule import write_timetable
 from noisegate.simulation.season import CITY, POPULARITY, Scenario, tap_days
 from noisegate.simulation.specs import write_specs
 from noisegate.simulation.town import settle
-from noisegate.timetable.feed import read_feed
-from noisegate.timetable.network import NETWORK_MODES, Network
-from noisegate.timetable.writer import write_feed
+from noisegate.timetable import NETWORK_MODES, Network, read_feed, write_feed
 
 FIRST_DAY = date(2016, 7, 25)
 STOPS_PER_ROOT_PERSON = 0.7

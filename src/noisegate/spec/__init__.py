@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from noisegate.spec.block import SpecBlock
 from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
+from noisegate.spec.fields import clock, did_you_mean
 from noisegate.spec.load import load_spec, parse_spec
 from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
-from noisegate.spec.privacy import ContributionBound, Privacy, Suppress
+from noisegate.spec.privacy import ContributionBound, Law, Privacy, Suppress
 from noisegate.spec.values import ValueList
 from noisegate.spec.workload import QuestionBlock
 
@@ -14,14 +16,18 @@ __all__ = [
     "ContributionBound",
     "DateDimension",
     "Events",
+    "Law",
     "ListedDimension",
     "Merge",
     "Privacy",
     "QuestionBlock",
     "ReleaseSpec",
+    "SpecBlock",
     "Suppress",
     "TimeDimension",
     "ValueList",
+    "clock",
+    "did_you_mean",
     "load_spec",
     "parse_spec",
 ]

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from noisegate.errors import SpecError
 from noisegate.spec.dimensions import Condition, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import clock, day, did_you_mean, placed, refusal, shown, span_text
-from noisegate.tables.domain import Mask
-from noisegate.tables.where import shares_of_values
+from noisegate.tables import Mask, shares_of_values
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 At = tuple[str | int, ...]

@@ -14,7 +14,7 @@ from noisegate import limits
 from noisegate.spec.block import SpecBlock
 from noisegate.spec.fields import Day, Span, Text, clock_text, refusal, shown, span_text
 from noisegate.spec.values import ValueList, read_values, written_list
-from noisegate.tables.spelling import DAY_S
+from noisegate.tables import DAY_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

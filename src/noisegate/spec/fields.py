@@ -16,7 +16,7 @@ from typing import Annotated, TypeVar
 from pydantic import PlainValidator
 from pydantic_core import PydanticCustomError
 
-from noisegate.tables.spelling import clock_of
+from noisegate.tables import clock_of
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_validator
 
 from noisegate.errors import SpecError
-from noisegate.margins.pieces import pieces
+from noisegate.margins import pieces
 from noisegate.spec.block import SpecBlock
 from noisegate.spec.checks import check_split, check_tables, check_unit, check_workload
 from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, ListedDimension
@@ -18,9 +18,7 @@ from noisegate.spec.fields import Positive, Share, Text, Word, placed, refusal, 
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import LeftOut, MergeRule, PublicDomain, build_domain, merge_rule
 from noisegate.spec.workload import QuestionBlock
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.question import Question
+from noisegate.tables import Domain, Margin, Question
 
 
 def _zone(value: str) -> str:

@@ -14,9 +14,7 @@ from noisegate.errors import SpecError
 from noisegate.spec.conditions import which
 from noisegate.spec.dimensions import Condition, DateDimension, ListedDimension, TimeDimension
 from noisegate.spec.fields import SPAN, clock_text, did_you_mean, refusal, seconds, shown, span_text
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain, Ints, Mask
-from noisegate.tables.spelling import DAY_S
+from noisegate.tables import DAY_S, Dimension, Domain, Ints, Mask
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 At = tuple[str | int, ...]

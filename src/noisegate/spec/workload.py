@@ -16,8 +16,7 @@ from pydantic import Field, PlainValidator
 from noisegate.errors import SpecError
 from noisegate.spec.block import SpecBlock
 from noisegate.spec.fields import AtLeastOne, Positive, refusal, shown
-from noisegate.tables.question import Question
-from noisegate.tables.where import spelled_parts
+from noisegate.tables import Question, spelled_parts
 
 
 def _where(value: object) -> dict[str, tuple[str, ...]]:

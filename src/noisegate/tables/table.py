@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError
-from noisegate.laws._law import LatticeLaw
-from noisegate.mechanisms.known import Known, Marker
-from noisegate.mechanisms.thresholds import Threshold
+from noisegate.laws import LatticeLaw
+from noisegate.mechanisms import Known, Marker, Threshold
 from noisegate.tables.axis import Axis, Ints, Mask
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.inference.linked.codes import as_codes, crossed
-from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, Sums
-from noisegate.laws.entropy import as_rng
+from noisegate.inference import Bools, Floats, Ints, Problem, Sums, as_codes, crossed
+from noisegate.laws import as_rng
 from noisegate.testing.worlds import publish_counts, recipe_2016
 
 BINS = 96

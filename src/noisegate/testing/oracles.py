@@ -13,15 +13,21 @@ import numpy as np
 from scipy import special
 
 from noisegate.errors import SpecError
-from noisegate.inference.linked.model import Model
-from noisegate.inference.linked.part import Part
-from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.prior import Flat, Prior
-from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, contradiction
-from noisegate.laws.tabulated import convolve
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.recurrence import Residual, counts_looked_at, intervals, whole_law
+from noisegate.inference import (
+    Bools,
+    CellEstimates,
+    Flat,
+    Floats,
+    Ints,
+    Model,
+    Part,
+    Pmfs,
+    Prior,
+    Problem,
+    contradiction,
+)
+from noisegate.laws import convolve
+from noisegate.mechanisms import Mechanism, Residual, counts_looked_at, intervals, whole_law
 
 
 def listed_likelihood(mechanism: Mechanism, shown: float, /, *, counts: int) -> Floats:

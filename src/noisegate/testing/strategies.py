@@ -11,12 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from noisegate.laws import LAWS, make_law
-from noisegate.laws._law import Law
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.mechanisms.perturb import PublishedCells
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
+from noisegate.laws import LAWS, Law, make_law
+from noisegate.mechanisms import Mechanism, PublishedCells
+from noisegate.tables import Dimension, Domain
 from noisegate.testing.worlds import LinkedWorld, make_world
 
 try:

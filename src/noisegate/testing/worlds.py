@@ -25,13 +25,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisegate.inference.linked.problem import Problem, Sums
-from noisegate.laws.entropy import as_rng
-from noisegate.laws.laplace import Laplace
-from noisegate.mechanisms.mechanism import Mechanism
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
+from noisegate.inference import Problem, Sums
+from noisegate.laws import Laplace, as_rng
+from noisegate.mechanisms import Mechanism
+from noisegate.tables import Dimension, Domain, Margin
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

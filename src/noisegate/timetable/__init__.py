@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noisegate.timetable.calendar import EPOCH, Calendar
+from noisegate.timetable.calendar import ADDED, EPOCH, REMOVED, Calendar
 from noisegate.timetable.candidates import CandidateCell, Chances, CountEstimate, chances, rank_candidates
 from noisegate.timetable.exposure import (
     Hours,
@@ -37,23 +37,30 @@ from noisegate.timetable.network import (
     NetworkTrips,
     Patterns,
 )
-from noisegate.timetable.places import MODES, Agency, mode_of_type, mode_of_word
+from noisegate.timetable.places import BUS, FERRY, LIGHTRAIL, MODES, TRAIN, Agency, mode_of_type, mode_of_word
 from noisegate.timetable.punctuality import EARLY_OR_LATE, EXACT, OFF, ON, Running, Tolerance
-from noisegate.timetable.visits import Runs, Visits
+from noisegate.timetable.visits import DAY_S, Flags, Floats, Ints, Runs, Visits
 from noisegate.timetable.writer import write_feed
 
 __all__ = [
+    "ADDED",
     "ALL",
+    "BUS",
+    "DAY_S",
     "EARLY_OR_LATE",
     "EPOCH",
     "EXACT",
+    "FERRY",
+    "LIGHTRAIL",
     "MODES",
     "NETWORK_MODES",
     "NO_TIME",
     "OFF",
     "ON",
     "OWN",
+    "REMOVED",
     "ROLES",
+    "TRAIN",
     "UNKNOWN_PLACE",
     "Agency",
     "Calendar",
@@ -61,8 +68,11 @@ __all__ = [
     "Chances",
     "CountEstimate",
     "Feed",
+    "Flags",
+    "Floats",
     "Hours",
     "How",
+    "Ints",
     "Linkage",
     "Merges",
     "Network",

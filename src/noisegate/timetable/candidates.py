@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.laws import ContinuousLaw, LatticeLaw, Law
+from noisegate.mechanisms import Mechanism
 from noisegate.timetable.linkage import Linkage
 from noisegate.timetable.punctuality import ON, Running
 from noisegate.timetable.visits import Floats, Ints

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
+from noisegate.tables import Dimension, Domain
 from noisegate.timetable.calendar import EPOCH
 from noisegate.timetable.feed import Feed
 from noisegate.timetable.matching import StopMatching, is_unknown

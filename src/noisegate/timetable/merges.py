@@ -18,7 +18,7 @@ import yaml
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 from noisegate.timetable.linkage import Linkage
 from noisegate.timetable.visits import DAY_S, Flags, Ints
 

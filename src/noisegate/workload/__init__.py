@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
-from noisegate.workload.error_parts import Measured
-from noisegate.workload.measure import measure
+from noisegate.workload.answered import Answered, WorkloadAnswer, answer_questions, answer_workload
+from noisegate.workload.error_parts import STAGES, ErrorParts, Measured, Trio, error_parts, usual_trio
+from noisegate.workload.frame import (
+    WorkloadSource,
+    find_workload,
+    frame_of_card,
+    frame_of_spec,
+    stated_dimension,
+    wanted_by_spec,
+)
+from noisegate.workload.measure import Workload, measure
+from noisegate.workload.noised import MissingRows, draw_tables
 from noisegate.workload.outlook import Outlook, QuestionOutlook, outlook
+from noisegate.workload.raw import count_file, merged_truth
 from noisegate.workload.rehearsal import Rehearsed, StandIn, rehearse, stand_in
+from noisegate.workload.truth_file import Truth, TruthFile
+from noisegate.workload.usefulness import Usefulness, usefulness
 
 __all__ = [
+    "STAGES",
+    "Answered",
+    "ErrorParts",
     "Measured",
+    "MissingRows",
     "Outlook",
     "QuestionOutlook",
     "Rehearsed",
     "StandIn",
+    "Trio",
+    "Truth",
+    "TruthFile",
+    "Usefulness",
+    "Workload",
+    "WorkloadAnswer",
+    "WorkloadSource",
+    "answer_questions",
+    "answer_workload",
+    "count_file",
+    "draw_tables",
+    "error_parts",
+    "find_workload",
+    "frame_of_card",
+    "frame_of_spec",
     "measure",
+    "merged_truth",
     "outlook",
     "rehearse",
     "stand_in",
+    "stated_dimension",
+    "usefulness",
+    "usual_trio",
+    "wanted_by_spec",
 ]

@@ -10,9 +10,8 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.query.answers import Answers
-from noisegate.query.release import OpenRelease, open_release
-from noisegate.tables.question import Question
+from noisegate.query import Answers, OpenRelease, open_release
+from noisegate.tables import Question
 from noisegate.workload.frame import WorkloadSource
 
 

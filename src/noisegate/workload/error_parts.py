@@ -26,10 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError
-from noisegate.margins.prediction import Prediction
-from noisegate.tables.domain import Domain
-from noisegate.tables.question import Asked
-from noisegate.tables.selection import Groups
+from noisegate.margins import Prediction
+from noisegate.tables import Asked, Domain, Groups
 
 Floats = NDArray[np.float64]
 

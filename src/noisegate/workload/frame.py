@@ -16,19 +16,24 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.query import open_release
-from noisegate.query.release import OpenRelease
-from noisegate.reading.placing import place_rows
-from noisegate.reading.structure import Structure
+from noisegate.query import OpenRelease, open_release
+from noisegate.reading import Structure, place_rows
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
-from noisegate.tables.card import CARD, Card
-from noisegate.tables.domain import Domain, Ints, Mask
-from noisegate.tables.margin import Margin
-from noisegate.tables.question import Question
-from noisegate.tables.selection import Groups, Selection
-from noisegate.tables.spelling import DAY_S, folded
-from noisegate.tables.table import Table
-from noisegate.tables.where import kind_of
+from noisegate.tables import (
+    CARD,
+    DAY_S,
+    Card,
+    Domain,
+    Groups,
+    Ints,
+    Margin,
+    Mask,
+    Question,
+    Selection,
+    Table,
+    folded,
+    kind_of,
+)
 
 AnyDimension = ListedDimension | DateDimension | TimeDimension
 

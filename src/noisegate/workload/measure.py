@@ -22,15 +22,12 @@ from typing import Any
 import numpy as np
 
 from noisegate import limits
-from noisegate.engine.count_plan import CountPlan
-from noisegate.engine.counts import Counts
+from noisegate.engine import CountPlan, Counts
 from noisegate.errors import SpecError
-from noisegate.laws.entropy import Entropy, as_entropy
-from noisegate.margins.prediction import Prediction, predict
-from noisegate.releases.plan import Plan
-from noisegate.releases.prediction import sum_errors
-from noisegate.releases.questions import asked_questions
-from noisegate.tables.question import Asked, Question
+from noisegate.laws import Entropy, as_entropy
+from noisegate.margins import Prediction, predict
+from noisegate.releases import Plan, asked_questions, sum_errors
+from noisegate.tables import Asked, Question
 from noisegate.workload.error_parts import Floats, Measured, Reader, StagedAnswers
 from noisegate.workload.frame import Frame, FrameTable
 from noisegate.workload.noised import Noised, draw_tables, raw_table, table_domain

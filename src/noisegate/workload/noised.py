@@ -21,16 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from noisegate.engine.counts import ExpectedCounts
-from noisegate.inference.profile.combination import lattice_law
-from noisegate.laws._law import LatticeLaw
-from noisegate.laws.entropy import Entropy
-from noisegate.margins.error import ErrorLaw
-from noisegate.margins.pieces import NoisyTable, estimate_tables, reconcile_tables
-from noisegate.query.release import OpenRelease
-from noisegate.releases.plan import Plan, TablePlan
-from noisegate.tables.domain import Domain
-from noisegate.tables.selection import Selection
+from noisegate.engine import ExpectedCounts
+from noisegate.inference import lattice_law
+from noisegate.laws import Entropy, LatticeLaw
+from noisegate.margins import ErrorLaw, NoisyTable, estimate_tables, reconcile_tables
+from noisegate.query import OpenRelease
+from noisegate.releases import Plan, TablePlan
+from noisegate.tables import Domain, Selection
 from noisegate.workload.frame import Frame, FrameTable
 from noisegate.workload.raw import RawCells
 

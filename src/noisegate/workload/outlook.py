@@ -21,16 +21,11 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.laws import make_law
-from noisegate.laws._law import LatticeLaw
-from noisegate.laws.entropy import SeededNoise
-from noisegate.margins.prediction import Prediction, predict
-from noisegate.margins.sum_errors import SumErrors
-from noisegate.releases.plan import Plan, make_plan
-from noisegate.releases.prediction import depends_on_counts, sum_errors
-from noisegate.releases.questions import asked_questions
+from noisegate.laws import LatticeLaw, SeededNoise, make_law
+from noisegate.margins import Prediction, SumErrors, predict
+from noisegate.releases import Plan, asked_questions, depends_on_counts, make_plan, sum_errors
 from noisegate.spec import ReleaseSpec
-from noisegate.tables.question import Asked
+from noisegate.tables import Asked
 from noisegate.workload.rehearsal import DRAWS, Rehearsed, StandIn, rehearse, stand_in
 
 #: The epsilons that are shown, as multiples of the spec's own.

@@ -17,20 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.engine.count import count, expected_counts
-from noisegate.engine.count_plan import AnyDimension, CountPlan, Unit
-from noisegate.engine.counts import ExpectedCounts
+from noisegate.engine import AnyDimension, CountPlan, ExpectedCounts, Unit, count, expected_counts
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.placing import place_rows
-from noisegate.reading.structure import Structure
-from noisegate.spec import DateDimension, TimeDimension
-from noisegate.spec.fields import clock
-from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain
-from noisegate.tables.margin import Margin
-from noisegate.tables.question import Question
-from noisegate.tables.spelling import DAY_S, folded
-from noisegate.tables.where import members, shares_of_values
+from noisegate.reading import Structure, place_rows
+from noisegate.spec import DateDimension, TimeDimension, clock
+from noisegate.tables import DAY_S, Dimension, Domain, Margin, Question, folded, members, shares_of_values
 from noisegate.workload.error_parts import Floats, Reader
 from noisegate.workload.frame import Frame, WorkloadSource
 from noisegate.workload.truth_file import Truth, TruthFile, ValueReader, is_moment

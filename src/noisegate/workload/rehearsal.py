@@ -25,15 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws.entropy import Entropy, as_entropy, as_rng
-from noisegate.margins.pieces import NoisyTable, reconcile_tables
-from noisegate.margins.prediction import Prediction
-from noisegate.query.published import read_release
-from noisegate.releases.plan import Plan
+from noisegate.laws import Entropy, as_entropy, as_rng
+from noisegate.margins import NoisyTable, Prediction, reconcile_tables
+from noisegate.query import read_release
+from noisegate.releases import Plan
 from noisegate.spec import DateDimension, ReleaseSpec
-from noisegate.tables.margin import Margin
-from noisegate.tables.question import Asked
-from noisegate.tables.release import Release
+from noisegate.tables import Asked, Margin, Release
 from noisegate.workload.error_parts import Reader
 from noisegate.workload.noised import (
     BaseCounts,

@@ -19,16 +19,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.engine.count import count
-from noisegate.engine.count_plan import AnyDimension, CountPlan
-from noisegate.engine.source import Source, one_row, quoted, reading
+from noisegate.engine import AnyDimension, CountPlan, Source, count, one_row, quoted, reading
 from noisegate.errors import DataError, SpecError
 from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
-from noisegate.tables.dimension import Dimension, Kind
-from noisegate.tables.domain import Domain
-from noisegate.tables.spelling import folded
-from noisegate.tables.table import Table
-from noisegate.tables.where import kind_of
+from noisegate.tables import Dimension, Domain, Kind, Table, folded, kind_of
 
 
 def selected(

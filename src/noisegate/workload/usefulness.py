@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.inference.linked.problem import tally
-from noisegate.reading.structure import Structure
-from noisegate.tables.table import MarginLink, Table
+from noisegate.inference import tally
+from noisegate.reading import Structure
+from noisegate.tables import MarginLink, Table
 from noisegate.workload.error_parts import Measured, StagedAnswers, largest_kept
 from noisegate.workload.frame import Frame, WorkloadSource
 from noisegate.workload.measure import Workload

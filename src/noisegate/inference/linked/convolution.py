@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from noisegate.inference.linked.problem import Floats, Ints
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 
 @compiled

@@ -25,7 +25,7 @@ from noisegate.inference.linked.parts import in_order
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.prior import NegativeBinomial
 from noisegate.inference.linked.problem import Floats, Ints
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 #: Cells of one group that are looked at; more add nothing.
 _SAMPLE = 10_000

@@ -21,7 +21,7 @@ from scipy import optimize, special
 from noisegate.inference.linked.codes import compact, same_partition
 from noisegate.inference.linked.prior import NegativeBinomial
 from noisegate.inference.linked.problem import Floats, Ints, tally
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 _LEAST_STRENGTH, _MOST_STRENGTH = 1e-2, 1e6
 #: EM creeps where levels show little, so its steps are lengthened there, up to these limits.

@@ -14,21 +14,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.inference.linked.nodes import Link, Nodes
+from noisegate.inference.linked.nodes import NodeLink, Nodes
 from noisegate.inference.linked.problem import Floats, Ints
 
 _MOST_NODES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class EliminationPlan:
     """An order of elimination and about how many multiplications it takes."""
 
     order: tuple[int, ...]
     cost: float
 
     @classmethod
-    def of(cls, sizes: Ints, links: Sequence[Link], /, *, limit: float) -> Plan:
+    def of(cls, sizes: Ints, links: Sequence[NodeLink], /, *, limit: float) -> EliminationPlan:
         """A greedy order: next the node that leaves the smallest state. Gives up beyond `limit`."""
         links_of = _links_of(len(sizes), links)
         if len(sizes) > _MOST_NODES:
@@ -51,7 +51,7 @@ class Plan:
         return cls(order=tuple(order), cost=cost if not todo else math.inf)
 
 
-def _links_of(count: int, links: Sequence[Link], /) -> list[list[tuple[int, int]]]:
+def _links_of(count: int, links: Sequence[NodeLink], /) -> list[list[tuple[int, int]]]:
     result: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     for f, link in enumerate(links):
         for v, weight in zip(link.nodes, link.weights, strict=True):
@@ -82,7 +82,7 @@ class _Step:
     closed: list[tuple[int, Floats]]
 
 
-def eliminate(nodes: Nodes, plan: Plan, /) -> Floats:
+def eliminate(nodes: Nodes, plan: EliminationPlan, /) -> Floats:
     """The messages to all nodes from their links, laid out like `nodes.pmfs.p`."""
     pmfs = nodes.pmfs
     prior = pmfs.p * nodes.evidence
@@ -107,7 +107,7 @@ def eliminate(nodes: Nodes, plan: Plan, /) -> Floats:
     return messages
 
 
-def _forward(nodes: Nodes, plan: Plan, prior: Floats, /) -> list[_Step]:
+def _forward(nodes: Nodes, plan: EliminationPlan, prior: Floats, /) -> list[_Step]:
     links, links_of = nodes.links, _links_of(nodes.count, nodes.links)
     left = [len(link.nodes) for link in links]
     state: Floats = np.ones(())

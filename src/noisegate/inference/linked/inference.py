@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from noisegate.inference.linked.convolution import costs
-from noisegate.inference.linked.elimination import Plan, eliminate
+from noisegate.inference.linked.elimination import EliminationPlan, eliminate
 from noisegate.inference.linked.model import Model
 from noisegate.inference.linked.nodes import Nodes
 from noisegate.inference.linked.part import Part
@@ -152,7 +152,7 @@ def _exactly(part: Part, prior: Prior, options: Options, /) -> Solved | None:
     if merging > options.exact_limit:
         return None
     nodes = Nodes.of(part, pmfs, narrow=np.ones(part.factors.count, dtype=bool))
-    plan = Plan.of(nodes.pmfs.sizes, nodes.links, limit=options.exact_limit)
+    plan = EliminationPlan.of(nodes.pmfs.sizes, nodes.links, limit=options.exact_limit)
     if plan.cost + merging > options.exact_limit:
         return None
     return Solved(pmfs=nodes.marginals(pmfs, eliminate(nodes, plan)), exact=True)

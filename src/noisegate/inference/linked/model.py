@@ -17,8 +17,8 @@ from scipy.sparse import csgraph
 
 from noisegate.errors import DataError
 from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, tally
-from noisegate.laws.bounded import PointMass
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.laws import PointMass
+from noisegate.mechanisms import Mechanism
 
 #: An identity is an exact observation that a signed sum is zero.
 IDENTITY = Mechanism(law=PointMass(), zeros="perturb")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.inference.linked.convolution import spread
-from noisegate.inference.linked.nodes import Link
+from noisegate.inference.linked.nodes import NodeLink
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Floats, Ints
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 #: Probabilities below this are left out of convolutions.
 _NEGLIGIBLE = 1e-14
@@ -35,7 +35,7 @@ class Narrow:
     node_entries: Ints
 
     @classmethod
-    def of(cls, links: Sequence[Link], pmfs: Pmfs, /) -> Narrow:
+    def of(cls, links: Sequence[NodeLink], pmfs: Pmfs, /) -> Narrow:
         """Links whose messages say nothing yet."""
         none = np.zeros(0, dtype=np.int64)
         node = np.concatenate([none, *(link.nodes for link in links)])

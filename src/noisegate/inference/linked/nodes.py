@@ -20,7 +20,7 @@ from noisegate.inference.linked.problem import Bools, Floats, Ints, contradictio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Link:
+class NodeLink:
     """A weighted sum of nodes; `evidence[a]` is the likelihood of the a-th possible sum."""
 
     nodes: Ints
@@ -41,7 +41,7 @@ class Nodes:
     unknowns: Ints
     pmfs: Pmfs
     evidence: Floats
-    links: tuple[Link, ...]
+    links: tuple[NodeLink, ...]
     wide: Factors
 
     @property
@@ -178,9 +178,9 @@ def _over_nodes(f: Factors, node_of: Ints, leaders: Ints, /) -> Factors:
     )
 
 
-def _links(part: Part, f: Factors, sums: Pmfs, evidence: Floats, narrow: Bools, /) -> tuple[Link, ...]:
+def _links(part: Part, f: Factors, sums: Pmfs, evidence: Floats, narrow: Bools, /) -> tuple[NodeLink, ...]:
     """Narrow factors as links; those over one node alone are multiplied into its evidence."""
-    found: dict[bytes, Link] = {}
+    found: dict[bytes, NodeLink] = {}
     for k in np.flatnonzero(narrow):
         row = slice(f.indptr[k], f.indptr[k + 1])
         order = np.argsort(f.members[row])
@@ -194,7 +194,7 @@ def _links(part: Part, f: Factors, sums: Pmfs, evidence: Floats, narrow: Bools, 
         key = nodes.tobytes() + weights.tobytes()
         if key in found:
             said = said * found[key].evidence
-        found[key] = Link(nodes=nodes, weights=weights, evidence=said)
+        found[key] = NodeLink(nodes=nodes, weights=weights, evidence=said)
     return tuple(found.values())
 
 

@@ -10,7 +10,7 @@ from noisegate.inference.linked.model import Factors, Model, Own
 from noisegate.inference.linked.pmfs import Pmfs, multiply_negative_binomial, multiply_tables, normalise
 from noisegate.inference.linked.prior import Flat, NegativeBinomial, Prior
 from noisegate.inference.linked.problem import Bools, Floats, Ints, contradiction, tally, unheard
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 _ROUNDS = 20
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from noisegate.inference.linked.model import Own
 from noisegate.inference.linked.problem import Floats, Ints, contradiction
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 _LARGE = 1e150
 

@@ -10,7 +10,7 @@ import numpy as np
 from noisegate.errors import SpecError
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Ints
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

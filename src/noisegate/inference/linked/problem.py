@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

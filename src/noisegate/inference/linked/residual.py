@@ -15,8 +15,8 @@ import numpy as np
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import contradiction
-from noisegate.laws._law import ContinuousLaw, LatticeLaw, Law
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.laws import ContinuousLaw, LatticeLaw, Law
+from noisegate.mechanisms import Mechanism
 
 _NATS = 40.0
 

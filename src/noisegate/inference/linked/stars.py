@@ -12,7 +12,7 @@ from noisegate.inference.linked.convolution import spread
 from noisegate.inference.linked.part import Part
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Floats, Ints
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 
 def solve_stars(part: Part, pmfs: Pmfs, /) -> Pmfs:

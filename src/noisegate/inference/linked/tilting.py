@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from noisegate.inference.linked.problem import Floats, Ints
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 _LEAST_VARIANCE = 1e-9
 

@@ -19,7 +19,7 @@ from scipy import linalg
 from noisegate.errors import InternalError
 from noisegate.inference.linked.model import Factors
 from noisegate.inference.linked.problem import Floats, Ints, tally
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 #: A variance that says nothing.
 VAGUE = 1e10

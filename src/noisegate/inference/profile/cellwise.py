@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from noisegate.inference.linked.pmfs import Pmfs, normalise
 from noisegate.inference.linked.prior import NegativeBinomial
 from noisegate.inference.profile.noisy_sums import NoisySums
-from noisegate.laws._law import LatticeLaw
-from noisegate.laws.compiled import compiled
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.laws import LatticeLaw, compiled
+from noisegate.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

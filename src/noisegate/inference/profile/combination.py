@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 
-from noisegate.laws._law import LatticeLaw
-from noisegate.laws.gaussian import RoundedGaussian
-from noisegate.laws.tabulated import Tabulated
-from noisegate.margins.error import ErrorLaw, characteristic
+from noisegate.laws import LatticeLaw, RoundedGaussian, Tabulated
+from noisegate.margins import ErrorLaw, characteristic
 
 #: Wider than this a normal law is as good, and a table of the law is long.
 _WIDEST_SD = 300.0

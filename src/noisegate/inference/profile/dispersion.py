@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from noisegate.inference.profile.effects import Effect, without_own
+from noisegate.inference.profile.effects import ProfileEffect, without_own
 from noisegate.inference.profile.missing import log_mass
 from noisegate.inference.profile.observed import DISPERSIONS, Observed
 
@@ -16,7 +16,7 @@ _SAMPLE = 6_000
 MOST_SPREAD = 1.5
 
 
-def likeliest_dispersion(observed: Observed, effects: Sequence[Effect], /) -> int:
+def likeliest_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /) -> int:
     """The place in `DISPERSIONS` of the one under which cells are likeliest at the intensities that the others give them."""
     steps = [max(1, len(group) // _SAMPLE) for group in (observed.shown, observed.hidden)]
     some, others = observed.shown[:: steps[0]], observed.hidden[:: steps[1]]

@@ -28,7 +28,7 @@ _LEAST_LEFT = 0.5
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Effect:
+class ProfileEffect:
     """Log-multipliers by level; `own` and `common` are the relative variances of the multipliers.
 
     Errors of `common` move all levels together, those of `own` each by itself.
@@ -41,7 +41,7 @@ class Effect:
     shape: float = 1.0
 
     @classmethod
-    def of(cls, codes: Ints, /) -> Effect:
+    def of(cls, codes: Ints, /) -> ProfileEffect:
         """An effect of which nothing is known yet."""
         size = int(codes.max(initial=0)) + 1
         return cls(codes=codes, value=np.zeros(size), own=np.full(size, 0.05), common=np.zeros(size))
@@ -92,7 +92,7 @@ def _likeliest_shape(count: Floats, exposure: Floats, /) -> float:
 
 
 def without_own(
-    observed: Observed, effects: Sequence[Effect], cells: Ints | slice = slice(None), /
+    observed: Observed, effects: Sequence[ProfileEffect], cells: Ints | slice = slice(None), /
 ) -> tuple[Floats, Floats]:
     """The log-intensity of each cell with its own value taken out, and the variance of that on the log scale."""
     slope, bend = observed.slopes(sums=False)

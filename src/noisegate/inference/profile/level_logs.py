@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.linked.codes import compact
-from noisegate.inference.profile.effects import Effect
+from noisegate.inference.profile.effects import ProfileEffect
 from noisegate.inference.profile.levels import GRID, LevelTotal
 from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.profile.observed import Observed
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,7 +30,9 @@ _UNMOVED = 24
 _ALONE = 0.99
 
 
-def level_logs(observed: Observed, effect: Effect, unsure: Bools, /) -> tuple[Floats, list[LevelTotal]]:
+def level_logs(
+    observed: Observed, effect: ProfileEffect, unsure: Bools, /
+) -> tuple[Floats, list[LevelTotal]]:
     """Log-likelihoods at the points of `GRID` for the `unsure` levels (rows in their order), and what these add up to."""
     of, codes = observed.missing, effect.codes
     rank = np.where(unsure, np.cumsum(unsure) - 1, -1)
@@ -52,7 +54,7 @@ def level_logs(observed: Observed, effect: Effect, unsure: Bools, /) -> tuple[Fl
     return out, totals
 
 
-def row_counts(observed: Observed, effect: Effect, /) -> Floats:
+def row_counts(observed: Observed, effect: ProfileEffect, /) -> Floats:
     """How well each level is known, as a count, from shown rows of margins that are mostly its own."""
     size, of = len(effect.value), observed.missing
     found = np.zeros(size)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from noisegate.inference.profile.missing import LEAST_LOG, MOST_LOG, Missing, missing_tables
 from noisegate.inference.profile.noisy_sums import NoisySums
 from noisegate.inference.profile.slopes import interpolate, near_slopes, pulled, seen_slopes, totals
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

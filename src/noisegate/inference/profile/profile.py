@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from noisegate.inference.linked.prior import NegativeBinomial
 from noisegate.inference.profile.dispersion import MOST_SPREAD, likeliest_dispersion
-from noisegate.inference.profile.effects import Effect, without_own
+from noisegate.inference.profile.effects import ProfileEffect, without_own
 from noisegate.inference.profile.level_logs import level_logs, row_counts
 from noisegate.inference.profile.levels import GRID, level_posterior
 from noisegate.inference.profile.missing import LEAST_LOG, MOST_LOG
 from noisegate.inference.profile.noisy_sums import NoisySums
 from noisegate.inference.profile.observed import Observed
-from noisegate.mechanisms.mechanism import Mechanism
+from noisegate.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,7 +53,7 @@ _TOGETHER = 0.3
 class ProfileFit:
     """What the other cells say of each cell, and how uncertain each level of each effect is.
 
-    `own` and `common` are relative variances of the multipliers (see `Effect`).
+    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`).
     """
 
     prior: NegativeBinomial
@@ -76,7 +76,7 @@ def fit_profile(
     The first `mains` of the effects are those of single dimensions.
     """
     observed = Observed.of(values, mechanism, remainders)
-    every = [Effect.of(codes) for codes in effects]
+    every = [ProfileEffect.of(codes) for codes in effects]
     _fit_mains(observed, every[:mains])
     for _ in range(_PASSES if observed.hidden.size else 0):
         moved = max(_judge_levels(observed, effect) for effect in every[:mains]) if mains else 0.0
@@ -101,14 +101,14 @@ def fit_profile(
     )
 
 
-def _renew_dispersion(observed: Observed, effects: Sequence[Effect], /) -> bool:
+def _renew_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /) -> bool:
     """Judge the dispersion anew; whether it is the same as before."""
     before = observed.place
     observed.place = likeliest_dispersion(observed, effects)
     return observed.place == before
 
 
-def _fit_mains(observed: Observed, mains: Sequence[Effect], /) -> None:
+def _fit_mains(observed: Observed, mains: Sequence[ProfileEffect], /) -> None:
     """The overall level and the effects of single dimensions."""
     for _ in range(_ROUNDS):
         for _ in range(_SWEEPS):
@@ -124,7 +124,7 @@ def _fit_mains(observed: Observed, mains: Sequence[Effect], /) -> None:
         effect.own = 1 / (effect.shape + count)
 
 
-def _judge_levels(observed: Observed, effect: Effect, /) -> float:
+def _judge_levels(observed: Observed, effect: ProfileEffect, /) -> float:
     """Levels of which little is shown by their whole posterior, the others by their likeliest value; how far they moved."""
     moved = effect.follow(observed)
     count = effect.evidence(observed)[0] + row_counts(observed, effect)
@@ -147,7 +147,7 @@ def _judge_levels(observed: Observed, effect: Effect, /) -> float:
     return moved
 
 
-def _fit_pairs(observed: Observed, fitted: Sequence[Effect], /) -> None:
+def _fit_pairs(observed: Observed, fitted: Sequence[ProfileEffect], /) -> None:
     """The last of the effects, all others as they are."""
     for _ in range(_ROUNDS):
         fitted[-1].learn(observed)

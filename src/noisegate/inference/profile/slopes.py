@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws.compiled import compiled
+from noisegate.laws import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
