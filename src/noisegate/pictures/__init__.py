@@ -27,7 +27,7 @@ from noisegate.pictures.data import (
 if TYPE_CHECKING:
     from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows, save
     from noisegate.pictures.cells import exposed_picture, posterior_picture
-    from noisegate.pictures.draw import draw, drawn_inline
+    from noisegate.pictures.drawing import draw, drawn_inline
     from noisegate.pictures.inline import DARK, ODDS, PAPER, QUIET, dark_rules, inline_svg
     from noisegate.pictures.mechanism import groups_of, groups_picture, mechanism_picture, response_picture
     from noisegate.pictures.noise import differences_of, differences_picture
@@ -86,8 +86,8 @@ _HOMES = {
     "dark_rules": "inline",
     "differences_of": "noise",
     "differences_picture": "noise",
-    "draw": "draw",
-    "drawn_inline": "draw",
+    "draw": "drawing",
+    "drawn_inline": "drawing",
     "exposed_picture": "cells",
     "groups_of": "mechanism",
     "groups_picture": "mechanism",
