@@ -39,6 +39,7 @@ bench: .venv/test.stamp
 # `python docs/_make/screenshots.py`, which needs Chromium and a few minutes.
 docs: .venv/run.stamp
 	$(BIN)/python docs/_make/reference.py
+	$(BIN)/python docs/_make/notebooks.py
 	$(BIN)/python docs/_make/attack_pictures.py
 
 # Pin everything anew from the bounds in pyproject.toml: the tests' needs first, so that what

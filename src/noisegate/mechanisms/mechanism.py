@@ -48,8 +48,8 @@ class Mechanism:
 
     Examples
     --------
-    >>> from noisegate.laws import Laplace
-    >>> Mechanism(law=Laplace(1.4), threshold=18).response(1).log_published < -12
+    >>> from noisegate import Mechanism, make_law
+    >>> Mechanism(law=make_law("laplace", scale=1.4), threshold=18).response(1).log_published < -12
     True
     """
 
