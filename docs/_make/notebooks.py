@@ -58,7 +58,7 @@ def _data(value: Any, /) -> dict[str, Any]:
     if type(value).__module__.startswith("altair"):
         import vl_convert
 
-        png = vl_convert.vegalite_to_png(value.to_json(), scale=1.5)
+        png = vl_convert.vegalite_to_png(value.to_json())
         return {
             "text/plain": [f"a chart ({type(value).__name__})"],
             "image/png": base64.b64encode(png).decode(),
