@@ -16,8 +16,7 @@ from noisegate.errors import SpecError
 from noisegate.reading.dimensions import find_unknown
 from noisegate.reading.published import PublishedTable
 from noisegate.reading.values import find_form
-from noisegate.tables import NO_ORDINAL, Dimension, Domain, Margin, folded, locate
-from noisegate.tables.dimension import Ints
+from noisegate.tables import NO_ORDINAL, Dimension, Domain, Ints, Margin, folded, locate
 
 
 class MisplacedError(SpecError):

@@ -1,0 +1,40 @@
+"""The page on the architecture names packages and functions that are there."""
+
+import importlib
+import re
+from pathlib import Path
+
+import noisegate
+
+ROOT = Path(noisegate.__file__).parent
+PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "architecture.md").read_text()
+PACKAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"errors", "limits"}
+
+
+def test_every_package_is_drawn_and_described():
+    drawn = set(re.findall(r"[a-z]+", PAGE.split("```")[1]))
+    assert drawn >= PACKAGES
+    described = set(re.findall(r"`(\w+)`", PAGE.split("## The walk of one tap")[0]))
+    assert PACKAGES - {"errors"} <= described
+
+
+def test_every_name_on_the_page_is_there():
+    names = re.findall(r"`((?:" + "|".join(sorted(PACKAGES)) + r")(?:\.\w+)+)`", PAGE)
+    assert len(names) > 20
+    for name in names:
+        assert _there(f"noisegate.{name}"), name
+
+
+def _there(name):
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            thing = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            if not hasattr(thing, part):
+                return False
+            thing = getattr(thing, part)
+        return True
+    return False
