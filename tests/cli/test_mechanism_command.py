@@ -108,7 +108,7 @@ def test_version_help_and_nothing(noisegate):
 
 
 def test_our_own_faults_name_a_place_but_no_values(noisegate, monkeypatch):
-    import noisegate.mechanisms.privacy as module
+    import noisegate.mechanisms as module
 
     def broken(*_args, **_kwargs):
         raise ZeroDivisionError("card 42 has 17 taps")

@@ -20,7 +20,7 @@ from noisegate.mechanisms import (
     stability_histogram,
     verdict,
 )
-from noisegate.testing import mechanisms
+from noisegate.testing.strategies import mechanisms
 
 
 @given(mechanism=mechanisms(), count=st.integers(0, 30))

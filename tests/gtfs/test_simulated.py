@@ -189,7 +189,8 @@ def test_structural_zeros_never_exclude_a_cell_with_taps(lively):
     assert not linkage.impossible(cells).any()
     everything = np.arange(lively.domain.size)
     zeros = linkage.impossible(everything)
-    assert 0.5 < zeros.mean() < 0.95
+    # Stops of other modes are no cells at all; what is left are hours without service.
+    assert 0.1 < zeros.mean() < 0.5
     nowhere = lively.domain.decode(everything)[4] == lively.places.index("UNKNOWN")
     assert not zeros[nowhere].any()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from noisegate.testing.city import BINS, CITY, CityTruth, ModePlan, simulate_tables
 from noisegate.testing.oracles import enumerate_exact, listed_likelihood, simulated_widths
-from noisegate.testing.strategies import mechanisms
 from noisegate.testing.worlds import BASE, LinkedWorld, make_world, publish_counts, recipe_2016
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "enumerate_exact",
     "listed_likelihood",
     "make_world",
-    "mechanisms",
     "publish_counts",
     "recipe_2016",
     "simulate_tables",
