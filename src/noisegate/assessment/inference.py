@@ -29,7 +29,7 @@ from noisegate.mechanisms import describe
 from noisegate.tables import Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Inference:
     """What can be known about every cell of the base.
 
@@ -90,6 +90,13 @@ class Inference:
                 for name, one in self.totals.items()
             },
         }
+
+    def __repr__(self) -> str:
+        hidden = int(self.evidence.suppressed.sum())
+        return (
+            f"What is known of {self.posterior.cells:,} cells of {self.cells.name}, {hidden:,} of them suppressed, "
+            f"to somebody {self.attacker}; see .posterior and .totals"
+        )
 
 
 def infer_cells(

@@ -38,7 +38,7 @@ def open_release(
     return OpenRelease(release=read_release(Path(folder)), report=report)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OpenRelease:
     """A release that answers questions. Nothing here has seen more than what was published."""
 
@@ -180,3 +180,6 @@ class OpenRelease:
         """What is known of every cell, worked out as far as questions need it."""
         evidence = Evidence.of(self.release, equal=equal_cells(self.release.base))
         return Posterior(evidence=evidence, report=self.report)
+
+    def __repr__(self) -> str:
+        return f"{self.release!r}\n  ask with .answer(where=..., by=...)"

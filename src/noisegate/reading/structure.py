@@ -18,10 +18,10 @@ from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
 from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
 from noisegate.reading.published import Ints, PublishedTable
-from noisegate.tables import Card, Dimension, Domain, Kind, Margin, MarginLink, Release, Table, locate
+from noisegate.tables import Card, Dimension, Domain, Kind, Margin, MarginLink, Release, Table, folded, locate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Structure:
     """How published tables hang together.
 
@@ -62,6 +62,9 @@ class Structure:
         """The base, then the margins."""
         return self.release.tables
 
+    def __repr__(self) -> str:
+        return "\n".join(["Published tables, the base first", *(f"  {table!r}" for table in self.tables)])
+
 
 def find_structure(
     tables: Sequence[PublishedTable], /, *, overrides: Overrides | None = None, card: Card | None = None
@@ -85,16 +88,28 @@ def find_structure(
     told.check(tables)
     parts = [part for table in tables for part in split_totals(table, told.of(table.sources[0], table.name))]
     whole = _distinct_names(stack_pieces(parts))
-    base, margins = _choose_base(whole, told)
-    if card is not None and card.domain is not None:
+    stated = _stated_base(whole, card)
+    refused = ""
+    if card is not None and stated is not None:
         try:
-            return _on_card(base, [table for table, _ in margins], card, told)
+            return _on_card(stated, [table for table in whole if table is not stated], card, told)
         except SpecError as problem:
-            base = replace(base, notes=(*base.notes, f"the domain on the card was not used: {problem}"))
+            refused = f"the domain on the card was not used: {problem}"
+    base, margins = _choose_base(whole, told)
+    if refused:
+        base = replace(base, notes=(*base.notes, refused))
     alignment = align(base, margins, domain=told.domain)
     members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
     nests = find_nests(alignment.base.dimensions, members)
     return _assemble(alignment, find_domains(alignment, nests), told, card)
+
+
+def _stated_base(tables: Sequence[PublishedTable], card: Card | None) -> PublishedTable | None:
+    """The table with the dimensions of the base that a card states; None if there is no such card or table."""
+    if card is None or card.domain is None or card.base is None:
+        return None
+    wanted = {folded(name) for name in card.base.dimensions}
+    return next((table for table in tables if {folded(name) for name in table.names} == wanted), None)
 
 
 def _distinct_names(tables: list[PublishedTable]) -> list[PublishedTable]:

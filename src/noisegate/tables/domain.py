@@ -46,7 +46,7 @@ class Lookup:
     terms: tuple[Ints, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Domain:
     """All cells of a table: its dimensions, and blocks that share no cell and have the same axes.
 
@@ -284,6 +284,13 @@ class Domain:
                 number += entry * stride
             cells[inside] = number[inside]
         return cells
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{dim.name} {len(dim.labels):,}" for dim in self.dimensions)
+        nested = "".join(
+            f", {' in '.join(self.names[i] for i in reversed(nest))} nested" for nest in self.nests
+        )
+        return f"Domain of {self.size:,} cells ({sizes}{nested})"
 
 
 def _with_groups(dimension: Dimension, groups: Sequence[str], met: Mask, /) -> Dimension:

@@ -10,7 +10,7 @@ from noisegate.tables.domain import Domain
 from noisegate.tables.table import Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Release:
     """Published tables, the base first, and the card that says how they were made, if there is one."""
 
@@ -41,3 +41,6 @@ class Release:
     def name(self) -> str:
         """The name on the card, else that of the base."""
         return self.base.name if self.card is None or self.card.name is None else self.card.name
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Release {self.name}", *(f"  {table!r}" for table in self.tables)])

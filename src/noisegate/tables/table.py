@@ -35,7 +35,7 @@ class Status(IntEnum):
     IMPOSSIBLE = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Table:
     """Counts over a domain. It is sparse: it costs what it shows, however large the domain is.
 
@@ -163,6 +163,10 @@ class Table:
         values = np.full(self.size, np.nan)
         values[self.cells] = self.values
         return values
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.domain.names)
+        return f"Table {self.name} ({names}): {len(self.values):,} rows of {self.domain.size:,} cells"
 
 
 def _among(cells: Ints, known: Ints, /) -> Mask:
