@@ -89,13 +89,16 @@ def find_structure(
     parts = [part for table in tables for part in split_totals(table, told.of(table.sources[0], table.name))]
     whole = _distinct_names(stack_pieces(parts))
     stated = _stated_base(whole, card)
+    chosen = None if stated is not None else _choose_base(whole, told)
     refused = ""
-    if card is not None and stated is not None:
+    if card is not None and card.domain is not None:
+        first = stated if chosen is None else chosen[0]
+        assert first is not None
         try:
-            return _on_card(stated, [table for table in whole if table is not stated], card, told)
+            return _on_card(first, [table for table in whole if table is not first], card, told)
         except SpecError as problem:
             refused = f"the domain on the card was not used: {problem}"
-    base, margins = _choose_base(whole, told)
+    base, margins = chosen or _choose_base(whole, told)
     if refused:
         base = replace(base, notes=(*base.notes, refused))
     alignment = align(base, margins, domain=told.domain)
