@@ -32,7 +32,7 @@ def test_texts(texts):
 
 def test_pandas_stays_out():
     code = (
-        "import sys, numpy as np; from noisegate.tables.arrow import arrow_numbers, arrow_texts; "
+        "import sys, numpy as np; from noisegate.tables.table import arrow_numbers, arrow_texts; "
         "arrow_numbers(np.arange(3)), arrow_texts(['a']); sys.exit('pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noisegate.cli import progress
+from noisegate.cli import output as progress
 
 
 @pytest.mark.parametrize("kind", ["bar", "steps"])

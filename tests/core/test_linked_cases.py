@@ -23,7 +23,7 @@ from noisegate.inference import (
     spread,
     tilt,
 )
-from noisegate.inference.linked.wide import _inverse
+from noisegate.inference.linked.propagation import _inverse
 from noisegate.laws import DiscreteLaplace, Laplace, PointMass
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import CITY, ModePlan, enumerate_exact, recipe_2016, simulate_tables

@@ -5,7 +5,7 @@ import pytest
 
 from noisegate.errors import DataError, SpecError
 from noisegate.inference import Flat, Problem, Sums, fit_levels, fit_prior, infer
-from noisegate.inference.linked.levels import _codes_of
+from noisegate.inference.linked.fit import _codes_of
 from noisegate.testing import CityTruth, ModePlan, recipe_2016, simulate_tables
 
 BASE, MARGIN = recipe_2016(threshold=18), recipe_2016(threshold=35)

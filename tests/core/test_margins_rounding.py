@@ -27,7 +27,7 @@ from noisegate.margins import (
     round_matrix,
     round_vector,
 )
-from noisegate.margins._controlled import _mend, _phase
+from noisegate.margins._rounding import _mend, _phase
 
 NAMES = ("a", "b", "c", "d")
 SHIFT = 20

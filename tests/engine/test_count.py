@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from noisegate import limits
-from noisegate.engine import accumulator, people
+from noisegate.engine import accumulator
+from noisegate.engine import bounding as people
 from noisegate.errors import RandomnessError, SpecError
 from noisegate.laws import SeededNoise
 

@@ -136,7 +136,7 @@ def test_a_plan_with_the_counts_of_a_release_reads_no_event(noisegate, spec, tmp
 def test_a_plan_that_takes_its_time_shows_how_far_it_is(noisegate, spec, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "noisegate.cli.progress.Bar.show", lambda _self, done, total: seen.append((done, total))
+        "noisegate.cli.output.Bar.show", lambda _self, done, total: seen.append((done, total))
     )
     noisegate("release", spec, "--plan")
     assert seen == [(0, 2), (1, 2), (2, 2)]

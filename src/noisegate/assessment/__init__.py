@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from noisegate.assessment.arrow_tables import cells_batches, vehicles_table
 from noisegate.assessment.assessment import AssessedTable, Assessment
-from noisegate.assessment.attackers import Attacker
 from noisegate.assessment.cell_sums import exposed, moments
 from noisegate.assessment.claims import Claim, judge_claim
 from noisegate.assessment.dropped import Dropped
@@ -12,7 +11,7 @@ from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.facts import Facts
 from noisegate.assessment.finding import SEVERITIES, Check, Finding, Outcome, Result, Severity, at_least
 from noisegate.assessment.growth import Persons, check_weeks
-from noisegate.assessment.inference import Inference
+from noisegate.assessment.inference import Attacker, Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Section, Words
 from noisegate.assessment.job import assess, find_facts
 from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, words_of

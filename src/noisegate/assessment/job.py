@@ -8,9 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from noisegate.assessment.assessment import Assessment
-from noisegate.assessment.attackers import Attacker
 from noisegate.assessment.claims import Claim
 from noisegate.assessment.facts import Facts, Progress
+from noisegate.assessment.inference import Attacker
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.request import Outside, Request
 from noisegate.assessment.services import LATE_MIN

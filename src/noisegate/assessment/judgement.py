@@ -6,7 +6,6 @@ from noisegate.assessment import (
     card,
     cells,
     claims,
-    closed,
     couplings,
     dropped,
     exposure,
@@ -16,13 +15,14 @@ from noisegate.assessment import (
     missing_taps,
     noise,
     score,
-    summed,
     thresholds,
     timetable,
     usefulness,
     weeks,
     zeros,
 )
+from noisegate.assessment import evidence as summed
+from noisegate.assessment import services as closed
 from noisegate.assessment.assessment import AssessedTable, Assessment
 from noisegate.assessment.facts import Facts
 from noisegate.assessment.finding import Check, Finding

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import get_args
 
 from noisegate import limits
-from noisegate.assessment.attackers import Attacker
 from noisegate.assessment.claims import Claim
 from noisegate.assessment.growth import check_weeks
+from noisegate.assessment.inference import Attacker
 from noisegate.assessment.services import LATE_MIN, tolerance_of
 from noisegate.errors import SpecError
 from noisegate.laws import Law

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.assessment.attackers import Report
 from noisegate.assessment.finding import Check, Result
-from noisegate.assessment.inference import Inference
+from noisegate.assessment.inference import Inference, Report
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import share
 from noisegate.inference import CellEstimates

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
-from noisegate.assessment.closed import ClosedServices
 from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Words
 from noisegate.assessment.merges import Suggestion
 from noisegate.assessment.missing_taps import MissingTaps
 from noisegate.assessment.request import Outside
-from noisegate.assessment.services import Services, read_stop_map
+from noisegate.assessment.services import ClosedServices, Services, read_stop_map
 from noisegate.reading import Structure
 from noisegate.recovery import Search
 from noisegate.timetable import read_feed

@@ -173,7 +173,7 @@ def assess(
     from noisegate.assessment import assess as run
     from noisegate.assessment import at_least
     from noisegate.cli.ledger import refuse_bad_file
-    from noisegate.cli.progress import Steps
+    from noisegate.cli.output import Steps
     from noisegate.errors import FindingsAbove, SpecError
     from noisegate.reading import load_overrides
     from noisegate.report import check_output, print_report, write_assessment

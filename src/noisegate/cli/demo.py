@@ -34,7 +34,7 @@ def demo(
     Example: noisegate demo --out story
     """
     from noisegate.cli.ledger import refuse_bad_file
-    from noisegate.cli.progress import Steps
+    from noisegate.cli.output import Steps
     from noisegate.demo import tell
 
     refuse_bad_file(json)

@@ -1,14 +1,24 @@
-"""What the commands share when they print: one console, JSON files, numbers for people."""
+"""What the commands share when they print: one console, JSON files, numbers for people, progress."""
 
 from __future__ import annotations
 
 import json
 import math
+import time
 from pathlib import Path
-from typing import Annotated, Any
+from types import TracebackType
+from typing import Annotated, Any, Self
 
 import typer
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from noisegate.errors import OutputError
 
@@ -42,3 +52,75 @@ def number(value: float | None, /) -> str:
     if value == 0:
         return "0"
     return f"{value:.4g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.3e}"
+
+
+PATIENCE_S = 2.0
+
+
+class _Late:
+    """Progress that appears once the work has taken two seconds, and never when silent."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self._silent = silent
+        self._began = time.monotonic()
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _ready(self) -> bool:
+        return not self._silent and (self._bar is not None or time.monotonic() - self._began >= PATIENCE_S)
+
+
+class Steps(_Late):
+    """A line that says what is being done and how many events have been read."""
+
+    def __init__(self, *, silent: bool) -> None:
+        super().__init__(silent=silent)
+        self._what, self._events = "", 0
+
+    def show(self, what: str) -> None:
+        """Say what is being done from now on."""
+        self._what = what
+        self._update()
+
+    def advance(self, events: int) -> None:
+        """Count `events` more."""
+        self._events += events
+        self._update()
+
+    def _update(self) -> None:
+        if not self._ready():
+            return
+        if self._bar is None:
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task("", total=None)
+            self._bar.start()
+        read = f" ({self._events:,} events read)" if self._events else ""
+        self._bar.update(self._bar.task_ids[0], description=self._what + read)
+
+
+class Bar(_Late):
+    """A bar for work whose parts are counted."""
+
+    def __init__(self, what: str, /, *, silent: bool) -> None:
+        super().__init__(silent=silent)
+        self._what = what
+
+    def show(self, done: int, total: int) -> None:
+        """Move the bar to `done` of `total`."""
+        if not self._ready():
+            return
+        if self._bar is None:
+            columns = (TextColumn(self._what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task("", total=total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done)

@@ -62,7 +62,7 @@ def query(
 
     or: noisegate query week --where "date=2016-07-25..2016-07-29" --by time --level 0.8 --json peak.json
     """
-    from noisegate.cli.progress import Bar
+    from noisegate.cli.output import Bar
     from noisegate.query import open_release
 
     refuse_bad_file(json)

@@ -73,7 +73,7 @@ def release(
 
     With a workload in the spec, first: noisegate release world/spec.yaml --plan --picture plan.svg
     """
-    from noisegate.cli.progress import Steps
+    from noisegate.cli.output import Steps
     from noisegate.releases import release as make_release
     from noisegate.spec import load_spec
 

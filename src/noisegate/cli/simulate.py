@@ -10,8 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from noisegate.cli.output import JsonOption, QuietOption, console, write_json
-from noisegate.cli.progress import Bar
+from noisegate.cli.output import Bar, JsonOption, QuietOption, console, write_json
 
 if TYPE_CHECKING:
     from noisegate.simulation import World

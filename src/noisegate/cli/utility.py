@@ -10,8 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from noisegate import limits
-from noisegate.cli.output import console, number, write_json
-from noisegate.cli.progress import Bar
+from noisegate.cli.output import Bar, console, number, write_json
 
 if TYPE_CHECKING:
     from noisegate.engine import Counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noisegate.demo.price import measured_errors
+from noisegate.demo.recipes import measured_errors
 from noisegate.demo.story import Chapter, Story, tell
 
 __all__ = ["Chapter", "Story", "measured_errors", "tell"]

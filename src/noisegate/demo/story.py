@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.assessment import Assessment, assess
-from noisegate.demo.price import measured_errors
-from noisegate.demo.recipes import Recipe, write_recipes
+from noisegate.demo.recipes import Recipe, measured_errors, write_recipes
 from noisegate.errors import OutputError
 from noisegate.inference import CellEstimates
 from noisegate.laws import Entropy

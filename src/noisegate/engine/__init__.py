@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
-from noisegate.engine.connect import connect
-from noisegate.engine.count import count, expected_counts
-from noisegate.engine.count_plan import AnyDimension, CountPlan, Unit
+from noisegate.engine.count import connect, count, expected_counts
 from noisegate.engine.counts import Counts, ExpectedCounts, Tally
+from noisegate.engine.plan import AnyDimension, CountPlan, Unit
 from noisegate.engine.source import Source, one_row, quoted, reading
 
 __all__ = [

@@ -17,14 +17,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate import limits
-from noisegate.engine.accumulator import accumulator
-from noisegate.engine.bounding import Bounded, bound_events, expect_events
-from noisegate.engine.buffer import Buffer
+from noisegate.engine.accumulator import Buffer, accumulator
+from noisegate.engine.bounding import Bounded, People, bound_events, expect_events, numbered_people
 from noisegate.engine.cell_sql import CellSql, cell_sql
-from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, ExpectedCounts, Tally
-from noisegate.engine.people import People, numbered_people
-from noisegate.engine.plan import CellPlan, plan_cells
+from noisegate.engine.plan import CellPlan, CountPlan, plan_cells
 from noisegate.engine.source import Source, open_source, quoted, reading
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import Entropy

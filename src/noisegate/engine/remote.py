@@ -18,9 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
-from noisegate.engine.count_plan import CountPlan
 from noisegate.engine.counts import Counts, Tally
-from noisegate.engine.plan import CellPlan, DimensionPlan, NestPlan, plan_cells
+from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, plan_cells
 from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws import Entropy
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension, did_you_mean

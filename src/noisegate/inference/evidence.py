@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
-from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles, numbered
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros

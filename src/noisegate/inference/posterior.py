@@ -26,13 +26,11 @@ from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.prior import NegativeBinomial
-from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.inference.linked.problem import Bools, Floats, Ints, NegativeBinomial
 from noisegate.inference.linked.totals import SumEstimates
 from noisegate.inference.profile.cellwise import CellLaws, cell_laws, suits
 from noisegate.inference.profile.profile import ProfileFit, fit_profile
-from noisegate.inference.profile.shared import SharedError
-from noisegate.inference.profile.sum_law import cumulant_intervals, sum_law
+from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.roles import Roles
 
 #: Called with what is being done, and how far it is.

@@ -13,12 +13,18 @@ state; none of them looks at data.
 
 from __future__ import annotations
 
-from noisegate.margins._controlled import round_matrix, round_vector
-from noisegate.margins._fixed import fix_matrix, fix_vector
 from noisegate.margins._nonnegative import fit_matrix, fit_vector
-from noisegate.margins.coarse import coarse_tables
-from noisegate.margins.design import Box, Design, Influence, MeasuredTable
-from noisegate.margins.error import ErrorFigures, ErrorLaw, ErrorTerm, characteristic, error_figures
+from noisegate.margins._rounding import fix_matrix, fix_vector, round_matrix, round_vector
+from noisegate.margins.design import Box, Design, Influence, MeasuredTable, Table, TableShape
+from noisegate.margins.error import (
+    ErrorFigures,
+    ErrorLaw,
+    ErrorTerm,
+    Method,
+    SumErrors,
+    characteristic,
+    error_figures,
+)
 from noisegate.margins.integers import ConsistentTables, derive, round_consistent
 from noisegate.margins.nested import Ladder
 from noisegate.margins.pieces import (
@@ -32,12 +38,10 @@ from noisegate.margins.pieces import (
     pieces,
     reconcile_tables,
 )
-from noisegate.margins.plan import Apportion, Join, Nearest, Step, plan_rounding
+from noisegate.margins.plan import Apportion, Join, Nearest, Step, coarse_tables, plan_rounding
 from noisegate.margins.prediction import LEVEL, Prediction, predict
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
-from noisegate.margins.shape import Table, TableShape
 from noisegate.margins.split import best_split, error_ratios
-from noisegate.margins.sum_errors import Method, SumErrors
 
 __all__ = [
     "LEVEL",

@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, InternalError
-from noisegate.margins._whole import round_groups, round_slices
-from noisegate.margins.coarse import coarse_tables
-from noisegate.margins.plan import Apportion, Join, Step, plan_rounding
+from noisegate.margins._rounding import round_groups, round_slices
+from noisegate.margins.design import Table, TableShape
+from noisegate.margins.plan import Apportion, Join, Step, coarse_tables, plan_rounding
 from noisegate.margins.reconcile import Reconciled
-from noisegate.margins.shape import Table, TableShape
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -28,11 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError, InternalError, SpecError
-from noisegate.margins.coarse import coarse_tables
-from noisegate.margins.design import Influence, MeasuredTable, subsets
+from noisegate.margins.design import Influence, MeasuredTable, Table, subsets
 from noisegate.margins.integers import BEND_SDS, Rounding, fixed_point
-from noisegate.margins.plan import Apportion, Nearest, Step, plan_rounding
-from noisegate.margins.shape import Table
+from noisegate.margins.plan import Apportion, Nearest, Step, coarse_tables, plan_rounding
 from noisegate.tables import Axis, Ints
 
 Floats = NDArray[np.float64]

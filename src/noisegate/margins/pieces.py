@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
-from noisegate.margins.design import Box, Design, MeasuredTable
+from noisegate.margins.design import Box, Design, MeasuredTable, TableShape
 from noisegate.margins.integers import ConsistentTables, round_consistent
 from noisegate.margins.nested import (
     Ladder,
@@ -36,7 +36,6 @@ from noisegate.margins.nested import (
 )
 from noisegate.margins.plan import plan_rounding
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
-from noisegate.margins.shape import TableShape
 from noisegate.tables import Axis, Domain, Groups, Ints, Margin
 
 Floats = NDArray[np.float64]

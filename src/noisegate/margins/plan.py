@@ -1,4 +1,4 @@
-"""In which order tables are rounded so that all of them can be met exactly.
+"""In which order tables are rounded so that all can be met exactly, and the coarse tables that are made whole first.
 
 Coarse tables are fixed first and finer ones are made to add up to them: an accurate total is never
 spoilt by the clamping of its parts. There are three kinds of step, and each of them always has a solution
@@ -14,16 +14,33 @@ whose axes shared with the rest lie within a single other margin (an *ear*). The
 with the rest are a table that is fixed first, and ear and rest are joined. Chains (a total, its parts,
 their parts), one or two margins of any kind, and all tables of a star or tree are acyclic. The three
 two-way margins of three dimensions are not: they may have no common integer table at all.
+
+Counts are made non-negative table by table, from coarse to fine. Each time noise in empty cells is raised to zero, other
+cells pay for it: a little in each cell, always in the same direction. Summed over many cells it can exceed the noise.
+The remedy is to make the sums right first. A margin by time for each mode and day is the same pattern over and over again:
+what it adds up to over days is far above its noise where a single day is not. So before the margin, the table
+without the days is fixed, and the margin has to add up to it. The same goes for a base that has to add up to one margin or to none.
+
+That helps along axes whose labels repeat one pattern (days, mostly). Along an axis whose labels have patterns of their own (a stop
+belongs to one mode) it would hurt: the finer table is mostly empty, clamping it takes away most of its noise, and the coarser
+table has all of that noise. Which is which is read from the estimate itself: by the cosine of the patterns of two
+labels, which is 1 for proportional and 0 for disjoint patterns.
+
+Only the noisy estimate is looked at, so this is post-processing like all that follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from noisegate.errors import SpecError
-from noisegate.margins.shape import Table
+from noisegate.margins.design import Table
 
 _Axes = frozenset[str]
 
@@ -79,7 +96,7 @@ def plan_rounding(shape: NamedAxes, margins: Iterable[Iterable[str]], /) -> tupl
 
     Examples
     --------
-    >>> from noisegate.margins.shape import TableShape
+    >>> from noisegate.margins.design import TableShape
     >>> shape = TableShape(axes=("day", "time", "location"), sizes=(2, 4, 3))
     >>> for step in plan_rounding(shape, [("day", "time"), ("day", "location")]):
     ...     print(step)
@@ -158,3 +175,134 @@ def _union(tables: Iterable[_Axes], /) -> _Axes:
 def _maximal(tables: list[_Axes], /) -> list[_Axes]:
     """Those that no other one contains, each once, in the order given."""
     return [t for t in dict.fromkeys(tables) if not any(t < other for other in tables)]
+
+
+Floats = NDArray[np.float64]
+
+#: Labels whose patterns have at least this cosine, on average, repeat one pattern.
+ALIKE = 0.5
+# A label's pattern is seen if its sum of squares exceeds that of noise by so many of its standard deviations.
+_SEEN_SDS = 4.0
+
+
+class ArrayShape(NamedAxes, Protocol):
+    """A shape whose tables are arrays: the axes of each, and the table that keeps some of them."""
+
+    def array_axes(self, table: Table, /) -> Table:
+        """The axes of a table's array."""
+        ...
+
+    def shared_axes(self, table: Table, within: Table, /) -> Table:
+        """Those that a coarser table has just so."""
+        ...
+
+    def named(self, axes: Iterable[str], table: Table, /) -> Table:
+        """The table that keeps these axes of the array of another."""
+        ...
+
+
+class Estimated(Protocol):
+    """An estimate of a base that knows the variance of the cells of any table."""
+
+    @property
+    def shape(self) -> ArrayShape:
+        """The axes of the base."""
+        ...
+
+    def variance(self, axes: Iterable[str], /) -> float:
+        """The variance of a cell of the table that keeps `axes`."""
+        ...
+
+
+def coarse_tables(
+    estimate: Estimated, margins: Iterable[Table], /, *, values_of: Callable[[Table], Floats]
+) -> tuple[Table, ...]:
+    """The tables to make whole before `margins` and the base, none of which is among them.
+
+    Every step of the rounding that is tied to one coarser table (`Apportion`) or to none (`Nearest`, as if all axes but the
+    longest were one) is looked at: it gets tables of its own axes and of those others whose labels do not repeat one pattern, and
+    again with one more axis at a time, the one with the most uneven totals first, since small labels need the company of
+    others most. What this adds is looked at in turn. Margins stay acyclic: finer tables are left out until they are.
+
+    `values_of` has the estimate of any table.
+    """
+    shape, wanted = estimate.shape, tuple(margins)
+    found: tuple[Table, ...] = ()
+    seen: set[Step] = set()
+    while True:
+        steps = [step for step in plan_rounding(shape, (*wanted, *found)) if step not in seen]
+        tied = next((step for step in steps if isinstance(step, Apportion | Nearest) and step.table), None)
+        if tied is None:
+            return found
+        seen.add(tied)
+        more = [t for t in _before(estimate, tied, values_of) if t not in (*wanted, *found, shape.axes)]
+        while more and not _can_be_rounded(shape, (*wanted, *found, *more)):
+            more.pop()
+        found += tuple(more)
+
+
+def _before(
+    estimate: Estimated, step: Apportion | Nearest, values_of: Callable[[Table], Floats], /
+) -> list[Table]:
+    """The coarse tables that help with one step."""
+    shape, table = estimate.shape, step.table
+    values, axes = values_of(table), shape.array_axes(table)
+    if isinstance(step, Apportion):
+        return _chain(estimate, values, table, shape.shared_axes(table, step.within))
+    if not axes:
+        return []
+    longest = axes[int(np.argmax(values.shape))]
+    shared = tuple(axis for axis in axes if axis != longest)
+    return [shape.named(shared, table), *_chain(estimate, values, table, shared)]
+
+
+def _chain(estimate: Estimated, values: Floats, table: Table, shared: Table, /) -> list[Table]:
+    """Tables of the own axes of `table` and ever more of those it shares, the coarsest first."""
+    chain: list[Table] = []
+    axes = estimate.shape.array_axes(table)
+    left = sorted(shared, key=lambda axis: -_unevenness(values, axes.index(axis)))
+    kept = tuple(axis for axis in axes if axis not in shared)
+    while True:
+        apart = [axis for axis in left if _likeness(estimate, values, table, axis, kept) < ALIKE]
+        if not apart:
+            if not left:
+                return chain
+            chain.append(estimate.shape.named(kept, table))
+            apart = left[:1]
+        kept += tuple(apart)
+        left = [axis for axis in left if axis not in apart]
+
+
+def _likeness(estimate: Estimated, values: Floats, table: Table, axis: str, kept: Table, /) -> float:
+    """The mean cosine of the patterns along `kept` of two labels of `axis`, free of noise; 0 if fewer than two are seen."""
+    axes = estimate.shape.array_axes(table)
+    gone = tuple(place for place, name in enumerate(axes) if name not in (axis, *kept))
+    names = [name for name in axes if name in (axis, *kept)]
+    patterns = np.moveaxis(values.sum(axis=gone), names.index(axis), 0)
+    patterns = patterns.reshape(patterns.shape[0], -1)
+    cells, variance = patterns.shape[1], estimate.variance(estimate.shape.named(names, table))
+    squares = np.einsum("ij,ij->i", patterns, patterns)
+    energy = squares - cells * variance
+    seen = energy > _SEEN_SDS * variance * math.sqrt(2 * cells)
+    labels = int(seen.sum())
+    if labels < 2:
+        return 0.0
+    weights = np.where(seen, 1 / np.sqrt(np.where(seen, energy, 1.0)), 0.0)
+    total = weights @ patterns
+    pairs = total @ total - (weights**2 * squares).sum()
+    return float(pairs) / (labels * (labels - 1))
+
+
+def _unevenness(values: Floats, place: int, /) -> float:
+    """The standard deviation of the totals of an axis' labels, over their mean."""
+    totals = np.maximum(values.sum(axis=tuple(p for p in range(values.ndim) if p != place)), 0.0)
+    mean = float(totals.mean())
+    return float(totals.std()) / mean if mean > 0 else 0.0
+
+
+def _can_be_rounded(shape: NamedAxes, tables: Iterable[Table], /) -> bool:
+    try:
+        plan_rounding(shape, tables)
+    except SpecError:
+        return False
+    return True

@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from noisegate import limits
-from noisegate.margins.error import ErrorLaw, ErrorTerm
-from noisegate.margins.sum_errors import SumErrors
+from noisegate.margins.error import ErrorLaw, ErrorTerm, SumErrors
 from noisegate.tables import Asked, Selection, StatedPrediction
 
 #: The level of the intervals that a card states.

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import DataError
-from noisegate.margins.design import Design, Group, MeasuredTable
-from noisegate.margins.shape import Table, TableShape
+from noisegate.margins.design import Design, Group, MeasuredTable, Table, TableShape
 
 Floats = NDArray[np.float64]
 

@@ -32,9 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError, SpecError
-from noisegate.margins.design import Design, MeasuredTable, subsets
+from noisegate.margins.design import Design, MeasuredTable, Table, TableShape, subsets
 from noisegate.margins.nested import NestedDesign, NestedShape
-from noisegate.margins.shape import Table, TableShape
 
 _STEPS = 1000
 _MOST_STARTS = 16

@@ -247,8 +247,6 @@ def statement(mechanism: Mechanism, /, *, points: int = 25) -> dict[str, Any]:
     }
 
 
-exact_delta = delta  # MERGED ALIAS
-
 _PURE = ("laplace", "rounded-laplace", "discrete-laplace")
 
 

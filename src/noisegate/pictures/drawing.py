@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from noisegate.pictures.canvas import Picture
-from noisegate.pictures.cells import exposed_picture
+from noisegate.pictures.cells import calendar_picture, exposed_picture, hours_picture
 from noisegate.pictures.data import (
     CellCalendar,
     Differences,
@@ -18,7 +18,6 @@ from noisegate.pictures.data import (
     Responses,
     WeekPanels,
 )
-from noisegate.pictures.heatmaps import calendar_picture, hours_picture
 from noisegate.pictures.inline import fitted, inline_svg, untitled
 from noisegate.pictures.mechanism import groups_picture, response_picture
 from noisegate.pictures.noise import differences_picture

@@ -1,16 +1,185 @@
-"""Base and margins in one set of codes: the values of each dimension over all tables."""
+"""Which dimension of one table is which of another: by name, by kind, by the values they share.
+
+Base and margins in one set of codes: the values of each dimension over all tables.
+"""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from noisegate.reading.dimensions import declared, time_grid, unite
-from noisegate.reading.matching import Matching
 from noisegate.reading.published import Codes, PublishedTable
 from noisegate.tables import NO_ORDINAL, Dimension, Kind
+
+#: Words that mean the same thing at the head of a column.
+_SYNONYMS = (
+    frozenset({"loc", "location", "locations", "stop", "station", "place", "site", "wharf", "postcode"}),
+    frozenset({"time", "hour", "hr", "bin", "interval", "quarter", "start"}),
+    frozenset({"date", "day"}),
+    frozenset({"mode", "transport", "vehicle"}),
+    frozenset({"tap", "direction", "movement"}),
+    frozenset({"sex", "gender"}),
+    frozenset({"age", "ages"}),
+    frozenset({"region", "area", "district", "county", "lga", "territory"}),
+)
+#: Words that say nothing about what a column is.
+_FILLERS = frozenset({"name", "code", "id", "of", "the", "group", "band", "label", "desc", "description"})
+#: The least affinity of two dimensions that are the same thing.
+ACCEPTED = 0.3
+#: Two partners closer than this cannot be told apart: when the name speaks for one, and when it does not.
+TIE_NAMED, TIE = 0.02, 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A dimension of a margin and the dimension of the base that it keeps, perhaps in coarser bins."""
+
+    margin: int
+    base: int
+    coarser: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """How a table's dimensions are those of a finer one.
+
+    `dropped` are dimensions of the margin that say nothing of their own (one value, or determined by
+    the others); `missing` are those that the finer table does not have; `unclear` names, for one
+    dimension of the margin, two of the base that it could be.
+    """
+
+    pairs: tuple[Pair, ...]
+    dropped: tuple[int, ...]
+    missing: tuple[int, ...]
+    unclear: tuple[int, int, int] | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the finer table has every dimension that matters."""
+        return not self.missing
+
+
+def match(base: PublishedTable, margin: PublishedTable, /) -> Matching:
+    """The dimensions of `margin` among those of `base`, whichever names they go by."""
+    affinity = np.array([[_affinity(b, m) for b in base.dimensions] for m in margin.dimensions]).reshape(
+        len(margin.dimensions), len(base.dimensions)
+    )
+    rows, columns = linear_sum_assignment(affinity, maximize=True)
+    pairs = tuple(
+        Pair(margin=i, base=j, coarser=is_coarser(base.dimensions[j], margin.dimensions[i]))
+        for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+        if affinity[i, j] >= ACCEPTED
+    )
+    kept = [pair.margin for pair in pairs]
+    rest = [i for i in range(len(margin.dimensions)) if i not in kept]
+    dropped = tuple(i for i in rest if _says_nothing(margin, i, kept))
+    return Matching(
+        pairs=pairs,
+        dropped=dropped,
+        missing=tuple(i for i in rest if i not in dropped),
+        unclear=_tie(affinity, pairs, base, margin),
+    )
+
+
+def _tie(
+    affinity: NDArray[np.float64], pairs: tuple[Pair, ...], base: PublishedTable, margin: PublishedTable
+) -> tuple[int, int, int] | None:
+    taken = {pair.base for pair in pairs}
+    for pair in pairs:
+        row = affinity[pair.margin]
+        named = name_likeness(base.names[pair.base], margin.names[pair.margin]) >= 0.8
+        least = max(row[pair.base] - (TIE_NAMED if named else TIE), ACCEPTED)
+        for other in range(row.size):
+            if other not in taken and row[other] >= least:
+                return pair.margin, pair.base, other
+    return None
+
+
+def is_coarser(fine: Dimension, coarse: Dimension, /) -> bool:
+    """Whether both are times and the second has wider bins."""
+    return bool(
+        fine.kind is coarse.kind is Kind.TIME and fine.step and coarse.step and coarse.step > fine.step
+    )
+
+
+def _affinity(fine: Dimension, coarse: Dimension) -> float:
+    """How well the second may be the first, or the first in wider bins; 0 when it cannot be."""
+    name = name_likeness(fine.name, coarse.name)
+    timed = {Kind.DATE, Kind.TIME}
+    if fine.kind in timed or coarse.kind in timed:
+        if fine.kind is not coarse.kind or not _nests(fine, coarse):
+            return 0.0
+        return 0.5 + 0.3 * _overlap(_bins(fine, coarse), _bins(coarse, coarse)) + 0.2 * name
+    shared = _overlap(_known(fine), _known(coarse))
+    if fine.kind is coarse.kind is Kind.NUMBER and name < 0.5:
+        return 0.0
+    if shared < 0.5 and name < 0.8:
+        return 0.0
+    return 0.6 * shared + 0.4 * name
+
+
+def _nests(fine: Dimension, coarse: Dimension) -> bool:
+    """Whether every bin of the first lies inside one bin of the second."""
+    return not fine.step or not coarse.step or coarse.step % fine.step == 0
+
+
+def _bins(dimension: Dimension, like: Dimension) -> frozenset[str]:
+    """The values as bins of `like`."""
+    known = dimension.ordinals[dimension.ordinals != NO_ORDINAL]
+    width = like.step if like.kind is Kind.TIME and like.step else 1
+    return frozenset(map(str, np.unique(known // width).tolist()))
+
+
+def _known(dimension: Dimension) -> frozenset[str]:
+    return frozenset(
+        key for key, gone in zip(dimension.keys, dimension.unknown.tolist(), strict=True) if not gone
+    )
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Share of the smaller set that the larger one has as well."""
+    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+
+
+@cache
+def name_likeness(one: str, other: str, /) -> float:
+    """How alike two names of columns are: 1 the same, 0.9 for words that mean the same, less by spelling."""
+    if _words(one) == _words(other):
+        return 1.0
+    first, second = set(_words(one)) - _FILLERS, set(_words(other)) - _FILLERS
+    if first & second or any(first & group and second & group for group in _SYNONYMS):
+        return 0.9
+    return 0.8 * difflib.SequenceMatcher(None, " ".join(_words(one)), " ".join(_words(other))).ratio()
+
+
+def _words(name: str) -> tuple[str, ...]:
+    spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
+    return tuple(word for word in re.split(r"[^a-z]+", spaced.casefold()) if word)
+
+
+def _says_nothing(table: PublishedTable, position: int, kept: list[int]) -> bool:
+    """Whether a dimension has one value, or one of the kept dimensions determines it.
+
+    Few rows, each with its own values, determine nothing: there every column seems to follow from every
+    other.
+    """
+    column, size = table.codes[position], table.dimensions[position].size
+    if size == 1:
+        return True
+    for place in kept:
+        values = np.unique(table.codes[place]).size
+        pairs = np.unique(table.codes[place].astype(np.int64) * size + column).size
+        if pairs == values and (values >= 10 or table.rows >= 2 * values):
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

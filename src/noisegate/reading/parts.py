@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from noisegate.reading.alignment import match
 from noisegate.reading.dimensions import unite
-from noisegate.reading.matching import match
 from noisegate.reading.overrides import TableOverride, source_name
 from noisegate.reading.published import Bools, Ints, PublishedTable, row_ids
 from noisegate.reading.values import fold, is_total

@@ -11,9 +11,8 @@ import numpy as np
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms import Threshold, find_threshold
-from noisegate.reading.alignment import AlignedTable, Alignment, align
+from noisegate.reading.alignment import AlignedTable, Alignment, Matching, align, match
 from noisegate.reading.coverage import Domains, find_domains, find_nests, nest_shown
-from noisegate.reading.matching import Matching, match
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
 from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in

@@ -9,44 +9,39 @@ The mathematics is in docs/explanation/noise-recovery.md.
 from __future__ import annotations
 
 from noisegate.recovery.candidates import CANDIDATES
-from noisegate.recovery.coupling import Sharpening, sharpen
 from noisegate.recovery.couplings import (
     Coupling,
+    Moments,
+    Sharpening,
     couple,
     equal_pairs,
     least_published,
     names,
     published,
     selected,
+    sharpen,
 )
-from noisegate.recovery.curve import DifferenceCurve, difference_curve
-from noisegate.recovery.edge import edge_density
-from noisegate.recovery.equality import Equality, compare
+from noisegate.recovery.equality import CoupledSeries, Equality, compare, find_pairs
 from noisegate.recovery.fit import fit_noise
 from noisegate.recovery.goodness import Goodness
 from noisegate.recovery.identities import (
     ResidualIdentities,
+    edge_density,
     margin_identities,
     pair_identities,
     residual_identities,
 )
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
-from noisegate.recovery.lattice import SHELLS, common_step, lattice_for
 from noisegate.recovery.likelihood import columns, observe
-from noisegate.recovery.makers import Makers, Seen
-from noisegate.recovery.margin_rows import MarginRows, perturbed_apart
-from noisegate.recovery.moments import Moments
-from noisegate.recovery.noise import Noise
-from noisegate.recovery.outcome import LawEvidence, NoiseFit
-from noisegate.recovery.pair_search import CoupledSeries, find_pairs
-from noisegate.recovery.pieces import Pieces, find_pieces
+from noisegate.recovery.makers import Makers, Noise, Seen
+from noisegate.recovery.margin_rows import MarginRows, Pieces, find_pieces, perturbed_apart
+from noisegate.recovery.outcome import DifferenceCurve, LawEvidence, NoiseFit, difference_curve
 from noisegate.recovery.recover import recover
-from noisegate.recovery.residual_law import Points, ResidualLaw
+from noisegate.recovery.residual_law import SHELLS, Points, ResidualLaw, common_step, lattice_for
 from noisegate.recovery.residual_noise import noise_interval, noise_law, overstated
 from noisegate.recovery.search import Search, describe, equal_cells, pair_numbers, search
 from noisegate.recovery.selection import FixedValues, Statement, parse_lag, value_code
-from noisegate.recovery.zero_rule import ZeroTest, weigh_zeros
-from noisegate.recovery.zeros import ZeroRule, zero_rule
+from noisegate.recovery.zeros import ZeroRule, ZeroTest, weigh_zeros, zero_rule
 
 __all__ = [
     "CANDIDATES",

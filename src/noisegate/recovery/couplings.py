@@ -1,4 +1,8 @@
-"""Couplings: two sets of cells of one table whose raw counts are equal, cell by cell."""
+"""Couplings: two sets of cells of one table whose raw counts are equal, and what is gained from two records of one count.
+
+A *moment* is a date and a time of day. Tables may have both, one or none of them; unknown times have no
+moment. The *rest* of a cell is all its other values.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,205 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import DataError, SpecError
+from noisegate.laws import ContinuousLaw, Floats, Ints, LatticeLaw, Law
 from noisegate.recovery.equality import Equality
-from noisegate.recovery.moments import Codes, Ints, Moments
 from noisegate.recovery.selection import FixedValues
-from noisegate.tables import Table, condition_text, split_conditions
+from noisegate.tables import Kind, Table, condition_text, split_conditions
 
-Floats = NDArray[np.float64]
+_REACH_SDS = 16.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharpening:
+    """What one record and both records say about each raw count.
+
+    Attributes
+    ----------
+    sd_one, sd_both
+        Posterior standard deviation of the count from the first value, and from both.
+    width_one, width_both
+        How many whole numbers the interval at `level` holds.
+    level
+        The chance with which an interval holds the count.
+    """
+
+    sd_one: Floats
+    sd_both: Floats
+    width_one: Ints
+    width_both: Ints
+    level: float
+
+    @property
+    def gain(self) -> float:
+        """How many times sharper both records are than one: the ratio of root mean squares."""
+        both = float(np.sqrt(np.mean(self.sd_both**2)))
+        one = float(np.sqrt(np.mean(self.sd_one**2)))
+        return one / both if both > 0 else np.inf
+
+
+def sharpen(
+    first: ArrayLike, second: ArrayLike, /, *, laws: tuple[Law, Law], level: float = 0.95
+) -> Sharpening:
+    """Compare what is known of each count from `first` alone with what is known from both values.
+
+    Parameters
+    ----------
+    first, second
+        Two published values of each count.
+    laws
+        The noise of either value.
+
+    Assumes
+    -------
+    A flat prior over the whole numbers from 0 on.
+
+    Examples
+    --------
+    >>> from noisegate.laws import RoundedLaplace
+    >>> found = sharpen([88, 33], [86, 32], laws=(RoundedLaplace(1.4), RoundedLaplace(1.4)))
+    >>> found.width_one.tolist(), found.width_both.tolist()
+    ([9, 9], [5, 6])
+    """
+    x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if x.ndim != 1 or x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise DataError("coupled values must be two lists of the same length, none of them missing.")
+    if not 0 < level < 1:
+        raise SpecError.for_value("level", found=level, allowed="between 0 and 1")
+    reach = int(np.ceil(_REACH_SDS * max(np.sqrt(law.variance) for law in laws))) + 1
+    # Far above zero only the difference of the two values matters.
+    key = np.column_stack([np.minimum(x, reach + x % 1), y - x])
+    unique, row = np.unique(key, axis=0, return_inverse=True)
+    offset = np.arange(-reach, reach + 1)
+    low = np.floor(unique[:, :1])
+    count = low + offset
+    one = _log_chance(laws[0], unique[:, :1] - count)
+    one = np.where(count >= 0, one, -np.inf)
+    both = one + _log_chance(laws[1], unique[:, :1] + unique[:, 1:] - count)
+    both = np.where(np.isfinite(both).any(axis=1, keepdims=True), both, one)
+    sd_one, width_one = _summary(one, offset, level)
+    sd_both, width_both = _summary(both, offset, level)
+    return Sharpening(
+        sd_one=sd_one[row],
+        sd_both=sd_both[row],
+        width_one=width_one[row],
+        width_both=width_both[row],
+        level=level,
+    )
+
+
+def _log_chance(law: Law, noise: Floats, /) -> Floats:
+    if isinstance(law, LatticeLaw):
+        return law.logpmf(noise)
+    if isinstance(law, ContinuousLaw):
+        return law.logpdf(noise)
+    raise SpecError(f"{type(law).__name__} has neither probabilities nor a density.")
+
+
+def _summary(log_weight: Floats, offset: Ints, level: float, /) -> tuple[Floats, Ints]:
+    """Standard deviation and number of whole numbers in the equal-tailed interval, row by row."""
+    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    weight /= weight.sum(axis=1, keepdims=True)
+    mean = weight @ offset
+    sd = np.sqrt(np.maximum(weight @ offset**2 - mean**2, 0.0))
+    below = np.cumsum(weight, axis=1)
+    low = (below < (1 - level) / 2).sum(axis=1)
+    high = (below < (1 + level) / 2 - 1e-12).sum(axis=1)
+    return sd, (high - low + 1).astype(np.int64)
+
+
+Codes = NDArray[np.int32]
+
+_DAY = 1440
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """The time dimensions of a table.
+
+    Attributes
+    ----------
+    date, time
+        Places of the dimensions; None where the table has none.
+    step
+        Minutes from one moment to the next; None without any time dimension.
+    """
+
+    cells: Table
+    date: int | None
+    time: int | None
+    step: int | None
+
+    @classmethod
+    def of(cls, cells: Table, /) -> Moments:
+        """The time dimensions of `cells`: its first date and its first time of day."""
+        kinds = [dimension.kind for dimension in cells.dimensions]
+        date = kinds.index(Kind.DATE) if Kind.DATE in kinds else None
+        time = kinds.index(Kind.TIME) if Kind.TIME in kinds else None
+        step = cells.dimensions[time].step if time is not None else None
+        if step is None and date is not None and time is None:
+            step = _DAY
+        return cls(cells=cells, date=date, time=time, step=step)
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """Places of the other dimensions."""
+        return tuple(i for i in range(len(self.cells.dimensions)) if i not in {self.date, self.time})
+
+    def check(self, lag: int, /) -> None:
+        """Refuse a lag (in minutes) that leads from no bin to another."""
+        if lag == 0:
+            return
+        if self.step is None:
+            raise SpecError(
+                f"--lag {lag}min: {self.cells.name} has no dates or times to shift; leave --lag out."
+            )
+        if lag % self.step:
+            raise SpecError(
+                f"--lag must be a multiple of the {self.step} minutes of a bin in {self.cells.name}, got {lag} min."
+            )
+
+    def later(self, codes: Codes, lag: int, /) -> Codes:
+        """The same cells `lag` minutes later (earlier, if negative), as codes; -1 where there is no such time."""
+        if lag == 0:
+            return codes
+        out = codes.copy()
+        days = np.zeros(codes.shape[1], dtype=np.int64)
+        if self.time is None:
+            days += lag // _DAY
+        else:
+            clock = self.cells.dimensions[self.time]
+            known = ~clock.unknown[codes[self.time]]
+            found, moved = _clock_later(clock.ordinals, np.where(known, codes[self.time], 0), lag)
+            out[self.time], days = np.where(known, found, -1), np.where(known, moved, 0)
+        if self.date is None:
+            out[0, days != 0] = -1
+            return out
+        dates = self.cells.dimensions[self.date]
+        known = ~dates.unknown[codes[self.date]]
+        goal = np.where(known, dates.ordinals[codes[self.date]], 0) + days
+        moved_to = np.where(known, _place(dates.ordinals, goal), -1)
+        out[self.date] = np.where(days == 0, codes[self.date], moved_to)
+        return out
+
+
+def _clock_later(ordinals: Ints, codes: Codes, lag: int, /) -> tuple[Codes, Ints]:
+    """The code of each time of day `lag` later, and by how many days the date moves."""
+    goal = ordinals[codes] + lag
+    same = _place(ordinals, goal)
+    days = np.where(same >= 0, 0, goal // _DAY)
+    return np.where(same >= 0, same, _place(ordinals, goal - days * _DAY)), days
+
+
+def _place(ordinals: Ints, wanted: Ints, /) -> Codes:
+    """The place of each wanted ordinal; -1 where there is none."""
+    order = np.argsort(ordinals, kind="stable")
+    at = np.minimum(np.searchsorted(ordinals, wanted, sorter=order), len(ordinals) - 1)
+    return np.where(ordinals[order[at]] == wanted, order[at], -1).astype(np.int32)
+
+
 Source = Literal["stated", "found"]
 
 

@@ -10,13 +10,11 @@ import numpy as np
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import Floats
 from noisegate.recovery.candidates import CANDIDATES, PRESUMED, Candidate, eligible, prior_weights
-from noisegate.recovery.contamination import share_off
 from noisegate.recovery.goodness import Goodness, judge
 from noisegate.recovery.identities import ResidualIdentities
-from noisegate.recovery.lattice import common_step, noise_sd
-from noisegate.recovery.likelihood import ObservedResiduals, observe
+from noisegate.recovery.likelihood import ObservedResiduals, Surface, SurfaceLayout, observe, surface
 from noisegate.recovery.outcome import FittedModel, LawEvidence, NoiseFit
-from noisegate.recovery.surface import Surface, SurfaceLayout, surface
+from noisegate.recovery.residual_law import common_step, noise_sd, share_off
 
 #: Fewer identities than this say nothing.
 FEWEST = 5

@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from noisegate.errors import DataError, SpecError
+from noisegate.laws import Floats
 from noisegate.reading import Structure
-from noisegate.recovery.couplings import Coupling, Floats, least_published, published
+from noisegate.recovery.couplings import Coupling, least_published, published
 from noisegate.recovery.equality import compare
 from noisegate.recovery.identities import (
     ResidualIdentities,
@@ -17,8 +18,7 @@ from noisegate.recovery.identities import (
     pair_identities,
     residual_identities,
 )
-from noisegate.recovery.margin_rows import MarginRows
-from noisegate.recovery.pieces import Pieces
+from noisegate.recovery.margin_rows import MarginRows, Pieces
 from noisegate.recovery.selection import Statement, find_value, value_code
 from noisegate.tables import Table
 

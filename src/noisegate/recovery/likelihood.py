@@ -1,7 +1,11 @@
-"""The probability of every identity, sound or contaminated, at many points of parameter space.
+"""How likely the identities are at points of parameter space, and where in it the likelihood is.
 
 ResidualIdentities that look alike are counted once: a column stands for a residual (or a bound on one)
 with given numbers of noises, and `times` says how often it was seen.
+
+A grid has up to three axes: the scale that is wanted, the scale of the other table if it has one of
+its own, and the ratio of missing counts if there are any. All points of a grid are worked out at
+once. From one round to the next each scale axis shrinks to where the likelihood is.
 """
 
 from __future__ import annotations
@@ -12,9 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.laws import Floats, Ints
+from noisegate.recovery.candidates import Candidate
 from noisegate.recovery.identities import ResidualIdentities
-from noisegate.recovery.lattice import OUTERMOST, Lattice, lattice_for
-from noisegate.recovery.residual_law import Points, ResidualLaw
+from noisegate.recovery.residual_law import (
+    OUTERMOST,
+    Lattice,
+    Points,
+    ResidualLaw,
+    integrated,
+    lattice_for,
+    profile,
+)
 
 #: Stands for a bound that is not there; exact as a float, far outside every lattice.
 UNBOUNDED = 1 << 50
@@ -125,3 +137,180 @@ def _binding(floor: Floats, lattice: Lattice, /) -> Ints:
     """Floors as lattice numbers; those that no residual comes near do not bind."""
     near = floor * lattice.step > lattice.centre - OUTERMOST * lattice.width
     return np.where(near, np.where(near, floor, 0.0), -UNBOUNDED).astype(np.int64)
+
+
+_NATS = 12.0
+_ENOUGH = 17
+_MOST_ROUNDS = 6
+_POINTS, _POINTS_OTHER = 33, 13
+_RATIOS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
+_LEAST_SD = 0.15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceLayout:
+    """Which tables have which scale.
+
+    `wanted` and `other` are names of tables; `other` is empty when one scale serves all of them.
+    """
+
+    wanted: str
+    other: str
+    tables: tuple[str, ...]
+    missing: bool
+
+    def points(self, candidate: Candidate, axes: Sequence[Floats], /) -> Points:
+        """The points of a grid, flattened."""
+        wanted, other, ratio = (m.ravel() for m in np.meshgrid(*axes, indexing="ij"))
+        scales = {t: other if t == self.other else wanted for t in self.tables}
+        return Points(candidate=candidate, scales=scales, ratio=ratio)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """The log-likelihood of one law along the wanted scale.
+
+    Attributes
+    ----------
+    scale
+        The grid of scales, increasing.
+    profile
+        Log-likelihood with everything else at its best.
+    evidence
+        Log of the likelihood integrated over everything, per unit of log-scale.
+    best
+        The best point: wanted scale, other scale, ratio.
+    weights
+        Sound share and shells of contamination at the best point.
+    """
+
+    candidate: Candidate
+    scale: Floats
+    profile: Floats
+    evidence: float
+    best: tuple[float, float, float]
+    weights: Floats
+
+    def interval(self, /, *, level: float) -> tuple[float, float]:
+        """The scales that leave (1 - level)/2 of the normalised profile on either side.
+
+        The profile is read as a density of the log-scale; for a pure scale family that is the density
+        for which such an interval covers exactly.
+        """
+        tails = np.array([(1 - level) / 2, (1 + level) / 2])
+        if len(self.scale) == 1:
+            return float(self.scale[0]), float(self.scale[0])
+        density = np.exp(self.profile - self.profile.max())
+        if self.candidate.least:
+            share = density / self.scale
+            below = np.cumsum(share) / share.sum()
+            low, high = np.minimum(np.searchsorted(below, tails), len(self.scale) - 1)
+            return float(self.scale[low]), float(self.scale[high])
+        log_scale = np.log(self.scale)
+        steps = np.diff(log_scale) * (density[1:] + density[:-1]) / 2
+        below = np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
+        ends = np.exp(np.interp(tails, below, log_scale))
+        return float(ends[0]), float(ends[1])
+
+    def peak(self) -> float:
+        """The scale of greatest likelihood, between grid points by a parabola."""
+        top = int(np.argmax(self.profile))
+        if self.candidate.least or top in {0, len(self.scale) - 1}:
+            return float(self.scale[top])
+        left, middle, right = self.profile[top - 1 : top + 2]
+        bend = left - 2 * middle + right
+        shift = 0.0 if bend >= 0 else 0.5 * (left - right) / bend
+        at = np.log(self.scale)
+        return float(np.exp(at[top] + shift * (at[top + 1] - at[top - 1]) / 2))
+
+
+def surface(
+    candidate: Candidate,
+    observed: Sequence[ObservedResiduals],
+    layout: SurfaceLayout,
+    /,
+    *,
+    sd: tuple[float, float],
+    bases: Floats | None = None,
+) -> Surface:
+    """Zoom in on where `candidate` explains the identities best.
+
+    Parameters
+    ----------
+    sd
+        Between which standard deviations of one noise to look.
+    bases
+        For random rounding: the bases that are possible.
+    """
+    ranges = [np.log(sd), np.log([min(_LEAST_SD, sd[0]), sd[1]])]
+    ratio = _RATIOS if layout.missing else np.ones(1)
+    for _ in range(_MOST_ROUNDS):
+        axes = _axes(candidate, ranges, layout, bases)
+        points = layout.points(candidate, [*axes, ratio])
+        probability, times = columns(observed, points)
+        value, weights = profile(probability, times)
+        grid = value.reshape(len(axes[0]), len(axes[1]), len(ratio))
+        along = [grid.max(axis=(1, 2)), grid.max(axis=(0, 2))]
+        kept = [_near_top(a) for a in along]
+        finished = [_fine(k, x, candidate) for k, x in zip(kept, axes, strict=True)]
+        if finished[0] and (finished[1] or not layout.other):
+            break
+        ranges = [
+            r if done else _shrunk(x, k, candidate)
+            for r, x, k, done in zip(ranges, axes, kept, finished, strict=True)
+        ]
+    evidence = integrated(probability, times).reshape(grid.shape)
+    top = int(np.argmax(value))
+    at = np.unravel_index(top, grid.shape)
+    return Surface(
+        candidate=candidate,
+        scale=axes[0],
+        profile=along[0],
+        evidence=_integral(evidence, axes, ratio),
+        best=(float(axes[0][at[0]]), float(axes[1][at[1]]), float(ratio[at[2]])),
+        weights=weights[:, top],
+    )
+
+
+def _axes(
+    candidate: Candidate, ranges: Sequence[Floats], layout: SurfaceLayout, bases: Floats | None, /
+) -> list[Floats]:
+    if bases is not None:
+        return [bases, np.ones(1)]
+    wanted = candidate.scales(np.exp(np.linspace(ranges[0][0], ranges[0][1], _POINTS)))
+    if not layout.other:
+        return [wanted, np.ones(1)]
+    return [wanted, candidate.scales(np.exp(np.linspace(ranges[1][0], ranges[1][1], _POINTS_OTHER)))]
+
+
+def _near_top(value: Floats, /) -> Ints:
+    return np.flatnonzero(value > value.max() - _NATS)
+
+
+def _fine(kept: Ints, axis: Floats, candidate: Candidate, /) -> bool:
+    if len(axis) == 1:
+        return True
+    if candidate.least:
+        return bool(np.all(np.diff(axis) == 1))
+    return len(kept) >= (_ENOUGH if len(axis) == _POINTS else _ENOUGH // 3)
+
+
+def _shrunk(axis: Floats, kept: Ints, candidate: Candidate, /) -> Floats:
+    low, high = max(int(kept[0]) - 1, 0), min(int(kept[-1]) + 1, len(axis) - 1)
+    return np.asarray(np.log(axis[[low, high]] / candidate.per_sd))
+
+
+def _integral(evidence: Floats, axes: Sequence[Floats], ratio: Floats, /) -> float:
+    weights = [_log_width(axes[0]), _log_width(axes[1]), np.full(len(ratio), -np.log(len(ratio)))]
+    total = evidence + weights[0][:, None, None] + weights[1][:, None] + weights[2]
+    return float(np.logaddexp.reduce(total.ravel()))
+
+
+def _log_width(axis: Floats, /) -> Floats:
+    """The log of how much of the log-scale each grid point stands for."""
+    if len(axis) == 1:  # a base or a width with no neighbour, or an axis that is not there
+        return np.log(np.log1p(1 / (axis - 0.5))) if axis[0] > 1 else np.zeros(1)
+    middle = (axis[1:] + axis[:-1]) / 2
+    first, last = 2 * axis[0] - middle[0], 2 * axis[-1] - middle[-1]
+    edges = np.concatenate([[max(first, axis[0] / 2)], middle, [last]])
+    return np.asarray(np.log(np.diff(np.log(edges))))

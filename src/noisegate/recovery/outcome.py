@@ -1,14 +1,17 @@
-"""What a fit of the noise has to say."""
+"""What a fit of the noise has to say, and its picture as plain numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from noisegate.laws import Floats, Law, PointMass
+import numpy as np
+
+from noisegate.errors import DataError
+from noisegate.laws import Floats, Ints, Law, PointMass, as_rng
 from noisegate.recovery.candidates import CANDIDATES, Rounding
 from noisegate.recovery.goodness import Goodness
-from noisegate.recovery.likelihood import ObservedResiduals
+from noisegate.recovery.likelihood import ObservedResiduals, tables
 from noisegate.recovery.residual_law import Points
 
 #: Less likely families are no rivals.
@@ -123,3 +126,106 @@ class NoiseFit:
             family = CANDIDATES[name].family
             total[family] = total.get(family, 0.0) + one.probability
         return total
+
+
+_NEGLIGIBLE = 1e-3
+#: So many identities are expected at least in the tallest bar of a picture.
+_TALL = 8.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceCurve:
+    """How often each difference occurs.
+
+    Attributes
+    ----------
+    difference
+        The residuals, from the smallest to the largest that matters.
+    observed
+        How many identities show each.
+    expected
+        How many would under the fitted law, contamination included.
+    simulated
+        How many did in one simulation of as many identities from the fitted law.
+    """
+
+    difference: Floats
+    observed: Ints
+    expected: Floats
+    simulated: Ints
+
+    def gathered(self) -> DifferenceCurve:
+        """The same with neighbours joined, an odd number each, until the tallest bar expects enough to be seen.
+
+        Examples
+        --------
+        >>> few = np.array([0, 1, 0, 0, 1, 0, 1, 0, 1])
+        >>> curve = DifferenceCurve(
+        ...     difference=np.arange(-4.0, 5.0), observed=few, expected=np.full(9, 4 / 9), simulated=few
+        ... )
+        >>> curve.gathered().difference.tolist(), curve.gathered().observed.tolist()
+        ([-3.0, 0.0, 3.0], [1, 1, 2])
+        """
+        enough = min(_TALL, float(self.observed.sum()) / 4)
+        wide = self
+        for width in range(3, len(self.difference) + 2, 2):
+            if wide.expected.max() >= enough:
+                break
+            wide = self._joined(width)
+        return wide
+
+    def _joined(self, width: int, /) -> DifferenceCurve:
+        """Bars of `width` neighbouring differences each; one of them is centred at zero."""
+        step = self.difference[1] - self.difference[0]
+        place = np.floor_divide(np.rint(self.difference / step) + width // 2, width).astype(np.int64)
+        bars = np.arange(place[0], place[-1] + 1)
+
+        def total(counts: Floats | Ints) -> Floats:
+            return np.bincount(place - place[0], weights=counts, minlength=len(bars)).astype(np.float64)
+
+        return DifferenceCurve(
+            difference=bars * (width * step),
+            observed=total(self.observed).astype(np.int64),
+            expected=total(self.expected),
+            simulated=total(self.simulated).astype(np.int64),
+        )
+
+
+def difference_curve(fit: NoiseFit, /, *, rng: np.random.Generator) -> DifferenceCurve:
+    """Observed differences against the fitted law and against a simulation from it.
+
+    Examples
+    --------
+    >>> from noisegate.recovery import difference_curve, fit_noise, pair_identities
+    >>> rng = np.random.default_rng(1)
+    >>> on, off = 100 + np.rint(rng.laplace(scale=1.4, size=(2, 300)))
+    >>> curve = difference_curve(fit_noise(pair_identities(on, off)), rng=rng)
+    >>> int(curve.observed.sum()), int(curve.simulated.sum())
+    (300, 300)
+    """
+    generator = as_rng(rng)
+    if fit.model is None:
+        raise DataError("identities that hold exactly have no differences to draw.")
+    model = fit.model
+    half = max(one.lattice.points for one in model.observed) // 2
+    seen, law, drawn = (np.zeros(2 * half + 1) for _ in range(3))
+    for one in model.observed:
+        for group, table in tables(one, model.point):
+            mass = np.einsum("j,jk->k", model.weights, table[:, 0, :])
+            mass /= mass.sum()
+            shown = group.low == group.high
+            n = int(group.times[shown].sum())
+            here = slice(half - len(mass) // 2, half - len(mass) // 2 + len(mass))
+            np.add.at(seen, group.low[shown] + half, group.times[shown])
+            law[here] += n * mass
+            drawn[here] += generator.multinomial(n, mass)
+    matter = np.flatnonzero((law > _NEGLIGIBLE) | (seen > 0) | (drawn > 0))
+    kept = slice(int(matter[0]), int(matter[-1]) + 1)
+    return DifferenceCurve(
+        difference=np.asarray(
+            (np.arange(2 * half + 1) - half)[kept] * model.observed[0].lattice.step, dtype=float
+        ),
+        observed=seen[kept].astype(np.int64),
+        expected=law[kept],
+        simulated=drawn[kept].astype(np.int64),
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from noisegate.recovery.candidates import CANDIDATES
 from noisegate.recovery.fit import FEWEST, fit_noise
 from noisegate.recovery.identity_sets import IdentitySet
-from noisegate.recovery.noise import Noise
+from noisegate.recovery.makers import Noise
 from noisegate.recovery.outcome import NoiseFit
 
 Report = Callable[[str], None]

@@ -1,4 +1,18 @@
-"""The law of a residual: what each identity would show if the noise had a given law and scale.
+"""The law of a residual, sound or contaminated, on the lattice on which it is worked out.
+
+An identity may be off: a few passengers alight one bin later. Its residual is then the noise plus an
+amount from one of the *shells* (1.5-3, 3-6, 6-12 or 12-24 spreads of the residual, either sign, uniform
+inside). The weights of the shells are unknown. Their prior is a Dirichlet with as much weight on
+"sound" as `_SOUND` identities seen to be sound, and one for each shell.
+
+Two uses. The interval for the scale *profiles* the weights: each scale is judged with the weights
+that suit it best. The choice of a law *integrates* over them, or else the law with the lighter tails
+could borrow a contamination that mimics the heavier ones.
+
+Whole residuals live on the integers. Others are put on a lattice much finer than the noise, and
+whole ones of very wide noise on a coarser one; a law's mass at a point is then what it gives to the
+cell around it. Sums are products of Fourier transforms on a ring of `points`, wide enough for
+nothing to come round; probabilities below about 1e-15 are not told apart.
 
 For a pair whose raw count has log-density slope -s, with noises l₁ and l₂ of the two values,
 
@@ -16,16 +30,169 @@ last value of an identity has its remainder fixed by the others, and so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
+from numpy.typing import NDArray
+from scipy import fft, special
 
-from noisegate.laws import Floats, Ints, Law
+from noisegate.laws import Floats, Ints, LatticeLaw, Law
 from noisegate.recovery.candidates import Candidate
-from noisegate.recovery.identities import ResidualIdentities
-from noisegate.recovery.lattice import Lattice, Spectra
+from noisegate.recovery.identities import ResidualIdentities, spread
+
+_SOUND = 20.0
+_MOST_ROUNDS = 200
+_CLOSE = 1e-4
+_ZERO = 1e-7
+
+#: For the choice of a law: no contamination, only far shells, all but the nearest; prior chances.
+_CONTAMINATIONS: tuple[tuple[tuple[int, ...], float], ...] = (((), 0.5), ((3, 4), 0.25), ((2, 3, 4), 0.25))
+
+
+def profile(probability: Floats, times: Ints, /) -> tuple[Floats, Floats]:
+    """The log-likelihood with the best weights, and those weights (sound first), at every point.
+
+    The prior of the weights is part of the log-likelihood. Expectation maximisation: the objective is
+    concave in the weights, so the maximum found is the only one.
+    """
+    parts, points, _ = probability.shape
+    weight = np.full((parts, points), 0.01)
+    weight[0] = 1 - 0.01 * (parts - 1)
+    total = float(times.sum())
+    last = np.full(points, -np.inf)
+    for _ in range(_MOST_ROUNDS):
+        mixed = np.einsum("jb,jbu->bu", weight, probability)
+        value = np.log(mixed) @ times + _SOUND * np.log(weight[0])
+        share = weight * np.einsum("jbu,bu->jb", probability, times / mixed)
+        share[0] += _SOUND
+        weight = share / (total + _SOUND)
+        if np.all(value - last < _CLOSE):
+            break
+        last = value
+    return np.asarray(value), weight
+
+
+def integrated(probability: Floats, times: Ints, /) -> Floats:
+    """The log-likelihood averaged over the weights, at every point."""
+    models = [_averaged(probability[[0, *shells]], times) + math.log(p) for shells, p in _CONTAMINATIONS]
+    return np.asarray(np.logaddexp.reduce(models))
+
+
+def _averaged(probability: Floats, times: Ints, /) -> Floats:
+    """Laplace's method around the best weights, one weight at a time, none below zero."""
+    shells = len(probability) - 1
+    if shells == 0:
+        return np.asarray(np.log(probability[0]) @ times)
+    best, weight = profile(probability, times)
+    mixed = np.einsum("jb,jbu->bu", weight, probability)
+    relative = (probability[1:] - probability[0]) / mixed
+    pull = _SOUND / weight[0] - relative @ times
+    stiffness = np.maximum((relative**2) @ times, 1e-12)
+    inside = weight[1:] > _ZERO
+    pull = np.where(inside, 0.0, np.maximum(pull, 0.0))
+    root = np.sqrt(stiffness)
+    log_volume = (
+        0.5 * np.log(2 * math.pi / stiffness)
+        + pull**2 / (2 * stiffness)
+        + special.log_ndtr(np.where(inside, weight[1:], 0.0) * root - pull / root)
+    )
+    prior = special.gammaln(_SOUND + 1 + shells) - special.gammaln(_SOUND + 1)
+    return np.asarray(best + log_volume.sum(axis=0) + prior)
+
+
+def share_off(weights: Sequence[float] | Floats, /) -> float:
+    """The share of identities that do not hold."""
+    return float(np.sum(np.asarray(weights)[1:]))
+
+
+Spectra = NDArray[np.complex128]
+
+#: Shells of contamination: an identity may be off by 1.5-3, 3-6, 6-12 or 12-24 spreads of the residual.
+SHELLS = (1.5, 3.0, 6.0, 12.0)
+OUTERMOST = 2 * SHELLS[-1]
+_COARSE_ABOVE = 100.0
+_MOST_POINTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lattice:
+    """The multiples of `step` on a ring of `points`, for one set of identities.
+
+    `width` is the spread of its residuals, `centre` their median; residuals more than 24 spreads
+    away from it are moved to that distance.
+    """
+
+    step: float
+    width: float
+    centre: float
+    points: int
+
+    @property
+    def values(self) -> Ints:
+        """The lattice numbers in the order of the transform: 0, 1, ..., -2, -1."""
+        return np.asarray(fft.fftfreq(self.points, 1 / self.points)).round().astype(np.int64)
+
+    def place(self, residual: Floats, /) -> Ints:
+        """The lattice number of each residual, as far out as the lattice goes."""
+        reach = OUTERMOST * self.width
+        inside = np.clip(residual, self.centre - reach, self.centre + reach)
+        return np.rint(inside / self.step).astype(np.int64)
+
+    def shells(self) -> Floats:
+        """The chance of being off by each lattice number, one row a shell of contamination."""
+        away = np.abs(self.values) * self.step
+        edges = np.array([*SHELLS, OUTERMOST]) * self.width
+        inside = (away > edges[:-1, None]) & (away <= edges[1:, None])
+        return np.asarray(inside / inside.sum(axis=1, keepdims=True))
+
+    def masses(self, laws: Sequence[Law], /) -> Floats:
+        """The mass of each law at every lattice number, one row a law."""
+        values = self.values
+        if self.step == 1.0 and all(isinstance(law, LatticeLaw) for law in laws):
+            logs = [law.logpmf(values) for law in laws if isinstance(law, LatticeLaw)]
+        else:
+            low, high = (values - 0.5) * self.step, (values + 0.5) * self.step
+            logs = [law.log_between(low, high) for law in laws]
+        mass = np.exp(np.stack(logs))
+        return np.asarray(mass / mass.sum(axis=1, keepdims=True))
+
+
+def common_step(sets: Sequence[ResidualIdentities], /) -> float:
+    """The lattice step that suits all sets."""
+    sd = min(_noise_sd(s, step=0.0) for s in sets)
+    if all(s.whole for s in sets):
+        return 1.0 if sd <= _COARSE_ABOVE else 2.0 * round(sd / 64) + 1
+    return sd / 24 if sd > 0 else 1e-6
+
+
+def lattice_for(identities: ResidualIdentities, /, *, step: float, widest: float) -> Lattice:
+    """The lattice for a set, when one noise has a standard deviation of at most `widest`."""
+    residual = identities.low[identities.seen]
+    width = spread(residual, step=step)
+    centre = float(np.median(residual)) if len(residual) else 0.0
+    noises = float(identities.noises.sum(axis=1).max())
+    hidden = float(identities.missing.max()) * max(identities.cut, 0.0) if identities.missing.any() else 0.0
+    reach = abs(centre) + 2 * OUTERMOST * width + 8 * widest * math.sqrt(noises) + hidden
+    points = fft.next_fast_len(min(math.ceil(2 * reach / step), _MOST_POINTS), real=True)
+    return Lattice(step=step, width=width, centre=centre, points=points + points % 2)
+
+
+def noise_sd(sets: Sequence[ResidualIdentities], /, *, step: float) -> float:
+    """A first guess at the standard deviation of one noise."""
+    return float(np.median([_noise_sd(s, step=step) for s in sets]))
+
+
+def _noise_sd(identities: ResidualIdentities, /, *, step: float) -> float:
+    usable = identities.seen & (identities.missing == 0)
+    if not usable.any():
+        usable = identities.seen
+    if not usable.any():
+        return max(step, 1.0)
+    each = identities.low[usable] / np.sqrt(identities.noises[usable].sum(axis=1))
+    return spread(each, step=step / 4)
+
 
 # The steepest tilts that leave the law a law, in units of one over its standard deviation.
 _STEEPEST_MEMBER, _STEEPEST_PAIR = 0.9, 2.5

@@ -11,7 +11,7 @@ from scipy import special
 
 from noisegate.laws import ContinuousLaw, LatticeLaw, Law, convolve
 from noisegate.recovery.couplings import least_published
-from noisegate.recovery.edge import edge_density
+from noisegate.recovery.identities import edge_density
 from noisegate.tables import Table
 
 #: Sums of so many noises are worked out exactly; longer ones are normal to within their rounding.

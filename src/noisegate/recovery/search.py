@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from noisegate import limits
+from noisegate.laws import Floats, Ints
 from noisegate.reading import describe as describe_labels
 from noisegate.recovery.couplings import (
+    Codes,
     Coupling,
-    Floats,
+    Moments,
     couple,
     equal_pairs,
     least_published,
     selected,
 )
-from noisegate.recovery.moments import Codes, Ints, Moments
-from noisegate.recovery.pair_search import find_pairs
+from noisegate.recovery.equality import find_pairs
 from noisegate.tables import Table, folded
 
 #: Words for the two ends of a ride.

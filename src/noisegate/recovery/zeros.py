@@ -1,4 +1,8 @@
-"""The zero rule: empty cells get noise like any other, or stay empty.
+"""The zero rule, tested from the data: empty cells get noise like any other, or stay empty.
+
+A cell that is known to be empty is published only if zeros are perturbed and the noise alone passes
+the cut, with chance q. Among M such cells M q published ones are expected, or none if zeros are kept.
+Where M q is small the data cannot tell, and the answer says so.
 
 A margin with noise of its own that does not publish a total says, without looking at the base, that all base
 cells of that total are small. If zeros are perturbed, each of these cells is published with at least the
@@ -19,14 +23,106 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
+from noisegate.errors import SpecError
+from noisegate.laws import Law
 from noisegate.mechanisms import Zeros
 from noisegate.recovery.couplings import least_published
 from noisegate.recovery.margin_rows import MarginRows
 from noisegate.recovery.outcome import NoiseFit
-from noisegate.recovery.zero_rule import weigh_zeros as weigh
 from noisegate.tables import Card, Kind, MarginLink
+
+Verdict = Literal["perturbed", "kept", "cannot tell"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroTest:
+    """What empty cells say about the zero rule.
+
+    Attributes
+    ----------
+    verdict
+        "perturbed", "kept" or "cannot tell".
+    chance
+        q, with which the noise alone passes the cut.
+    expected
+        How many of the empty cells would be published if zeros are perturbed.
+    p_none
+        The chance of seeing none of them if zeros are perturbed.
+    p_many
+        The chance of seeing as many as were seen, or more, if zeros are perturbed.
+    statement
+        In words.
+    """
+
+    verdict: Verdict
+    chance: float
+    expected: float
+    p_none: float
+    p_many: float
+    statement: str
+
+
+def weigh_zeros(published: int, cells: int, /, *, law: Law, threshold: float, size: float = 0.01) -> ZeroTest:
+    """Decide from `cells` empty cells, of which `published` appear in the table.
+
+    Parameters
+    ----------
+    published
+        How many of the empty cells are published.
+    cells
+        How many cells are known to be empty in the raw data.
+    law
+        The noise, as recovered or as stated.
+    threshold
+        The least published value.
+    size
+        The chance of a wrong verdict that is accepted.
+
+    Assumes
+    -------
+    The cells are empty for a reason that does not depend on what was published (no service there).
+
+    Examples
+    --------
+    >>> from noisegate.laws import RoundedLaplace
+    >>> weigh_zeros(0, 100_000, law=RoundedLaplace(1.4), threshold=18).verdict
+    'cannot tell'
+    """
+    if cells < 0 or not 0 <= published <= cells:
+        raise SpecError.for_value("published empty cells", found=published, allowed=f"from 0 to {cells}")
+    if not 0 < size < 1:
+        raise SpecError.for_value("size", found=size, allowed="between 0 and 1")
+    least = threshold - 1 if law.lattice else threshold
+    q = float(math.exp(float(law.logsf(least))))
+    p_none = math.exp(cells * math.log1p(-q)) if q < 1 else 0.0
+    p_many = float(special.bdtrc(published - 1, cells, q)) if published > 0 else 1.0
+    verdict, statement = _decide(published, cells, q, p_none=p_none, p_many=p_many, size=size)
+    return ZeroTest(
+        verdict=verdict, chance=q, expected=cells * q, p_none=p_none, p_many=p_many, statement=statement
+    )
+
+
+def _decide(
+    published: int, cells: int, q: float, /, *, p_none: float, p_many: float, size: float
+) -> tuple[Verdict, str]:
+    expected = f"{cells} empty cells, each published with chance {q:.2g} if zeros are perturbed"
+    if published == 0 and p_none < size:
+        return "kept", f"Zeros are kept: none of {expected}, was published (p = {p_none:.2g})."
+    if published == 0:
+        needed = math.ceil(math.log(size) / math.log1p(-q)) if 0 < q < 1 else 0
+        return "cannot tell", (
+            f"Cannot tell whether zeros are perturbed: none of {expected}, was published, which happens with "
+            f"chance {p_none:.2g} anyway; {needed} empty cells would be needed."
+        )
+    if p_many < size:
+        return "cannot tell", (
+            f"Cannot tell whether zeros are perturbed: {published} of {expected}, were published, more than noise "
+            f"alone makes (p = {p_many:.2g}), so they were not empty."
+        )
+    return "perturbed", f"Zeros are perturbed: {published} of {expected}, were published."
+
 
 #: The chance of a wrong verdict that is accepted.
 _SIZE = 0.01
@@ -114,7 +210,7 @@ def _verdict(cells: int, published: int, fit: NoiseFit, link: MarginLink, /) -> 
     if not cells:
         statement = f"{link.margin.name} publishes all its totals, so no cell is known to be empty"
         return ZeroRule(rule=None, source=None, statement=statement)
-    weighed = weigh(published, cells, law=fit.noise, threshold=least, size=_SIZE)
+    weighed = weigh_zeros(published, cells, law=fit.noise, threshold=least, size=_SIZE)
     p_few = float(stats.poisson.cdf(published, weighed.expected))
     seen = f"{published:,} of {cells:,} cells whose total in {link.margin.name} is too small to be published"
     expected = f"{weighed.expected:,.2g} expected if zeros are perturbed"

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text, escaped
-from noisegate.releases.change import (
+from noisegate.releases.files import check_output, write_card, write_table
+from noisegate.releases.job import ReleaseResult, release
+from noisegate.releases.loss import (
+    EXAMPLE_EVENTS,
     all_days_change,
     day_of_person_change,
     event_change,
+    rounded_up,
     spread_change,
+    state_losses,
     unit_change,
 )
-from noisegate.releases.files import check_output, write_card, write_table
-from noisegate.releases.forecast import Forecast, warnings_before_spending
-from noisegate.releases.gaussian import gaussian_noises
-from noisegate.releases.job import ReleaseResult, release
-from noisegate.releases.loss import EXAMPLE_EVENTS, rounded_up, state_losses
-from noisegate.releases.plan import Plan, TablePlan, make_plan
-from noisegate.releases.prediction import depends_on_counts, sum_errors
-from noisegate.releases.questions import asked_questions
+from noisegate.releases.plan import Plan, TablePlan, gaussian_noises, make_plan
+from noisegate.releases.prediction import (
+    Forecast,
+    asked_questions,
+    depends_on_counts,
+    sum_errors,
+    warnings_before_spending,
+)
 from noisegate.releases.tables import publish_tables
 
 __all__ = [

@@ -25,8 +25,8 @@ from noisegate.mechanisms import PublishedCells
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
 from noisegate.releases.files import check_output, staged, write_card, write_table
-from noisegate.releases.forecast import warnings_before_spending
 from noisegate.releases.plan import Plan, make_plan
+from noisegate.releases.prediction import warnings_before_spending
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Card

@@ -1,4 +1,9 @@
-"""What a release will do, settled before any event is read: noise, cuts and loss of every table.
+"""What a release will do, settled before any event is read: noise, thresholds and loss of every table.
+
+A table with share s of the budget gets noise of sigma / sqrt(s), so that the squared losses of all
+tables add up to that of one table with the whole budget. Discrete Gaussian noise is almost as good
+as continuous noise, for which sigma has a closed form; the search starts there and is settled by
+exact composition, on the safe side.
 
 The plan is a function of the spec alone, so nothing in it is secret. The loss is worked out here
 once, exactly, and then charged, printed and written on the card.
@@ -6,6 +11,7 @@ once, exactly, and then charged, printed and written on the card.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,11 +20,62 @@ from functools import cached_property
 from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.margins import LEVEL, AnyPiece, ErrorFigures, ErrorLaw, ErrorTerm, best_split, pieces
-from noisegate.mechanisms import NoiseName, Perturbation, PublishedNoise
-from noisegate.releases.change import unit_change
-from noisegate.releases.gaussian import gaussian_noises
-from noisegate.releases.loss import LossStatement, StatedLoss, state_losses
+from noisegate.mechanisms import NoiseName, Perturbation, PublishedNoise, scale_for
+from noisegate.releases.loss import (
+    Change,
+    LossStatement,
+    StatedLoss,
+    gaussian_delta,
+    state_losses,
+    unit_change,
+)
 from noisegate.spec import ReleaseSpec
+
+#: How far above the least possible sigma the answer may lie.
+_PRECISION = 1e-3
+
+
+def gaussian_noises(
+    shares: Mapping[str, Fraction], change: Change, /, *, epsilon: Fraction, delta: Fraction
+) -> dict[str, PublishedNoise]:
+    """Noise for every table with a share, such that a change of all of them costs (epsilon, delta) at most.
+
+    Refuses noise that is wider than the exact sampler's.
+    """
+
+    def noises(sigma: float) -> dict[str, PublishedNoise]:
+        return {
+            table: PublishedNoise(name="discrete-gaussian", scale=_rounded_up(Fraction(sigma) / _root(share)))
+            for table, share in shares.items()
+            if share > 0
+        }
+
+    def holds(sigma: float) -> bool:
+        return gaussian_delta(noises(sigma), change, float(epsilon)) <= delta
+
+    squares = [share * change.total * change.most[table] for table, share in shares.items()]
+    sigma = math.sqrt(sum(squares)) * float(scale_for("gaussian", epsilon=epsilon, delta=float(delta)))
+    noises(sigma)  # refuses what is too wide before composition is tried on it
+    low, high = sigma * (1 - 4 * _PRECISION), sigma * (1 + 4 * _PRECISION)
+    while not holds(high):
+        low, high = high, 1.05 * high
+    while holds(low):
+        low, high = low / 1.05, low
+    while high - low > _PRECISION * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return noises(high)
+
+
+def _rounded_up(sigma: Fraction, /) -> Fraction:
+    """A number with six decimals that is not below `sigma`."""
+    return Fraction(math.ceil(sigma * 10**6), 10**6)
+
+
+def _root(share: Fraction, /) -> Fraction:
+    """The square root of a share, rounded down: noise divided by it is never too narrow."""
+    return Fraction(math.isqrt(int(share * 10**200)), 10**100)
+
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
     "laplace": "rounded-laplace",

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from noisegate.report.build import page_of
 from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
-from noisegate.report.html import render_html
+from noisegate.report.html import VARIABLE, browser_command, find_browser, print_pdf, render_html
 from noisegate.report.markdown import escaped, render_markdown
-from noisegate.report.pdf import VARIABLE, browser_command, find_browser, print_pdf
 from noisegate.report.summary import tiles_of
 from noisegate.report.write import check_output, print_report, write_assessment, write_report
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from noisegate.assessment import Assessment, Inference, cells_batches, noise, vehicles_table, weeks
 from noisegate.errors import OutputError
-from noisegate.report.pdf import print_pdf
+from noisegate.report.html import print_pdf
 
 #: The files of an assessment: for programs, and for people.
 ASSESSMENT, CELLS, VEHICLES = "assessment.json", "cells.parquet", "vehicles.parquet"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from noisegate.reproduction.detection import detection_items
 from noisegate.reproduction.figures import write_figures
 from noisegate.reproduction.item import Item, judged, rounds_to
-from noisegate.reproduction.linked import coverage, equal_tails, linked_items, posterior
+from noisegate.reproduction.linked import coverage, equal_tails, linked_items, posterior, row_items
 from noisegate.reproduction.noise import fitted_scale, noise_items, simulated_pairs
-from noisegate.reproduction.rows import row_items
 
 __all__ = [
     "Item",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noisegate.simulation.readers import CLOSED_READER, LINGER_S, READERS, CardReader, Conduct
+from noisegate.simulation.day import CLOSED_READER, LINGER_S, READERS, CardReader, Conduct
 from noisegate.simulation.season import Scenario
 from noisegate.simulation.world import FIRST_DAY, World, invent_network, simulate
 

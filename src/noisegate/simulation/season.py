@@ -15,9 +15,16 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.simulation.day import DepartureBoard, ServiceDay, TapTable, ride_day
+from noisegate.simulation.day import (
+    Conduct,
+    Delays,
+    DepartureBoard,
+    ServiceDay,
+    TapTable,
+    ride_day,
+    trip_readers,
+)
 from noisegate.simulation.population import Riders, draw_people
-from noisegate.simulation.readers import Conduct, Delays, trip_readers
 from noisegate.simulation.town import Town
 from noisegate.timetable import EPOCH
 

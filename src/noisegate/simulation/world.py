@@ -9,11 +9,10 @@ from pathlib import Path
 
 from noisegate.errors import SpecError
 from noisegate.simulation.city import FEWEST_STOPS, MOST_STOPS, draw_map
-from noisegate.simulation.files import TapWriter, whole_directory, write_stops
-from noisegate.simulation.readers import Conduct
+from noisegate.simulation.day import Conduct
+from noisegate.simulation.files import TapWriter, whole_directory, write_specs, write_stops
 from noisegate.simulation.schedule import write_timetable
 from noisegate.simulation.season import CITY, POPULARITY, Scenario, tap_days
-from noisegate.simulation.specs import write_specs
 from noisegate.simulation.town import settle
 from noisegate.timetable import NETWORK_MODES, Network, read_feed, write_feed
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from noisegate.spec.block import SpecBlock
-from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension
-from noisegate.spec.fields import clock, did_you_mean
-from noisegate.spec.load import load_spec, parse_spec
+from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension, ValueList
+from noisegate.spec.document import load_spec, parse_spec
+from noisegate.spec.fields import SpecBlock, clock, did_you_mean
 from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
 from noisegate.spec.privacy import ContributionBound, Law, Privacy, Suppress
-from noisegate.spec.values import ValueList
 from noisegate.spec.workload import QuestionBlock
 
 __all__ = [

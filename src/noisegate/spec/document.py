@@ -1,4 +1,4 @@
-"""A YAML file as plain data, with the line of every key.
+"""A YAML file as plain data, with the line of every key; a release spec from it; one sentence for whatever is wrong.
 
 All scalars stay the text that was written. YAML 1.1 would turn `on` and `off` into booleans, `06:00`
 into 360, `2.0` into a binary float and `007` into 7; here the model says what a value is, so none of
@@ -8,13 +8,19 @@ these traps exists and quotes make no difference. Only a plain empty value, `~` 
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
-from noisegate.errors import SpecError
+from noisegate.errors import InputError, SpecError
+from noisegate.spec.dimensions import KINDS
+from noisegate.spec.model import ReleaseSpec
 
 Place = tuple[str | int, ...]
 
@@ -117,3 +123,68 @@ def dotted(place: Place, /) -> str:
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+#: What is wrong, for the kinds of error that do not bring a phrase of their own.
+_PHRASES = {
+    "missing": "is missing",
+    "no_kind": "must have values (a list or a CSV file), every (a time span), or from and to (dates)",
+    "dict_type": "must be a block of keys",
+    "tuple_type": "must be a list",
+}
+
+
+def explain(error: ValidationError, /, *, document: Document) -> SpecError:
+    """The first thing that is wrong, with its place, and how many more there are."""
+    found = sorted(error.errors(include_url=False), key=lambda e: document.line(_place(e)) or 0)
+    first = found[0]
+    more = len(found) - 1 + sum(int(e.get("ctx", {}).get("more", 0)) for e in found)
+    place = _place(first)
+    line = document.line(place)
+    where = f"{document.name}, line {line}: " if line else f"{document.name}: "
+    tail = f" ({more} more {'error' if more == 1 else 'errors'} after this one)" if more else ""
+    sentence = _sentence(first, place)
+    return SpecError(
+        f"{where}{sentence.rstrip('.')}{tail}{'' if not tail and sentence.endswith('?') else '.'}"
+    )
+
+
+def _place(error: ErrorDetails, /) -> Place:
+    """The place in the file: without the tags of a union, and as deep as the refusal says."""
+    loc = error["loc"]
+    kept = [part for n, part in enumerate(loc) if not (n == 2 and loc[0] == "dimensions" and part in KINDS)]
+    return (*(part for part in kept if part != "[key]"), *error.get("ctx", {}).get("at", ()))
+
+
+def _sentence(error: ErrorDetails, place: Place, /) -> str:
+    subject = dotted(place) or "the spec"
+    context = error.get("ctx", {})
+    if error["type"] == "refused":
+        return f"{subject} {context['phrase']}"
+    if isinstance(context.get("error"), InputError):
+        return str(context["error"])
+    return f"{subject} {_PHRASES.get(error['type'], 'has a value that cannot be used here')}"
+
+
+def load_spec(path: str | os.PathLike[str], /) -> ReleaseSpec:
+    """The release spec in a YAML file.
+
+    Relative paths in it start at the folder of the file. Whatever is wrong raises a `SpecError` of one
+    sentence that names the file, the line and the key.
+    """
+    file = Path(path)
+    return _checked(read_document(file), folder=file.resolve().parent)
+
+
+def parse_spec(text: str | Mapping[str, Any], /, *, folder: Path, name: str = "spec") -> ReleaseSpec:
+    """The release spec in YAML text or in a dictionary; relative paths start at `folder`."""
+    if isinstance(text, str):
+        return _checked(parse_document(text, name=name), folder=folder)
+    return _checked(Document(name=name, data=dict(text), lines={}), folder=folder)
+
+
+def _checked(document: Document, /, *, folder: Path) -> ReleaseSpec:
+    try:
+        return ReleaseSpec.model_validate(document.data, context={"folder": folder})
+    except ValidationError as error:
+        raise explain(error, document=document) from None

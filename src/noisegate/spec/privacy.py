@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import PlainValidator, model_validator
 
-from noisegate.spec.block import SpecBlock
-from noisegate.spec.fields import AtLeastOne, Flag, Positive, Share, exact, one_of, refusal, shown
+from noisegate.spec.fields import AtLeastOne, Flag, Positive, Share, SpecBlock, exact, one_of, refusal, shown
 
 Unit = Literal["event", "person-day", "person"]
 Law = Literal["discrete-laplace", "laplace", "rounded-laplace", "discrete-gaussian"]

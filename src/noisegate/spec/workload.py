@@ -14,8 +14,7 @@ from typing import Annotated
 from pydantic import Field, PlainValidator
 
 from noisegate.errors import SpecError
-from noisegate.spec.block import SpecBlock
-from noisegate.spec.fields import AtLeastOne, Positive, refusal, shown
+from noisegate.spec.fields import AtLeastOne, Positive, SpecBlock, refusal, shown
 from noisegate.tables import Question, spelled_parts
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from noisegate.tables.arrow import arrow_numbers, arrow_texts
 from noisegate.tables.axis import Axis, Ints, Mask, combine
 from noisegate.tables.block import Block
 from noisegate.tables.card import (
@@ -34,7 +33,16 @@ from noisegate.tables.release import Release
 from noisegate.tables.selection import Groups, Selection
 from noisegate.tables.spelling import DAY_S, clock_of, find_dimension, folded, label_code, listed
 from noisegate.tables.stated import state_domain, stated_domain
-from noisegate.tables.table import Counts, MarginLink, Origin, Status, Table, locate
+from noisegate.tables.table import (
+    Counts,
+    MarginLink,
+    Origin,
+    Status,
+    Table,
+    arrow_numbers,
+    arrow_texts,
+    locate,
+)
 from noisegate.tables.where import (
     Where,
     alternatives,

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import SpecError
+from noisegate.tables.axis import Ints, Mask
 from noisegate.tables.block import Block
-from noisegate.tables.domain import Domain, Ints, Mask
+from noisegate.tables.domain import Domain
 from noisegate.tables.spelling import find_dimension
 from noisegate.tables.where import Where, conditions_of, label_shares, value_shares
 

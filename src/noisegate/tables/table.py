@@ -1,12 +1,18 @@
-"""Published counts on a domain: values, a status for each cell, how they were made; and a margin beside the base."""
+"""Published counts on a domain: values, a status for each cell, how they were made; and a margin beside the base.
+
+`pyarrow.array` does more for its caller, but its first call loads pandas wherever that is installed, to see
+whether it was given a series. That takes longer than writing a table.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError
@@ -316,3 +322,16 @@ class Coverage:
 def _some(values: tuple[str, ...], limit: int) -> str:
     rest = len(values) - limit
     return ", ".join(values[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def arrow_numbers(values: NDArray[Any], /) -> Any:
+    """Integers or floats as an Arrow array without nulls, on the same memory."""
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def arrow_texts(texts: Iterable[str], /) -> Any:
+    """Texts as an Arrow array without nulls; all together must be less than 2 GB."""
+    octets = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, octets)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(octets), pa.py_buffer(ends), pa.py_buffer(b"".join(octets)))

@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
+from noisegate.tables.axis import Mask
 from noisegate.tables.dimension import Dimension
-from noisegate.tables.domain import Domain, Mask
+from noisegate.tables.domain import Domain
 from noisegate.tables.spelling import DAY_S, Spellings, clock_of, day_of, listed, spelled, unknown_label
 
 Floats = NDArray[np.float64]

@@ -1,9 +1,12 @@
-"""Exact marginals of a small set of linked nodes, by eliminating one node after another.
+"""Exact marginals of small sets: linked nodes one after another, and totals that share no cell many at a time.
 
 The state is the vector of partial sums of the links that are open: begun, not complete. Adding
 a node moves the state; a link that is complete weighs it and leaves it. One pass forward and
 one back give the message to every node. The cost is that of the largest state, so the order
 matters; it is chosen greedily.
+
+A base with one margin is thousands of such totals. Taken one by one, most of the time would go
+into setting them up.
 """
 
 from __future__ import annotations
@@ -15,7 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisegate.inference.linked.nodes import NodeLink, Nodes
+from noisegate.inference.linked.part import Part
+from noisegate.inference.linked.pmfs import Pmfs, spread
 from noisegate.inference.linked.problem import Floats, Ints
+from noisegate.laws import compiled
 
 _MOST_NODES = 40
 
@@ -141,3 +147,44 @@ def _window(step: _Step, k: int, size: int, /) -> tuple[slice, ...]:
     """Where the state lands when the node takes its k-th value."""
     shifts = [w * k if w >= 0 else -w * (size - 1 - k) for w in step.weights]
     return tuple(slice(s, s + n) for s, n in zip(shifts, step.before.shape, strict=True))
+
+
+def solve_stars(part: Part, pmfs: Pmfs, /) -> Pmfs:
+    """The marginals of all unknowns, which are distributed as `pmfs` but for what their totals say."""
+    f = part.factors
+    evidence = _evidence(part, pmfs)
+    messages = np.ones(len(pmfs.p))
+    _spread_all(
+        f.indptr, f.members, f.weights, pmfs.start, pmfs.sizes, pmfs.p, evidence.start, evidence.p, messages
+    )
+    return pmfs.weighed(messages)
+
+
+def _evidence(part: Part, pmfs: Pmfs, /) -> Pmfs:
+    """The likelihood of every sum that each total can have."""
+    f = part.factors
+    low = pmfs.low[f.members]
+    high = low + pmfs.sizes[f.members] - 1
+    least = np.add.reduceat(np.where(f.weights > 0, f.weights * low, f.weights * high), f.indptr[:-1])
+    most = np.add.reduceat(np.where(f.weights > 0, f.weights * high, f.weights * low), f.indptr[:-1])
+    return part.likelihoods(f, least, most)
+
+
+@compiled
+def _spread_all(
+    indptr: Ints,
+    members: Ints,
+    weights: Ints,
+    start: Ints,
+    sizes: Ints,
+    p: Floats,
+    evidence_start: Ints,
+    evidence: Floats,
+    messages: Floats,
+    /,
+) -> None:
+    for k in range(len(indptr) - 1):
+        a, b = indptr[k], indptr[k + 1]
+        of = members[a:b]
+        said = evidence[evidence_start[k] : evidence_start[k + 1]]
+        spread(start[of], sizes[of], weights[a:b], p, said, messages)

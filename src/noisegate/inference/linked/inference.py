@@ -7,18 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from noisegate.inference.linked.convolution import costs
-from noisegate.inference.linked.elimination import EliminationPlan, eliminate
+from noisegate.inference.linked.elimination import EliminationPlan, eliminate, solve_stars
 from noisegate.inference.linked.model import Model
 from noisegate.inference.linked.nodes import Nodes
-from noisegate.inference.linked.part import Part
-from noisegate.inference.linked.parts import in_order, parts_of
-from noisegate.inference.linked.pmfs import Pmfs
+from noisegate.inference.linked.part import Part, in_order, parts_of
+from noisegate.inference.linked.pmfs import Pmfs, costs
 from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.prior import Flat, Prior
-from noisegate.inference.linked.problem import Bools, Ints, Problem
+from noisegate.inference.linked.problem import Bools, Flat, Ints, Prior, Problem
 from noisegate.inference.linked.propagation import Schedule, propagate
-from noisegate.inference.linked.stars import solve_stars
 
 #: Called with the number of cells done and the number of all cells.
 Progress = Callable[[int, int], None]

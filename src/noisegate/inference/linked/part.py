@@ -1,15 +1,31 @@
-"""One part of a model that can be solved by itself: a component, a run of totals, or of unlinked unknowns."""
+"""Parts of a model that can be solved by themselves: a component, a run of totals, or of unlinked unknowns.
+
+Several threads work on them, one after the other.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from noisegate.inference.linked.model import Factors, Model, Own
 from noisegate.inference.linked.pmfs import Pmfs, multiply_negative_binomial, multiply_tables, normalise
-from noisegate.inference.linked.prior import Flat, NegativeBinomial, Prior
-from noisegate.inference.linked.problem import Bools, Floats, Ints, contradiction, tally, unheard
+from noisegate.inference.linked.problem import (
+    Bools,
+    Flat,
+    Floats,
+    Ints,
+    NegativeBinomial,
+    Prior,
+    contradiction,
+    tally,
+    unheard,
+)
 from noisegate.mechanisms import Mechanism
 
 _ROUNDS = 20
@@ -181,3 +197,60 @@ def _prior_top(prior: Prior, cells: Ints, nats: float, /) -> Floats:
     local = prior.at(cells)
     spread = np.sqrt(local.mean + local.mean**2 / local.shape)
     return np.ceil(local.mean + nats * np.maximum(spread, local.mean / local.shape) + nats)
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Unknowns that nothing links are taken this many at a time.
+CHUNK = 50_000
+#: Totals that share no cell are taken this many at a time, with at most so many cells.
+_TOTALS, _THEIR_CELLS = 256, 8_000
+
+
+def parts_of(model: Model, /) -> Iterator[tuple[slice, Part]]:
+    """Every part with its range of unknowns: components, single totals several at a time, unlinked unknowns."""
+    for first, last in _runs(model):
+        low, high = int(model.bounds[first]), int(model.bounds[last])
+        factors = int(model.factor_bounds[first]), int(model.factor_bounds[last])
+        step = CHUNK if factors[0] == factors[1] else high - low
+        for a in range(low, high, step):
+            b = min(a + step, high)
+            yield slice(a, b), Part.of(model, a, b, factors=factors)
+
+
+def _runs(model: Model, /) -> Iterator[tuple[int, int]]:
+    """Ranges of components: each by itself, but for neighbours of one total each."""
+    count = len(model.bounds) - 1
+    single = np.diff(model.factor_bounds) == 1
+    first = 0
+    while first < count:
+        last = first + 1
+        room = min(first + _TOTALS, count)
+        while (
+            single[first]
+            and last < room
+            and single[last]
+            and model.bounds[last + 1] - model.bounds[first] <= _THEIR_CELLS
+        ):
+            last += 1
+        yield first, last
+        first = last
+
+
+def in_order(items: Iterable[T], work: Callable[[T], R], /, *, threads: int) -> Iterator[tuple[T, R]]:
+    """Each item with the result of `work`, in the order of the items.
+
+    Only a few items are under way at a time, so that memory stays bounded; the results do not
+    depend on the number of threads.
+    """
+    waiting: deque[tuple[T, Future[R]]] = deque()
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        for item in items:
+            waiting.append((item, pool.submit(work, item)))
+            if len(waiting) > 2 * threads:
+                first, result = waiting.popleft()
+                yield first, result.result()
+        while waiting:
+            first, result = waiting.popleft()
+            yield first, result.result()

@@ -1,4 +1,7 @@
-"""Many distributions on runs of integers, each on its own window, in one array."""
+"""Many distributions on runs of integers, each on its own window, in one array.
+
+Sums of them with evidence on the sum are exact convolutions; products with a Gaussian tilt them.
+"""
 
 from __future__ import annotations
 
@@ -172,3 +175,199 @@ def ends(start: Ints, p: Floats, share: float, /) -> tuple[Ints, Ints]:
             tail += p[b]
         first[i], last[i] = a - start[i], b - start[i]
     return first, last
+
+
+@compiled
+def spread(first: Ints, sizes: Ints, weights: Ints, p: Floats, evidence: Floats, out: Floats, /) -> None:
+    """Write to `out` the messages to all members of one weighted sum.
+
+    Member j has probabilities `p[first[j]:first[j] + sizes[j]]`; `evidence[a]` is the likelihood
+    of the a-th possible sum, counted from the least. Messages are laid out like `p` and scaled
+    to a largest value of 1.
+    """
+    count = len(sizes)
+    reach = np.ones(count + 1, dtype=np.int64)
+    for j in range(count):
+        reach[j + 1] = reach[j] + abs(weights[j]) * (sizes[j] - 1)
+    offset = np.zeros(count + 2, dtype=np.int64)
+    for j in range(count + 1):
+        offset[j + 1] = offset[j] + reach[j]
+    back = np.empty(offset[count + 1])
+    for a in range(reach[count]):
+        back[offset[count] + a] = evidence[a]
+    for j in range(count - 1, 0, -1):
+        _pull(first[j], sizes[j], weights[j], p, back, offset[j], reach[j], offset[j + 1])
+    partial = np.ones(1)
+    for j in range(count):
+        _send(first[j], sizes[j], weights[j], partial, back, offset[j + 1], out)
+        if j < count - 1:
+            partial = _add(first[j], sizes[j], weights[j], p, partial, reach[j + 1])
+
+
+@compiled
+def _pull(
+    first: int, size: int, weight: int, p: Floats, back: Floats, here: int, reach: int, after: int, /
+) -> None:
+    """Evidence on the partial sum before a member, from that on the partial sum after it."""
+    for a in range(reach):
+        back[here + a] = 0.0
+    for k in range(size):
+        mass = p[first + k]
+        if mass > 0:
+            shift = after + (weight * k if weight > 0 else -weight * (size - 1 - k))
+            for a in range(reach):
+                back[here + a] += mass * back[shift + a]
+    top = 0.0
+    for a in range(reach):
+        top = max(top, back[here + a])
+    if top > 0:
+        for a in range(reach):
+            back[here + a] /= top
+
+
+@compiled
+def _send(
+    first: int, size: int, weight: int, partial: Floats, back: Floats, after: int, out: Floats, /
+) -> None:
+    """The message to one member: evidence after it, averaged over the partial sum before it."""
+    top = 0.0
+    for k in range(size):
+        shift = after + (weight * k if weight > 0 else -weight * (size - 1 - k))
+        total = 0.0
+        for a in range(len(partial)):
+            total += partial[a] * back[shift + a]
+        out[first + k] = total
+        top = max(top, total)
+    if top > 0:
+        for k in range(size):
+            out[first + k] /= top
+
+
+@compiled
+def _add(first: int, size: int, weight: int, p: Floats, partial: Floats, reach: int, /) -> Floats:
+    """The distribution of the partial sum after a member."""
+    result = np.zeros(reach)
+    for k in range(size):
+        mass = p[first + k]
+        if mass > 0:
+            shift = weight * k if weight > 0 else -weight * (size - 1 - k)
+            for a in range(len(partial)):
+                result[shift + a] += mass * partial[a]
+    return result
+
+
+def costs(indptr: Ints, sizes: Ints, weights: Ints, /) -> Floats:
+    """About how many multiplications `spread` takes for each of many sums; sum k has members indptr[k] ..."""
+    grows = np.abs(weights) * (sizes - 1.0)
+    before = np.cumsum(grows) - grows
+    reach = 1 + before - np.repeat(before[indptr[:-1]], np.diff(indptr))
+    return np.asarray(3 * np.add.reduceat(reach * sizes, indptr[:-1]))
+
+
+_LEAST_VARIANCE = 1e-9
+
+
+@compiled
+def tilt(
+    low: Ints, start: Ints, p: Floats, centre: Floats, width: Floats, /
+) -> tuple[Floats, Floats, Floats]:
+    """Each distribution times a Gaussian: its mean, its variance, and its share at the low end.
+
+    The Gaussian has mean `centre` and variance `width`. Its weights follow from each other by a
+    recurrence of ratios, outward from the integer nearest to the centre: two multiplications each
+    instead of an exponential.
+    """
+    mean, variance, edge = np.empty(len(low)), np.empty(len(low)), np.empty(len(low))
+    for i in range(len(low)):
+        size = start[i + 1] - start[i]
+        middle = min(max(np.rint(centre[i] - low[i]), 0.0), size - 1.0)
+        begin = start[i] + int(middle)
+        gap = low[i] + middle - centre[i]
+        fall = np.exp(-1 / width[i])
+        total, first, second, mass = 0.0, 0.0, 0.0, 0.0
+        if begin == start[i]:
+            mass = p[begin]
+        edge[i] = mass
+        weight, ratio, step = 1.0, np.exp(-(1 + 2 * gap) / (2 * width[i])), 0.0
+        for k in range(begin, start[i + 1]):
+            mass = p[k] * weight
+            total += mass
+            first += mass * step
+            second += mass * step * step
+            step += 1.0
+            weight *= ratio
+            ratio *= fall
+        weight, step = np.exp(-(1 - 2 * gap) / (2 * width[i])), -1.0
+        ratio = weight * fall
+        for k in range(begin - 1, start[i] - 1, -1):
+            mass = p[k] * weight
+            total += mass
+            first += mass * step
+            second += mass * step * step
+            edge[i] = mass
+            step -= 1.0
+            weight *= ratio
+            ratio *= fall
+        if total > 1e-280:
+            edge[i] /= total
+            mean[i] = low[i] + middle + first / total
+            variance[i] = max(second / total - (first / total) ** 2, _LEAST_VARIANCE)
+        else:
+            mean[i], variance[i], edge[i] = _far(low[i], p[start[i] : start[i + 1]], centre[i], width[i])
+    return mean, variance, edge
+
+
+@compiled
+def _far(low: int, p: Floats, centre: float, width: float, /) -> tuple[float, float, float]:
+    """The same with logarithms, for a Gaussian so far away that the product underflows."""
+    top = -np.inf
+    logs = np.empty(len(p))
+    for k in range(len(p)):
+        logs[k] = np.log(p[k]) - (low + k - centre) ** 2 / (2 * width) if p[k] > 0 else -np.inf
+        top = max(top, logs[k])
+    total, first, second = 0.0, 0.0, 0.0
+    for k in range(len(p)):
+        mass = np.exp(logs[k] - top)
+        total += mass
+        first += mass * k
+    for k in range(len(p)):
+        second += np.exp(logs[k] - top) * (k - first / total) ** 2
+    return low + first / total, max(second / total, _LEAST_VARIANCE), np.exp(logs[0] - top) / total
+
+
+@compiled
+def bells(low: Ints, start: Ints, p: Floats, centre: Floats, width: Floats, /) -> Floats:
+    """The Gaussian weight of every integer, scaled so that its product with `p` does not vanish."""
+    result = np.empty(len(p))
+    for i in range(len(low)):
+        size = start[i + 1] - start[i]
+        middle = int(min(max(np.rint(centre[i] - low[i]), 0.0), size - 1.0))
+        gap = low[i] + middle - centre[i]
+        fall = np.exp(-1 / width[i])
+        total = 0.0
+        for side in (1, -1):
+            weight, ratio = 1.0, np.exp(-(1 + 2 * side * gap) / (2 * width[i]))
+            k = start[i] + middle
+            while start[i] <= k < start[i + 1]:
+                result[k] = weight
+                total += p[k] * weight
+                weight *= ratio
+                ratio *= fall
+                k += side
+        if total < 1e-280:
+            _far_bell(
+                low[i], p[start[i] : start[i + 1]], centre[i], width[i], result[start[i] : start[i + 1]]
+            )
+    return result
+
+
+@compiled
+def _far_bell(low: int, p: Floats, centre: float, width: float, result: Floats, /) -> None:
+    """Gaussian weights that are 1 where their product with `p` is largest."""
+    top, at = -np.inf, 0.0
+    for k in range(len(p)):
+        result[k] = -((low + k - centre) ** 2) / (2 * width)
+        if p[k] > 0 and np.log(p[k]) + result[k] > top:
+            top, at = np.log(p[k]) + result[k], result[k]
+    for k in range(len(p)):
+        result[k] = np.exp(min(result[k] - at, 600.0))

@@ -1,11 +1,4 @@
-"""A problem: integer cells nobody may see, and the noisy sums of them that were published.
-
-A cell is a non-negative integer. Each table is a list of sums over sets of cells, every sum
-either published (raw sum, noise, rounding) or suppressed, all through one mechanism. The base
-table is the one whose sets are single cells. Identities are linear equations among raw cells
-that are known to hold. Which cells exist, which are structurally zero and what the sets are is
-public; nothing here depends on raw counts.
-"""
+"""A problem: integer cells nobody may see, the noisy sums of them that were published, and what is believed beforehand."""
 
 from __future__ import annotations
 
@@ -227,3 +220,44 @@ def _check_values(values: Floats, /, *, mechanism: Mechanism, name: str) -> None
             f"{name} has the value {least:g}, but its mechanism publishes only what is {word} "
             f"{mechanism.threshold:g}; lower the threshold."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """Every count is as likely as any other: the attacker with minimal knowledge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NegativeBinomial:
+    """Over-dispersed counts, one mean for every cell: the informed attacker.
+
+    Cell i has variance `mean[i] + mean[i]**2 / shape[i]`; with probability `zero_share[i]` it is
+    zero for a reason of its own (no service). A shape of 1e9 is as good as Poisson.
+    """
+
+    mean: Floats
+    shape: Floats
+    zero_share: Floats
+
+    def __post_init__(self) -> None:
+        mean = np.array(self.mean, dtype=np.float64)
+        if mean.ndim != 1 or not (np.isfinite(mean) & (mean >= 0)).all():
+            raise SpecError("prior means must be a list of finite numbers of at least 0.")
+        shape = np.broadcast_to(np.asarray(self.shape, dtype=np.float64), mean.shape).copy()
+        share = np.broadcast_to(np.asarray(self.zero_share, dtype=np.float64), mean.shape).copy()
+        if not (np.isfinite(shape) & (shape > 0)).all():
+            raise SpecError("prior shapes must be finite and above 0.")
+        if not ((share >= 0) & (share < 1)).all():
+            raise SpecError("shares of zeros must be at least 0 and below 1.")
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "zero_share", share)
+
+    def at(self, cells: Ints, /) -> NegativeBinomial:
+        """The prior of some of the cells."""
+        return NegativeBinomial(
+            mean=self.mean[cells], shape=self.shape[cells], zero_share=self.zero_share[cells]
+        )
+
+
+Prior = Flat | NegativeBinomial

@@ -11,15 +11,11 @@ from scipy import special
 
 from noisegate.errors import SpecError
 from noisegate.inference.linked.model import Model
-from noisegate.inference.linked.part import Part
-from noisegate.inference.linked.parts import in_order, parts_of
-from noisegate.inference.linked.pmfs import Pmfs
+from noisegate.inference.linked.part import Part, in_order, parts_of
+from noisegate.inference.linked.pmfs import Pmfs, tilt
 from noisegate.inference.linked.posterior import check_level
-from noisegate.inference.linked.prior import Flat, Prior
-from noisegate.inference.linked.problem import Floats, Ints, Problem, tally
-from noisegate.inference.linked.propagation import Wide
-from noisegate.inference.linked.tilting import tilt
-from noisegate.inference.linked.wide import VAGUE
+from noisegate.inference.linked.problem import Flat, Floats, Ints, Prior, Problem, tally
+from noisegate.inference.linked.propagation import VAGUE, Wide
 
 _NATS = 16.0
 _SWEEPS = 25

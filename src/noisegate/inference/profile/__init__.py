@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from noisegate.inference.profile.cellwise import CellLaws, cell_laws, suits
-from noisegate.inference.profile.combination import lattice_law
-from noisegate.inference.profile.noisy_sums import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.profile.profile import ProfileFit, fit_profile
-from noisegate.inference.profile.shared import SharedError
-from noisegate.inference.profile.sum_law import SumLaw, checked_level, cumulant_intervals, sum_law
+from noisegate.inference.profile.sum_law import (
+    SharedError,
+    SumLaw,
+    checked_level,
+    cumulant_intervals,
+    lattice_law,
+    sum_law,
+)
 
 __all__ = [
     "AT_MOST",

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.linked.pmfs import Pmfs, normalise
-from noisegate.inference.linked.prior import NegativeBinomial
-from noisegate.inference.profile.noisy_sums import NoisySums
+from noisegate.inference.linked.problem import NegativeBinomial
+from noisegate.inference.profile.observed import NoisySums
 from noisegate.laws import LatticeLaw, compiled
 from noisegate.mechanisms import Mechanism
 

@@ -1,4 +1,4 @@
-"""Effects of levels on intensities: multipliers with a gamma law, moved by what the cells of each level show.
+"""Effects of levels on intensities, and how far single cells stray from them.
 
 The evidence on a level is near that of a Poisson count: on the log scale its slope is k - A u and its bend A u, with u the
 multiplier. So a gamma law with mean 1 and shape a becomes one with mean (a + k) / (a + A) and shape a + k: the fixed
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.profile.observed import Observed
-from noisegate.inference.profile.slopes import by_level
+from noisegate.inference.profile.observed import DISPERSIONS, Observed, by_level, log_mass
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -106,3 +105,28 @@ def without_own(
         eta += np.log(left / np.maximum(weight - bend, least))
         spread += np.log1p(1 / left)
     return eta, spread
+
+
+#: So many cells with a value, and without, are enough to judge by.
+_SAMPLE = 6_000
+MOST_SPREAD = 1.5
+
+
+def likeliest_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /) -> int:
+    """The place in `DISPERSIONS` of the one under which cells are likeliest at the intensities that the others give them."""
+    steps = [max(1, len(group) // _SAMPLE) for group in (observed.shown, observed.hidden)]
+    some, others = observed.shown[:: steps[0]], observed.hidden[:: steps[1]]
+    weights = (len(observed.shown) / max(1, len(some)), len(observed.hidden) / max(1, len(others)))
+    apart, spread = without_own(observed, effects, np.concatenate([some, others]))
+    unsure = np.expm1(np.minimum(spread, MOST_SPREAD))
+    seen, mean = np.rint(observed.seen[:: steps[0]]), np.exp(apart[: len(some)])
+    extra = unsure[: len(some)] + observed.noise / np.maximum(mean, 1e-3) ** 2
+    missing = np.stack([table.at(apart[len(some) :], table.logs)[0] for table in observed.tables])
+    best, found = -math.inf, observed.place
+    for place, own in enumerate(DISPERSIONS):
+        score = weights[0] * float(log_mass(seen, mean, 1 / (own + extra)).sum())
+        nearest = np.searchsorted(DISPERSIONS, np.minimum(own + unsure[len(some) :], DISPERSIONS[-1]))
+        score += weights[1] * float(missing[nearest, np.arange(len(others))].sum())
+        if score > best:
+            best, found = score, place
+    return found

@@ -1,4 +1,4 @@
-"""Posterior laws of the levels of one effect of which little or nothing is shown.
+"""How likely everything shown is by the multiplier of each level of an effect, and posterior laws of levels that show little.
 
 Whether a place is quiet or without service, and whether an hour is slow or closed, the cells of that level alone cannot
 say; what levels are like in general says more. So the law of levels is learnt from all of them: on the log scale, a normal law
@@ -9,6 +9,10 @@ little-seen levels together, that part of the uncertainty is kept apart, as *com
 
 What several levels add up to says little of each of them and much of their law: under each choice of its parameters the sum
 has a mean and a variance, and is taken to be normal.
+
+Cells of different levels are independent of each other, and so are the rows of margins that hold one unsure level each. Rows
+that hold several say only what these add up to: one may have nothing if the others have more. They are added up to totals, which
+speak of the law of levels (`levels`), not of single ones.
 """
 
 from __future__ import annotations
@@ -21,7 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.profile.noisy_sums import EQUAL
+from noisegate.inference.linked.effects import compact
+from noisegate.inference.profile.effects import ProfileEffect
+from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
+from noisegate.laws import compiled
 
 Floats = NDArray[np.float64]
 
@@ -125,3 +132,176 @@ def _scores(p: float, used: list[Floats], low: list[Floats], totals: Sequence[Le
         spread = np.tensordot(total.weight[some] * weight, np.maximum(second - first**2, 0.0), axes=1)
         found += total.logs(mean, spread)
     return np.asarray(found)
+
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: How far the levels of a row are moved together.
+_SHIFTS = np.arange(-12.0, 9.01, 0.5)
+_UNMOVED = 24
+#: A level that has more than this share of a row's unsure cells has it to itself.
+_ALONE = 0.99
+
+
+def level_logs(
+    observed: Observed, effect: ProfileEffect, unsure: Bools, /
+) -> tuple[Floats, list[LevelTotal]]:
+    """Log-likelihoods at the points of `GRID` for the `unsure` levels (rows in their order), and what these add up to."""
+    of, codes = observed.missing, effect.codes
+    rank = np.where(unsure, np.cumsum(unsure) - 1, -1)
+    out = np.zeros((int(unsure.sum()), len(GRID)))
+    rest = observed.eta - effect.value[codes]
+    shown = unsure[codes[observed.shown]]
+    cells = observed.shown[shown]
+    _shown_logs(
+        rest[cells], observed.seen[shown], rank[codes[cells]], GRID, *of.scale, of.near, of.least,
+        observed.dispersion, observed.noise, out,
+    )  # fmt: skip
+    hidden = observed.hidden[unsure[codes[observed.hidden]]]
+    _hidden_logs(rest[hidden], rank[codes[hidden]], GRID, *of.scale, of.logs, out)
+    level = rank[codes[observed.hidden]]
+    totals: list[LevelTotal] = []
+    (mean,) = of.at(observed.eta[observed.hidden], of.mean)
+    for sums in observed.remainders:
+        totals += _row_logs(observed, sums.settled(mean), level, effect.value[unsure], out)
+    return out, totals
+
+
+def row_counts(observed: Observed, effect: ProfileEffect, /) -> Floats:
+    """How well each level is known, as a count, from shown rows of margins that are mostly its own."""
+    size, of = len(effect.value), observed.missing
+    found = np.zeros(size)
+    level = effect.codes[observed.hidden]
+    mean, variance = of.at(observed.eta[observed.hidden], of.mean, of.variance)
+    for one in observed.remainders:
+        sums = one.settled(mean)
+        rows, inside = len(sums.seen), np.flatnonzero(sums.codes >= 0)
+        row = sums.codes[inside]
+        pairs, place = compact(level[inside] * rows + row)
+        part = np.bincount(place, weights=mean[inside])
+        whole, width = (np.bincount(row, weights=w[inside], minlength=rows) for w in (mean, variance))
+        row = pairs % rows
+        speaks = sums.equal[row] & (part > 0.5 * whole[row])
+        told = np.where(speaks, part**2 / (width + sums.variance)[row], 0.0)
+        found += np.bincount(pairs // rows, weights=told, minlength=size)
+    return found
+
+
+def _row_logs(
+    observed: Observed, sums: NoisySums, level: Ints, value: Floats, out: Floats, /
+) -> list[LevelTotal]:
+    """Add what rows say of single levels, and give what the others say of their sums.
+
+    `level` numbers the unsure level of each missing cell, -1 if it is sure.
+    """
+    rows, of = len(sums.seen), observed.missing
+    table = np.stack([of.mean, of.variance], axis=1)
+    eta = observed.eta[observed.hidden]
+    sure = np.flatnonzero((sums.codes >= 0) & (level < 0))
+    moved = np.flatnonzero((sums.codes >= 0) & (level >= 0))
+    held, parts = np.zeros((rows, 1, 2)), np.zeros((rows, len(_SHIFTS), 2))
+    _add_sums(eta[sure], sums.codes[sure], np.zeros(1), *of.scale, table, held)
+    _add_sums(eta[moved], sums.codes[moved], _SHIFTS, *of.scale, table, parts)
+    misfit = _misfit(sums, (held + parts)[:, _UNMOVED])
+    pairs, place = compact(level[moved] * rows + sums.codes[moved])
+    (mean,) = of.at(eta[moved], of.mean)
+    part = np.bincount(place, weights=mean)
+    row, which = pairs % rows, pairs // rows
+    whole = np.bincount(row, weights=part, minlength=rows)
+    alone = part > _ALONE * whole[row]
+    found = held + parts
+    found[:, :, 1] += misfit * np.count_nonzero(parts[:, 0, 0]) * held[:, :, 0] ** 2
+    logs = sums.logs(found[:, :, 0], found[:, :, 1])
+    _add_rows(which[alone], row[alone], value, GRID, _SHIFTS, logs, out)
+    mixed = whole > 0
+    mixed[row[alone]] = False
+    totals = []
+    for side in (EQUAL, AT_MOST):
+        here = mixed & (sums.side == side)
+        if here.any():
+            inside = here[row]
+            other = float(held[here, 0, 0].sum())
+            width = float((held[here, 0, 1] + parts[here, _UNMOVED, 1] + sums.variance[here]).sum())
+            weight = np.bincount(which[inside], weights=part[inside], minlength=len(value)) / np.exp(value)
+            left = float(sums.seen[here].sum()) - other
+            totals.append(LevelTotal(seen=left, variance=width + misfit * other**2, weight=weight, side=side))
+    return totals
+
+
+def _misfit(sums: NoisySums, found: Floats, /) -> float:
+    """The relative variance of rows about what is expected of them, beyond that of counts and noise.
+
+    One standard error is added: less than that the rows cannot rule out.
+    What is wrong with the expected counts of some cells is mostly wrong in the same way in many rows, so that
+    it does not average out: of what is known of the other cells of a row, no more is left than this allows.
+    """
+    gap, width = sums.seen - found[:, 0], found[:, 1] + sums.variance
+    rows = sums.equal & (found[:, 0] > 0)
+    weight = max(float(np.sum(np.where(rows, found[:, 0] ** 2 / width, 0.0))), 1e-9)
+    excess = float(np.sum(np.where(rows, gap**2 / width - 1.0, 0.0)))
+    return (max(excess, 0.0) + math.sqrt(2.0 * np.count_nonzero(rows))) / weight
+
+
+@compiled
+def _hidden_logs(
+    rest: Floats, level: Ints, grid: Floats, first: float, step: float, logs: Floats, out: Floats
+) -> None:
+    last = len(logs) - 1.001
+    for k in range(len(rest)):
+        for j in range(len(grid)):
+            where = min(max((rest[k] + grid[j] - first) / step, 0.0), last)
+            left = int(where)
+            part = where - left
+            out[level[k], j] += logs[left] * (1 - part) + logs[left + 1] * part
+
+
+@compiled
+def _shown_logs(
+    rest: Floats, seen: Floats, level: Ints, grid: Floats, first: float, step: float, near: Floats, least: int,
+    dispersion: float, noise: float, out: Floats,
+) -> None:  # fmt: skip
+    """From the table for values just above the threshold, as if all were normal for others."""
+    rows, values, _ = near.shape
+    for k in range(len(rest)):
+        value = int(seen[k]) - least
+        for j in range(len(grid)):
+            eta = rest[k] + grid[j]
+            if 0 <= value < values:
+                where = min(max((eta - first) / step, 0.0), rows - 1.001)
+                left = int(where)
+                part = where - left
+                out[level[k], j] += near[left, value, 2] * (1 - part) + near[left + 1, value, 2] * part
+            else:
+                mean = np.exp(min(eta, 20.0))
+                width = mean + dispersion * mean * mean + noise
+                out[level[k], j] += max(-0.5 * (seen[k] - mean) ** 2 / width, -300.0) - 0.5 * np.log(width)
+
+
+@compiled
+def _add_sums(
+    eta: Floats, row: Ints, shifts: Floats, first: float, step: float, table: Floats, out: Floats
+) -> None:
+    """Add mean and variance of each cell to its row, at log-intensities moved by each of the shifts."""
+    last = len(table) - 1.001
+    for k in range(len(eta)):
+        for j in range(len(shifts)):
+            where = min(max((eta[k] + shifts[j] - first) / step, 0.0), last)
+            left = int(where)
+            part = where - left
+            out[row[k], j, 0] += table[left, 0] * (1 - part) + table[left + 1, 0] * part
+            out[row[k], j, 1] += table[left, 1] * (1 - part) + table[left + 1, 1] * part
+
+
+@compiled
+def _add_rows(
+    level: Ints, row: Ints, value: Floats, grid: Floats, shifts: Floats, logs: Floats, out: Floats
+) -> None:
+    """Add to each level what its row says of the shift that would bring the level to a point."""
+    step, last = shifts[1] - shifts[0], len(shifts) - 1.001
+    for k in range(len(level)):
+        for j in range(len(grid)):
+            where = min(max((grid[j] - value[level[k]] - shifts[0]) / step, 0.0), last)
+            left = int(where)
+            part = where - left
+            out[level[k], j] += logs[row[k], left] * (1 - part) + logs[row[k], left + 1] * part

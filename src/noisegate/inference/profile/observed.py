@@ -1,25 +1,271 @@
 """What every cell shows, a value or nothing, and how likely that is at its intensity.
 
+The count is negative binomial around the intensity; its row is missing because the noisy count was below the threshold.
+A value just above it is often noise on next to nothing, and says so only if the law of the noise is taken as it is:
+a normal one would find it too far out, and make something of it.
+All of it depends on the log-intensity and the dispersion alone, so it is tabulated once and interpolated.
+
 A cell's count is negative binomial around an intensity and is published as count + noise if that reaches a threshold.
 Margins add noisy sums over missing cells. Log-intensities are kept here; whoever fits them moves them.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from noisegate.inference.profile.missing import LEAST_LOG, MOST_LOG, Missing, missing_tables
-from noisegate.inference.profile.noisy_sums import NoisySums
-from noisegate.inference.profile.slopes import interpolate, near_slopes, pulled, seen_slopes, totals
+from noisegate.laws import compiled
 from noisegate.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: Log-intensities are kept between these.
+LEAST_LOG, MOST_LOG = math.log(1e-4), math.log(1e6)
+_STEP = 0.1
+_MOST_NEAR = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Missing:
+    """What is known of a missing cell, by its log-intensity: log-likelihood, expected count, variance.
+
+    `near` holds slope, bend and value of the log-likelihood of each of the values from `least` on, by log-intensity.
+    """
+
+    grid: Floats
+    logs: Floats
+    slope: Floats
+    bend: Floats
+    mean: Floats
+    variance: Floats
+    gain: Floats
+    least: int
+    near: Floats
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, dispersion: float, /) -> Missing:
+        """The tables for one mechanism and one dispersion of single cells."""
+        grid = np.arange(LEAST_LOG, MOST_LOG + _STEP, _STEP)
+        least = mechanism.whole_threshold or 0
+        deviation = math.sqrt(mechanism.published_law.variance)
+        counts = np.arange(least + math.ceil(14 * deviation) + 8)
+        seen = mechanism.log_likelihood(np.full(len(counts), np.nan), counts)
+        prior = log_mass(counts, np.exp(grid)[:, None], 1 / dispersion)
+        joint = prior + np.maximum(seen, -700.0)
+        logs = np.asarray(special.logsumexp(joint, axis=1))
+        share = np.exp(joint - logs[:, None])
+        mean = share @ counts
+        slope = np.gradient(logs, _STEP)
+        return cls(
+            grid=grid,
+            logs=logs,
+            slope=slope,
+            bend=np.maximum(-np.gradient(slope, _STEP), 0.0),
+            mean=mean,
+            variance=share @ counts.astype(float) ** 2 - mean**2,
+            gain=np.maximum(np.gradient(mean, _STEP), 1e-12),
+            least=least,
+            near=_near(mechanism, prior, np.arange(least, least + min(math.ceil(6 * deviation), _MOST_NEAR))),
+        )
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Where the grid starts, and its step."""
+        return float(self.grid[0]), _STEP
+
+    @property
+    def table(self) -> Floats:
+        """Slope, bend, mean, variance and gain, one row for each point of the grid."""
+        return np.stack([self.slope, self.bend, self.mean, self.variance, self.gain], axis=1)
+
+    def at(self, eta: Floats, *tables: Floats) -> list[Floats]:
+        """Tables interpolated at log-intensities."""
+        where = np.clip((eta - self.grid[0]) / _STEP, 0, len(self.grid) - 1.001)
+        left = where.astype(np.int64)
+        rest = where - left
+        return [table[left] * (1 - rest) + table[left + 1] * rest for table in tables]
+
+
+def _near(mechanism: Mechanism, prior: Floats, values: Ints, /) -> Floats:
+    """Slope, bend and value of the log-likelihood of values: an array of log-intensities x values x 3."""
+    counts = np.arange(prior.shape[1])
+    logs = mechanism.log_likelihood(values[None, :].astype(float), counts[:, None])
+    top = prior.max(axis=1, keepdims=True)
+    likely = np.exp(prior - top) @ np.exp(np.maximum(logs, -700.0))
+    logs = np.log(np.maximum(likely, 1e-300)) + top
+    slope = np.gradient(logs, _STEP, axis=0)
+    bend = np.maximum(-np.gradient(slope, _STEP, axis=0), 0.0)
+    return np.ascontiguousarray(np.stack([slope, bend, logs], axis=-1))
+
+
+@functools.lru_cache(maxsize=8)
+def missing_tables(mechanism: Mechanism, dispersions: tuple[float, ...], /) -> tuple[Missing, ...]:
+    """What a missing row says under each of several dispersions."""
+    return tuple(Missing.of(mechanism, one) for one in dispersions)
+
+
+def log_mass(counts: Floats | Ints, mean: Floats, shape: float | Floats, /) -> Floats:
+    """The negative binomial log-probability of counts."""
+    return np.asarray(
+        special.gammaln(counts + shape)
+        - special.gammaln(shape)
+        - special.gammaln(counts + 1.0)
+        + special.xlogy(counts, mean / (mean + shape))
+        - shape * np.log1p(mean / shape)
+    )
+
+
+Bools = NDArray[np.bool_]
+
+#: What is known of a sum, but for the noise: its value, or that it is not above it.
+EQUAL, AT_MOST = 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisySums:
+    """Sums over cells: `seen[code]` with noise of `variance[code]`; a code of -1 is in none.
+
+    `side` says of each sum whether it is `EQUAL` to what was seen or `AT_MOST` that. Cells with a code in `less`
+    count against the sum: what was seen is the sum less these.
+    """
+
+    codes: Ints
+    seen: Floats
+    variance: Floats
+    side: NDArray[np.int8]
+    less: Ints | None = None
+
+    @property
+    def equal(self) -> Bools:
+        """Which sums are known but for the noise."""
+        return np.asarray(self.side == EQUAL)
+
+    def of_cells(self, cells: Bools, /) -> NoisySums:
+        """The same sums, with codes for some of the cells only."""
+        return replace(self, codes=self.codes[cells], less=None if self.less is None else self.less[cells])
+
+    def settled(self, mean: Floats, /) -> NoisySums:
+        """The same with expected counts for cells that count against sums, each total of them uncertain by as much again."""
+        if self.less is None:
+            return self
+        inside = self.less >= 0
+        extra = np.bincount(self.less[inside], weights=mean[inside], minlength=len(self.seen))
+        return replace(self, seen=self.seen + extra, variance=self.variance + extra**2, less=None)
+
+    def speaks(self, expected: Floats, /) -> Bools:
+        """Which sums say something against these expected ones: a bound only where it is crossed."""
+        return np.asarray(self.equal | (expected > self.seen))
+
+    def logs(self, expected: Floats, variance: Floats, /) -> Floats:
+        """Log-likelihoods of sums (rows) with these expected values and variances, noise not counted: normal laws."""
+        width = variance + self.variance[:, None]
+        gap = (self.seen[:, None] - expected) / np.sqrt(width)
+        known = -0.5 * gap**2 - 0.5 * np.log(width)
+        return np.where(self.equal[:, None], known, special.log_ndtr(gap))
+
+
+@compiled
+def seen_slopes(
+    eta: Floats, shown: Ints, seen: Floats, dispersion: float, noise: float, slope: Floats, bend: Floats
+) -> None:
+    """Write both derivatives of the log-likelihood of cells with a value, as if all were normal."""
+    for k in range(len(shown)):
+        i = shown[k]
+        mean = np.exp(eta[i])
+        width = mean + dispersion * mean * mean + noise
+        slope[i] = mean * (seen[k] - mean) / width
+        bend[i] = mean * mean / width
+
+
+@compiled
+def near_slopes(
+    eta: Floats,
+    shown: Ints,
+    seen: Floats,
+    least: int,
+    first: float,
+    step: float,
+    near: Floats,
+    slope: Floats,
+    bend: Floats,
+) -> None:
+    """The same from a table, for values that are in it: those just above a threshold, if the cell expects less."""
+    rows, values, _ = near.shape
+    for k in range(len(shown)):
+        i = shown[k]
+        value = int(seen[k]) - least
+        if 0 <= value < values and np.exp(eta[i]) < seen[k]:
+            where = min(max((eta[i] - first) / step, 0.0), rows - 1.001)
+            left = int(where)
+            rest = where - left
+            slope[i] = near[left, value, 0] * (1 - rest) + near[left + 1, value, 0] * rest
+            bend[i] = near[left, value, 1] * (1 - rest) + near[left + 1, value, 1] * rest
+
+
+@compiled
+def interpolate(eta: Floats, cells: Ints, first: float, step: float, table: Floats) -> Floats:
+    """The columns of a table, at the log-intensities of some cells; one row for each column."""
+    rows, columns = table.shape
+    found = np.empty((columns, len(cells)))
+    for k in range(len(cells)):
+        where = min(max((eta[cells[k]] - first) / step, 0.0), rows - 1.001)
+        left = int(where)
+        rest = where - left
+        for c in range(columns):
+            found[c, k] = table[left, c] * (1 - rest) + table[left + 1, c] * rest
+    return found
+
+
+@compiled
+def totals(codes: Ints, found: Floats, size: int) -> tuple[Floats, Floats, Floats]:
+    """Sums of the mean, the variance and the gain (rows 2 to 4) over the cells of each code."""
+    mean, variance, gain = np.zeros(size), np.zeros(size), np.zeros(size)
+    for k in range(len(codes)):
+        c = codes[k]
+        if c >= 0:
+            mean[c] += found[2, k]
+            variance[c] += found[3, k]
+            gain[c] += found[4, k]
+    return mean, variance, gain
+
+
+@compiled
+def pulled(codes: Ints, pull: Floats, stiffness: Floats, found: Floats) -> None:
+    """Add to slope and bend (rows 0 and 1) what sums over cells say of each."""
+    for k in range(len(codes)):
+        c = codes[k]
+        if c >= 0:
+            found[0, k] += found[4, k] * pull[c]
+            found[1, k] += found[4, k] * stiffness[c]
+
+
+@compiled
+def by_level(codes: Ints, slope: Floats, bend: Floats, size: int) -> tuple[Floats, Floats]:
+    """Slope and bend added up over the cells of each level."""
+    pull, curvature = np.zeros(size), np.zeros(size)
+    for i in range(len(codes)):
+        pull[codes[i]] += slope[i]
+        curvature[codes[i]] += bend[i]
+    return pull, curvature
+
+
+@compiled
+def shifted(
+    codes: Ints, move: Floats, eta: Floats, slope: Floats, bend: Floats, least: float, most: float
+) -> None:
+    """Move log-intensities with their levels, and slopes along their bend."""
+    for i in range(len(codes)):
+        step = move[codes[i]]
+        eta[i] = min(max(eta[i] + step, least), most)
+        slope[i] -= bend[i] * step
+
 
 DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
 #: Where the search for the dispersion starts: about 0.3.

@@ -20,14 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.inference.linked.prior import NegativeBinomial
-from noisegate.inference.profile.dispersion import MOST_SPREAD, likeliest_dispersion
-from noisegate.inference.profile.effects import ProfileEffect, without_own
-from noisegate.inference.profile.level_logs import level_logs, row_counts
-from noisegate.inference.profile.levels import GRID, level_posterior
-from noisegate.inference.profile.missing import LEAST_LOG, MOST_LOG
-from noisegate.inference.profile.noisy_sums import NoisySums
-from noisegate.inference.profile.observed import Observed
+from noisegate.inference.linked.problem import NegativeBinomial
+from noisegate.inference.profile.effects import MOST_SPREAD, ProfileEffect, likeliest_dispersion, without_own
+from noisegate.inference.profile.levels import GRID, level_logs, level_posterior, row_counts
+from noisegate.inference.profile.observed import LEAST_LOG, MOST_LOG, NoisySums, Observed
 from noisegate.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Laws of sums of independent counts, and intervals from them.
+"""Laws of sums of counts and of errors, independent and shared, and intervals from them.
 
 A sum of few cells has the convolution of their laws, worked out by a fast Fourier transform on the integers.
 What many cells have in common (an intensity that is not known for certain) is a normal shift of all of them
@@ -8,6 +8,13 @@ Cornish-Fisher expansion, whose error is of the order of the square of the skewn
 Intervals hold whole numbers, at least the level, with equal tails as far as whole numbers allow: numbers at the ends that
 the level does not need are left out, the less likely end first. Where the lower tail would start at zero there is none, and
 all that the level leaves lies above: the convention of `core.linked`.
+
+Intensities are products of multipliers: the place's, the hour's, the day's and those of pairs. Each is known up to a relative
+variance. Cells with a common multiplier err together, so in a sum of n of them that error grows with n and not
+with its root. Leaving it out is what makes totals of missing cells look surer than they are.
+
+Multipliers of which little was seen hang on what such multipliers are like in general. If that is wrong, it is wrong for
+all of them at once; so that part of their error is one error, common to all.
 """
 
 from __future__ import annotations
@@ -21,6 +28,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.errors import SpecError
+from noisegate.inference.linked.problem import NegativeBinomial
+from noisegate.laws import LatticeLaw, RoundedGaussian, Tabulated
+from noisegate.margins import ErrorLaw, characteristic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -120,3 +130,111 @@ def checked_level(level: float, /) -> float:
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
         raise SpecError.for_value("level", found=level, allowed="between 0 and 1, such as 0.95")
     return float(level)
+
+
+#: Wider than this a normal law is as good, and a table of the law is long.
+_WIDEST_SD = 300.0
+_COMBINATION_REACH_SDS = 32.0
+_FOLDS = 8
+_LEAST_LOG = -60.0
+
+
+def lattice_law(error: ErrorLaw, /) -> LatticeLaw:
+    """The law of a rounded error as a law of noise: what `ErrorLaw` describes, on the integers.
+
+    The rounding is to one of the two neighbouring integers, by the fraction (see `core.margins.error`).
+
+    Examples
+    --------
+    >>> from noisegate.laws import DiscreteLaplace
+    >>> from noisegate.margins import ErrorTerm
+    >>> law = lattice_law(ErrorLaw(terms=(ErrorTerm(coefficient=1.0, copies=2, law=DiscreteLaplace(1.4)),)))
+    >>> round(law.variance, 6) == round(2 * DiscreteLaplace(1.4).variance, 6)
+    True
+    """
+    only = error.terms[0] if len(error.terms) == 1 else None
+    if only is not None and only.coefficient == 1 and only.copies == 1 and isinstance(only.law, LatticeLaw):
+        return only.law
+    sd = error.standard_deviation
+    if sd > _WIDEST_SD:
+        return RoundedGaussian(sd)
+    half = 1 << math.ceil(math.log2(_COMBINATION_REACH_SDS * sd + 64))
+    t = math.pi * np.arange(half + 1) / half
+    if all(term.law.lattice and float(term.coefficient).is_integer() for term in error.terms):
+        folded = _phi(error, t)
+    else:
+        folded = sum(
+            (
+                _phi(error, shifted) * np.sinc(shifted / (2 * math.pi)) ** 2
+                for m in range(-_FOLDS, _FOLDS + 1)
+                for shifted in [t + 2 * math.pi * m]
+            ),
+            start=np.zeros_like(t),
+        )
+    mass = np.maximum(np.fft.irfft(folded)[: half + 1], 0.0)
+    kept = max(1, int(np.flatnonzero(mass > 1e-15 * mass.max())[-1]) + 1)
+    logs = np.maximum(np.log(np.maximum(mass[:kept], 1e-300)), _LEAST_LOG)
+    return Tabulated.symmetric(logs)
+
+
+def _phi(
+    error: ErrorLaw, t: np.ndarray[tuple[int], np.dtype[np.float64]], /
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    product = np.ones_like(t)
+    for term in error.terms:
+        product *= characteristic(term.law, term.coefficient * t) ** term.copies
+    return product
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedError:
+    """For each effect the level of every cell, and how far one standard deviation of the effect moves the cell.
+
+    `common` is the same for the one error of all that is little seen: the standard deviation of a sum is the sum of these.
+    `joint` is what a posterior variance under the prior already holds of all of this together.
+    """
+
+    codes: tuple[NDArray[np.int32], ...]
+    moves: tuple[NDArray[np.float32], ...]
+    common: Floats
+    joint: Floats
+
+    @classmethod
+    def of(
+        cls,
+        effects: Sequence[Ints],
+        /,
+        *,
+        own: Sequence[Floats],
+        common: Sequence[Floats],
+        prior: NegativeBinomial,
+        variance: Floats,
+    ) -> SharedError:
+        """From the relative variances of each level of each effect, and the posterior variance of each cell."""
+        # The posterior mean moves with the log of the intensity by its variance, less what the shape absorbs.
+        slope = variance / (1 + prior.mean / prior.shape)
+        alone = [levels[codes] for codes, levels in zip(effects, own, strict=True)]
+        together = np.zeros(len(slope))
+        for codes, levels in zip(effects, common, strict=True):
+            together += levels[codes]
+        return cls(
+            codes=tuple(codes.astype(np.int32) for codes in effects),
+            moves=tuple((slope * np.sqrt(spread)).astype(np.float32) for spread in alone),
+            common=slope * np.sqrt(together),
+            joint=slope**2 * sum(alone, start=together),
+        )
+
+    def variance(self, cells: Ints, groups: Ints, /, *, size: int) -> Floats:
+        """What effects add to the variance of the sum of each of `size` groups of cells."""
+        found = np.zeros(size)
+        for codes, moves in zip(self.codes, self.moves, strict=True):
+            levels = int(codes.max(initial=0)) + 1
+            keys = groups * levels + codes[cells]
+            if size * levels <= 4 * len(keys) + 1_000_000:
+                sums = np.bincount(keys, weights=moves[cells], minlength=size * levels)
+                found += (sums.reshape(size, levels) ** 2).sum(axis=1)
+            else:
+                distinct, place = np.unique(keys, return_inverse=True)
+                sums = np.bincount(place, weights=moves[cells])
+                found += np.bincount(distinct // levels, weights=sums**2, minlength=size)
+        return found

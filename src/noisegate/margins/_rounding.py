@@ -10,6 +10,9 @@ paths: a row with a unit too many passes it, within a column, to a row that can 
 on to a row that lacks one. Row and column sums are whole numbers and the fractions themselves are a solution, so by
 the integrality of network flows such a path always exists: the result has exact sums, and every
 cell is the floor or the ceiling of its value (zero-restricted controlled rounding).
+
+A real x is held as the integer nearest below x * 2^shift. From here on nothing is rounded by
+floating point, so that the guarantees of `_controlled.py` hold without tolerances.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.laws import compiled
+from noisegate.margins._nonnegative import fit_matrix, fit_vector
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -159,4 +163,95 @@ def round_matrix(x: Ints, shift: int, turn: int) -> bool:
     for i in range(height):
         for j in range(width):
             x[i, j] = (x[i, j] >> shift) + up[i, j]
+    return worked
+
+
+Floats = NDArray[np.float64]
+
+
+@compiled
+def _settle(cells: Ints, wanted: int) -> None:
+    """Change the largest cells until `cells` sum to `wanted` >= 0; none becomes negative."""
+    gap = wanted
+    for i in range(cells.size):
+        gap -= cells[i]
+    while gap != 0:
+        top = 0
+        for i in range(cells.size):
+            if cells[i] > cells[top]:
+                top = i
+        step = max(gap, -cells[top])
+        cells[top] += step
+        gap -= step
+
+
+@compiled
+def fix_vector(x: Floats, shift: int, wanted: int, out: Ints) -> None:
+    """`x` in fixed point, to `out`, with sum `wanted` exactly."""
+    unit = 1 << shift
+    for j in range(x.size):
+        out[j] = np.int64(x[j] * unit)
+    _settle(out, wanted << shift)
+
+
+@compiled
+def fix_matrix(x: Floats, shift: int, row_sums: Ints, column_sums: Ints, out: Ints) -> None:
+    """`x` in fixed point, to `out`, with these row and column sums exactly.
+
+    First each column is settled; then rows with too much hand it to rows with too little, within
+    a column. A row with too much has a positive cell, so this ends.
+    """
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[i, j] = np.int64(x[i, j] * (1 << shift))
+    for j in range(column_sums.size):
+        _settle(out[:, j], column_sums[j] << shift)
+    excess = np.empty(row_sums.size, np.int64)
+    for i in range(row_sums.size):
+        excess[i] = -(row_sums[i] << shift)
+        for j in range(column_sums.size):
+            excess[i] += out[i, j]
+    taker = 0
+    for giver in range(row_sums.size):
+        j = 0
+        while excess[giver] > 0:
+            while excess[taker] >= 0:
+                taker += 1
+            step = min(excess[giver], -excess[taker], out[giver, j])
+            out[giver, j] -= step
+            out[taker, j] += step
+            excess[giver] -= step
+            excess[taker] += step
+            if out[giver, j] == 0:
+                j += 1
+
+
+@compiled
+def round_groups(y: Floats, bend: float, sums: Ints, tolerance: float, shift: int, out: Ints) -> None:
+    """Round each row of `y` to non-negative integers with the given sum."""
+    near = np.empty(y.shape[1])
+    for g in range(y.shape[0]):
+        fit_vector(y[g], bend, float(sums[g]), tolerance, near)
+        fix_vector(near, shift, sums[g], out[g])
+        round_vector(out[g], shift, g)
+
+
+@compiled
+def round_slices(
+    y: Floats,
+    bend: float,
+    row_sums: Ints,
+    column_sums: Ints,
+    tolerance: float,
+    sweeps: int,
+    shift: int,
+    out: Ints,
+) -> bool:
+    """Round each matrix of `y` to non-negative integers with the given row and column sums."""
+    near = np.empty(y.shape[1:])
+    worked = True
+    for s in range(y.shape[0]):
+        fit_matrix(y[s], bend, row_sums[s], column_sums[s], tolerance, sweeps, near)
+        fix_matrix(near, shift, row_sums[s], column_sums[s], out[s])
+        worked = round_matrix(out[s], shift, s) and worked
     return worked
