@@ -27,7 +27,7 @@ _HOME = {
     "Item": "reproduction",
     "Mechanism": "mechanisms.mechanism",
     "MechanismFacts": "api.mechanism",
-    "Noise": "recovery.noise",
+    "Noise": "recovery.makers",
     "NoisegateError": "errors",
     "OpenAssessment": "api.assessing",
     "OpenRelease": "query",

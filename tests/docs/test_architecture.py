@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import runpy
 from pathlib import Path
 
 import noisegate
@@ -23,6 +24,15 @@ def test_every_name_on_the_page_is_there():
     assert len(names) > 20
     for name in names:
         assert _there(f"noisegate.{name}"), name
+
+
+def test_a_tap_and_a_cell_walk_as_far_as_the_page_says(tmp_path):
+    script = Path(__file__).parents[2] / "docs" / "_make" / "walk.py"
+    walks = list(runpy.run_path(str(script))["walks"](tmp_path).values())
+    said = [int(number) for number in re.findall(r"(?:through|runs) (\d+)", PAGE)]
+    assert [len(walk.ran) for walk in walks] == said
+    assert said[1] < 60
+    assert len(walks[2].representations) < 8
 
 
 def _there(name):

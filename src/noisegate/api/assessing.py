@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from noisegate.assessment import Assessment, Attacker, Facts, Inference, exhibits_of, find_facts
+from noisegate.assessment import LATE_MIN, Assessment, Attacker, Facts, Inference, exhibits_of, find_facts
 from noisegate.assessment import assess as judge_tables
 from noisegate.errors import DataError, OutputError, SpecError
 from noisegate.reading import (
@@ -122,6 +122,9 @@ def assess(
     person: str | None = None,
     workload: AnyPath | None = None,
     gtfs: AnyPath | None = None,
+    late: int = LATE_MIN,
+    stops: AnyPath | None = None,
+    k: int = 3,
     claims: Sequence[str] = (),
     weeks: int | None = None,
     level: float = 0.95,
@@ -149,13 +152,19 @@ def assess(
     noise
         The noise of tables from which none can be recovered, as LAW:SCALE ("laplace:1.4").
     attacker
-        Who infers the suppressed cells: "informed", "minimal", or None to leave them alone.
+        Who infers the suppressed cells: "informed" learns from the tables how counts vary by place, time and
+        day, "minimal" knows only the levels of the totals that were published; None leaves cells alone.
     truth, person
-        Raw events or counts, which only the custodian has, and their column that says whose event it is.
+        Raw events or counts, which only the custodian has, to score the attack against; and their column
+        that says whose event it is.
     workload
-        A release spec whose questions the tables are measured by.
-    gtfs
-        A timetable (zip or folder).
+        A release spec whose questions the tables are measured by, in place of those on the card. It also says which
+        of the raw events count.
+    gtfs, late, stops
+        A timetable (GTFS, zip or folder), by how many minutes at most cards are read off it, and a map of
+        published locations to its stops (CSV with the columns location and stop).
+    k
+        How many vehicles every cell should mix: merges that achieve it are suggested.
     claims
         Shares that are said to be dropped, such as "lightrail off dropped 0.0005%".
     weeks
@@ -193,6 +202,9 @@ def assess(
             person=person,
             workload=workload,
             gtfs=gtfs,
+            late=late,
+            stops=stops,
+            k=k,
             claims=claims,
             weeks=weeks,
             level=level,

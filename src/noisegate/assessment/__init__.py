@@ -18,6 +18,7 @@ from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, w
 from noisegate.assessment.loss import LossSummary
 from noisegate.assessment.microdata import Coarsening, Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, Ranked
+from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
 from noisegate.assessment.services import Services, tolerance_of
 from noisegate.assessment.uniqueness import Histories, Uniqueness, by_person, share_interval, uniqueness
@@ -25,6 +26,7 @@ from noisegate.assessment.words import chance, ends, flat, interval, percent, pl
 
 __all__ = [
     "INQUIRIES",
+    "LATE_MIN",
     "SEVERITIES",
     "AssessedTable",
     "Assessment",

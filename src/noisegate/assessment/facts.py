@@ -104,7 +104,8 @@ class Facts:
     @cached_property
     def timetable(self) -> Timetable:
         """The timetable linked to the base; empty if none was given."""
-        return Timetable.of(self.request.outside, self.structure, self.report)
+        outside = self.request.outside
+        return Timetable() if outside.gtfs is None else Timetable.of(outside, self.structure, self.report)
 
     @cached_property
     def search(self) -> Search:

@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
-from typing import get_args
+from typing import Self, TypedDict, Unpack, get_args
 
 from noisegate import limits
 from noisegate.assessment.claims import Claim
 from noisegate.assessment.growth import check_weeks
 from noisegate.assessment.inference import Attacker
-from noisegate.assessment.services import LATE_MIN, tolerance_of
 from noisegate.errors import SpecError
 from noisegate.laws import Law
-from noisegate.recovery import Statement
-from noisegate.spec import ReleaseSpec
+from noisegate.mechanisms import parse_noise
+from noisegate.recovery import Statement, parse_lag
+from noisegate.spec import ReleaseSpec, load_spec
+
+AnyPath = str | os.PathLike[str]
+
+#: By how many minutes cards may be read off a timetable, unless somebody says otherwise, and at most.
+LATE_MIN, MOST_LATE_MIN = 20, 240
+
+
+def check_late(late: int, /) -> None:
+    """Refuse what is no number of minutes by which cards may be read off a timetable."""
+    if isinstance(late, bool) or not isinstance(late, int) or not 0 <= late <= MOST_LATE_MIN:
+        raise SpecError.for_value("--late", found=late, allowed=f"whole minutes from 0 to {MOST_LATE_MIN}")
+
+
+class Said(TypedDict, total=False):
+    """What a person may say beyond the tables, in the words of `noisegate.assess`, which explains each."""
+
+    pairs: Sequence[tuple[str, str]]
+    identities: Sequence[str]
+    lag: str | int | timedelta | None
+    summed_from: str | int | timedelta | None
+    noise: str | None
+    attacker: Attacker | None
+    truth: AnyPath | None
+    person: str | None
+    workload: AnyPath | None
+    gtfs: AnyPath | None
+    late: int
+    stops: AnyPath | None
+    k: int
+    claims: Sequence[str]
+    weeks: int | None
+    level: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +76,7 @@ class Outside:
     weeks: int | None = None
 
     def __post_init__(self) -> None:
-        tolerance_of(self.late)
+        check_late(self.late)
         most = limits.current().merged_vehicles
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= most:
             raise SpecError.for_value("--k", found=self.k, allowed=f"a whole number from 1 to {most}")
@@ -55,11 +90,11 @@ class Outside:
 class Request:
     """What a person says beyond the tables, checked as far as it can be without them."""
 
-    pairs: tuple[tuple[str, str], ...]
-    statements: tuple[Statement, ...]
-    lag: int
-    piece: int | None
-    level: float
+    pairs: tuple[tuple[str, str], ...] = ()
+    statements: tuple[Statement, ...] = ()
+    lag: int = 0
+    piece: int | None = None
+    level: float = 0.95
     attacker: Attacker | None = "informed"
     noise: Law | None = None
     truth: Path | None = None
@@ -78,3 +113,32 @@ class Request:
             raise SpecError.for_choice(
                 "--attacker", found=self.attacker, allowed=(*get_args(Attacker), "none")
             )
+
+    @classmethod
+    def of(cls, **said: Unpack[Said]) -> Self:
+        """What was said, read; whatever was not said stays as it is by default."""
+        piece, noise, workload = said.get("summed_from"), said.get("noise"), said.get("workload")
+        return cls(
+            pairs=tuple((str(left), str(right)) for left, right in said.get("pairs", ())),
+            statements=tuple(Statement.parse(text) for text in said.get("identities", ())),
+            lag=parse_lag(said.get("lag")),
+            piece=None if piece is None else parse_lag(piece),
+            level=said.get("level", 0.95),
+            attacker=said.get("attacker", "informed"),
+            noise=None if noise is None else parse_noise(noise),
+            truth=_path(said.get("truth")),
+            person=said.get("person"),
+            workload=None if workload is None else load_spec(workload),
+            outside=Outside(
+                gtfs=_path(said.get("gtfs")),
+                late=said.get("late", LATE_MIN),
+                stops=_path(said.get("stops")),
+                k=said.get("k", 3),
+                claims=tuple(Claim.parse(text) for text in said.get("claims", ())),
+                weeks=said.get("weeks"),
+            ),
+        )
+
+
+def _path(given: AnyPath | None, /) -> Path | None:
+    return None if given is None else Path(given)

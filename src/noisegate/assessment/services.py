@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Words
+from noisegate.assessment.request import LATE_MIN, check_late
 from noisegate.assessment.roles import Ints, TimetableRoles
-from noisegate.errors import DataError, InputError, InternalError, SpecError
+from noisegate.errors import DataError, InputError, InternalError
 from noisegate.reading import Structure
 from noisegate.recovery import Coupling, Search, compare, couple, least_published, selected
 from noisegate.tables import Table
@@ -41,17 +42,13 @@ from noisegate.timetable import (
 
 Flags = NDArray[np.bool_]
 
-#: How far from the timetable a card may be read unless somebody says otherwise, in minutes.
-LATE_MIN = 20
 #: Nobody taps off a vehicle that is earlier than this.
 _MOST_EARLY_S = 300
-_MOST_LATE_MIN = 240
 
 
 def tolerance_of(late: int, /) -> Tolerance:
     """Cards are read up to `late` minutes from the timetable; tap-offs at most five minutes ahead of it."""
-    if isinstance(late, bool) or not isinstance(late, int) or not 0 <= late <= _MOST_LATE_MIN:
-        raise SpecError.for_value("--late", found=late, allowed=f"whole minutes from 0 to {_MOST_LATE_MIN}")
+    check_late(late)
     whole = 60 * late
     return Tolerance(
         on_before_s=whole, on_after_s=whole, off_before_s=min(whole, _MOST_EARLY_S), off_after_s=whole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noisegate.inference.evidence import Evidence, Observation, RowMap
-from noisegate.inference.linked.effects import Intensities, as_codes, compact, crossed
+from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.model import Model
@@ -20,17 +20,19 @@ from noisegate.inference.linked.problem import (
     Prior,
     Problem,
     Sums,
+    as_codes,
+    compact,
     contradiction,
+    crossed,
     tally,
 )
 from noisegate.inference.linked.propagation import Schedule
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums, estimate_sums
 from noisegate.inference.posterior import Posterior, Report
-from noisegate.inference.profile.cellwise import cell_laws, suits
 from noisegate.inference.profile.effects import ProfileEffect
 from noisegate.inference.profile.levels import GRID, LevelTotal, level_logs, level_posterior
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
-from noisegate.inference.profile.profile import fit_profile
+from noisegate.inference.profile.profile import cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import (
     SharedError,
     checked_level,

@@ -28,8 +28,7 @@ from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints, NegativeBinomial
 from noisegate.inference.linked.totals import SumEstimates
-from noisegate.inference.profile.cellwise import CellLaws, cell_laws, suits
-from noisegate.inference.profile.profile import ProfileFit, fit_profile
+from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.roles import Roles
 

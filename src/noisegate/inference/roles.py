@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.inference.linked.effects import crossed
-from noisegate.inference.linked.problem import Ints
+from noisegate.inference.linked.problem import Ints, crossed
 from noisegate.tables import Domain, kind_of
 
 _MOST_CROSSED = 3

@@ -11,15 +11,17 @@ from __future__ import annotations
 from noisegate.recovery.candidates import CANDIDATES
 from noisegate.recovery.couplings import (
     Coupling,
+    FixedValues,
     Moments,
-    Sharpening,
+    Statement,
     couple,
     equal_pairs,
     least_published,
     names,
+    parse_lag,
     published,
     selected,
-    sharpen,
+    value_code,
 )
 from noisegate.recovery.equality import CoupledSeries, Equality, compare, find_pairs
 from noisegate.recovery.fit import fit_noise
@@ -40,7 +42,7 @@ from noisegate.recovery.recover import recover
 from noisegate.recovery.residual_law import SHELLS, Points, ResidualLaw, common_step, lattice_for
 from noisegate.recovery.residual_noise import noise_interval, noise_law, overstated
 from noisegate.recovery.search import Search, describe, equal_cells, pair_numbers, search
-from noisegate.recovery.selection import FixedValues, Statement, parse_lag, value_code
+from noisegate.recovery.sharpening import Sharpening, sharpen
 from noisegate.recovery.zeros import ZeroRule, ZeroTest, weigh_zeros, zero_rule
 
 __all__ = [

@@ -1,123 +1,132 @@
-"""Couplings: two sets of cells of one table whose raw counts are equal, and what is gained from two records of one count.
+"""Couplings: two sets of cells of one table whose raw counts are equal; and what a person says about cells in words.
 
-A *moment* is a date and a time of day. Tables may have both, one or none of them; unknown times have no
-moment. The *rest* of a cell is all its other values.
+    tap=on,location=Manly Wharf      the cells with these values
+    30min                            a lag: a number and min, h or d
+    Male + Female = Total            values of one dimension that add up
+
+Dimensions and values are found in any spelling, as in all conditions (`noisegate.tables.where`). A *moment* is a date and a
+time of day. Tables may have both, one or none of them; unknown times have no moment. The *rest* of a cell is all its
+other values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from datetime import timedelta
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws import ContinuousLaw, Floats, Ints, LatticeLaw, Law
+from noisegate.laws import Floats, Ints
 from noisegate.recovery.equality import Equality
-from noisegate.recovery.selection import FixedValues
-from noisegate.tables import Kind, Table, condition_text, split_conditions
+from noisegate.tables import (
+    Dimension,
+    Kind,
+    Table,
+    alternatives,
+    condition_text,
+    find_dimension,
+    folded,
+    label_code,
+    split_conditions,
+)
 
-_REACH_SDS = 16.0
+_MINUTES = {"min": 1, "mins": 1, "minute": 1, "minutes": 1, "m": 1}
+_MINUTES |= {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60}
+_MINUTES |= {"d": 1440, "day": 1440, "days": 1440}
+_LAG = re.compile(r"\s*(\d{1,6})\s*([a-z]*)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sharpening:
-    """What one record and both records say about each raw count.
+class FixedValues:
+    """Cells with some values fixed: `codes[i]` is the code of dimension i of the table."""
 
-    Attributes
-    ----------
-    sd_one, sd_both
-        Posterior standard deviation of the count from the first value, and from both.
-    width_one, width_both
-        How many whole numbers the interval at `level` holds.
-    level
-        The chance with which an interval holds the count.
-    """
+    text: str
+    codes: Mapping[int, int]
 
-    sd_one: Floats
-    sd_both: Floats
-    width_one: Ints
-    width_both: Ints
-    level: float
+    @classmethod
+    def parse(cls, text: str, cells: Table, /) -> Self:
+        """The cells that `text` describes among those of a table.
 
-    @property
-    def gain(self) -> float:
-        """How many times sharper both records are than one: the ratio of root mean squares."""
-        both = float(np.sqrt(np.mean(self.sd_both**2)))
-        one = float(np.sqrt(np.mean(self.sd_one**2)))
-        return one / both if both > 0 else np.inf
+        Raises
+        ------
+        SpecError
+            If a dimension or a value is not there.
+        """
+        codes: dict[int, int] = {}
+        for name, value in _written(text):
+            place = find_dimension(name, [dimension.name for dimension in cells.dimensions])
+            if place in codes:
+                raise SpecError(f"--pair {text!r} names {cells.dimensions[place].name} twice; name it once.")
+            codes[place] = find_value(value, cells.dimensions[place])
+        return cls(text=text, codes=codes)
 
 
-def sharpen(
-    first: ArrayLike, second: ArrayLike, /, *, laws: tuple[Law, Law], level: float = 0.95
-) -> Sharpening:
-    """Compare what is known of each count from `first` alone with what is known from both values.
-
-    Parameters
-    ----------
-    first, second
-        Two published values of each count.
-    laws
-        The noise of either value.
-
-    Assumes
-    -------
-    A flat prior over the whole numbers from 0 on.
-
-    Examples
-    --------
-    >>> from noisegate.laws import RoundedLaplace
-    >>> found = sharpen([88, 33], [86, 32], laws=(RoundedLaplace(1.4), RoundedLaplace(1.4)))
-    >>> found.width_one.tolist(), found.width_both.tolist()
-    ([9, 9], [5, 6])
-    """
-    x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if x.ndim != 1 or x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise DataError("coupled values must be two lists of the same length, none of them missing.")
-    if not 0 < level < 1:
-        raise SpecError.for_value("level", found=level, allowed="between 0 and 1")
-    reach = int(np.ceil(_REACH_SDS * max(np.sqrt(law.variance) for law in laws))) + 1
-    # Far above zero only the difference of the two values matters.
-    key = np.column_stack([np.minimum(x, reach + x % 1), y - x])
-    unique, row = np.unique(key, axis=0, return_inverse=True)
-    offset = np.arange(-reach, reach + 1)
-    low = np.floor(unique[:, :1])
-    count = low + offset
-    one = _log_chance(laws[0], unique[:, :1] - count)
-    one = np.where(count >= 0, one, -np.inf)
-    both = one + _log_chance(laws[1], unique[:, :1] + unique[:, 1:] - count)
-    both = np.where(np.isfinite(both).any(axis=1, keepdims=True), both, one)
-    sd_one, width_one = _summary(one, offset, level)
-    sd_both, width_both = _summary(both, offset, level)
-    return Sharpening(
-        sd_one=sd_one[row],
-        sd_both=sd_both[row],
-        width_one=width_one[row],
-        width_both=width_both[row],
-        level=level,
-    )
+def _written(text: str, /) -> list[tuple[str, str]]:
+    try:
+        found = split_conditions(text)
+    except SpecError:
+        found = []
+    if not found:
+        raise SpecError.for_value("--pair", found=text, allowed='written "dimension=value,dimension=value"')
+    return found
 
 
-def _log_chance(law: Law, noise: Floats, /) -> Floats:
-    if isinstance(law, LatticeLaw):
-        return law.logpmf(noise)
-    if isinstance(law, ContinuousLaw):
-        return law.logpdf(noise)
-    raise SpecError(f"{type(law).__name__} has neither probabilities nor a density.")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """An identity among values of one dimension: the parts add up to the whole."""
+
+    text: str
+    parts: tuple[str, ...]
+    whole: str
+
+    @classmethod
+    def parse(cls, text: str, /) -> Self:
+        """The identity that `text` states, written "A + B = C"."""
+        sides = [[value.strip() for value in side.split("+")] for side in text.split("=")]
+        allowed = 'written "A + B = C", with one value on one side'
+        if len(sides) != 2 or not all(value for side in sides for value in side):
+            raise SpecError.for_value("--identity", found=text, allowed=allowed)
+        parts, whole = sides if len(sides[1]) == 1 else (sides[1], sides[0])
+        if len(whole) != 1:
+            raise SpecError.for_value("--identity", found=text, allowed=allowed)
+        values = [folded(value) for value in (*parts, *whole)]
+        if len(set(values)) < len(values):
+            raise SpecError(f"--identity {text!r} names a value twice; name each once.")
+        return cls(text=text, parts=tuple(parts), whole=whole[0])
 
 
-def _summary(log_weight: Floats, offset: Ints, level: float, /) -> tuple[Floats, Ints]:
-    """Standard deviation and number of whole numbers in the equal-tailed interval, row by row."""
-    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-    weight /= weight.sum(axis=1, keepdims=True)
-    mean = weight @ offset
-    sd = np.sqrt(np.maximum(weight @ offset**2 - mean**2, 0.0))
-    below = np.cumsum(weight, axis=1)
-    low = (below < (1 - level) / 2).sum(axis=1)
-    high = (below < (1 + level) / 2 - 1e-12).sum(axis=1)
-    return sd, (high - low + 1).astype(np.int64)
+def parse_lag(lag: str | int | timedelta | None, /) -> int:
+    """A lag in minutes: none is 0; "30min", "1 h", "1d", a number of minutes, or a timedelta."""
+    allowed = "a number with min, h or d, such as 30min"
+    if lag is None:
+        return 0
+    if isinstance(lag, timedelta):
+        minutes, rest = divmod(lag, timedelta(minutes=1))
+        if rest or minutes < 0:
+            raise SpecError.for_value("--lag", found=str(lag), allowed=allowed)
+        return minutes
+    found = _LAG.fullmatch(str(lag))
+    if isinstance(lag, bool) or found is None or (found[2].lower() or "min") not in _MINUTES:
+        raise SpecError.for_value(
+            "--lag", found=lag, allowed=allowed, way_out="Swap the two sides for a negative one."
+        )
+    return int(found[1]) * _MINUTES[found[2].lower() or "min"]
+
+
+def find_value(value: str, dimension: Dimension, /) -> int:
+    """The code of this value of a dimension, in any spelling and perhaps in quotation marks."""
+    bare = [value] if value_code(value, dimension) is not None else alternatives(value)
+    return dimension.code(bare[0] if len(bare) == 1 else value)
+
+
+def value_code(value: str, dimension: Dimension, /) -> int | None:
+    """The code of this value of a dimension, in any spelling; None if it has none."""
+    return label_code(value, dimension.labels, keys=dimension.keys)
 
 
 Codes = NDArray[np.int32]

@@ -10,7 +10,14 @@ import numpy as np
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import Floats
 from noisegate.reading import Structure
-from noisegate.recovery.couplings import Coupling, least_published, published
+from noisegate.recovery.couplings import (
+    Coupling,
+    Statement,
+    find_value,
+    least_published,
+    published,
+    value_code,
+)
 from noisegate.recovery.equality import compare
 from noisegate.recovery.identities import (
     ResidualIdentities,
@@ -19,7 +26,6 @@ from noisegate.recovery.identities import (
     residual_identities,
 )
 from noisegate.recovery.margin_rows import MarginRows, Pieces
-from noisegate.recovery.selection import Statement, find_value, value_code
 from noisegate.tables import Table
 
 Kind = Literal["pair", "identity", "margin"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from noisegate.tables.axis import Axis, Ints, Mask, combine
-from noisegate.tables.block import Block
+from noisegate.tables.axis import Axis, Block, Ints, Mask, combine
 from noisegate.tables.card import (
     CARD,
     Bounding,
@@ -25,18 +24,27 @@ from noisegate.tables.card import (
     read_document,
     stated_payment,
 )
-from noisegate.tables.dimension import NO_ORDINAL, Dimension, Kind
+from noisegate.tables.dimension import (
+    DAY_S,
+    NO_ORDINAL,
+    Dimension,
+    Kind,
+    clock_of,
+    find_dimension,
+    folded,
+    label_code,
+    listed,
+)
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Asked, Question
-from noisegate.tables.release import Release
 from noisegate.tables.selection import Groups, Selection
-from noisegate.tables.spelling import DAY_S, clock_of, find_dimension, folded, label_code, listed
 from noisegate.tables.stated import state_domain, stated_domain
 from noisegate.tables.table import (
     Counts,
     MarginLink,
     Origin,
+    Release,
     Status,
     Table,
     arrow_numbers,

@@ -26,8 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisegate import limits
 from noisegate.errors import InternalError, SpecError
-from noisegate.tables.axis import Axis, Ints, Mask
-from noisegate.tables.block import Block
+from noisegate.tables.axis import Axis, Block, Ints, Mask
 from noisegate.tables.dimension import Dimension
 
 __all__ = ["Dimension", "Domain", "Ints", "Lookup", "Mask"]

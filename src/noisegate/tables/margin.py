@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisegate.errors import InternalError, SpecError
-from noisegate.tables.axis import Axis, Ints, Mask
-from noisegate.tables.block import Block
+from noisegate.tables.axis import Axis, Block, Ints, Mask
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.tables.axis import Ints, Mask
-from noisegate.tables.block import Block
+from noisegate.tables.axis import Block, Ints, Mask
+from noisegate.tables.dimension import find_dimension
 from noisegate.tables.domain import Domain
-from noisegate.tables.spelling import find_dimension
 from noisegate.tables.where import Where, conditions_of, label_shares, value_shares
 
 Floats = NDArray[np.float64]

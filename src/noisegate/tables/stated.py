@@ -15,8 +15,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.tables.axis import Axis, Ints
-from noisegate.tables.block import Block
+from noisegate.tables.axis import Axis, Block, Ints
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain
 

@@ -1,14 +1,11 @@
-"""Published counts on a domain: values, a status for each cell, how they were made; and a margin beside the base.
-
-`pyarrow.array` does more for its caller, but its first call loads pandas wherever that is installed, to see
-whether it was given a series. That takes longer than writing a table.
-"""
+"""Published counts on a domain (values, a status for each cell, how they were made), margins beside a base, and releases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -19,6 +16,7 @@ from noisegate.errors import InternalError
 from noisegate.laws import LatticeLaw
 from noisegate.mechanisms import Known, Marker, Threshold
 from noisegate.tables.axis import Axis, Ints, Mask
+from noisegate.tables.card import Card
 from noisegate.tables.dimension import Dimension
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
@@ -325,7 +323,11 @@ def _some(values: tuple[str, ...], limit: int) -> str:
 
 
 def arrow_numbers(values: NDArray[Any], /) -> Any:
-    """Integers or floats as an Arrow array without nulls, on the same memory."""
+    """Integers or floats as an Arrow array without nulls, on the same memory.
+
+    `pyarrow.array` does more for its caller, but its first call loads pandas wherever that is installed, to see
+    whether it was given a series. That takes longer than writing a table.
+    """
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
@@ -335,3 +337,39 @@ def arrow_texts(texts: Iterable[str], /) -> Any:
     octets = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, octets)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(octets), pa.py_buffer(ends), pa.py_buffer(b"".join(octets)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Release:
+    """Published tables, the base first, and the card that says how they were made, if there is one."""
+
+    tables: tuple[Table, ...]
+    card: Card | None = None
+    folder: Path | None = None
+
+    @property
+    def base(self) -> Table:
+        """The finest table."""
+        return self.tables[0]
+
+    @property
+    def margins(self) -> tuple[Table, ...]:
+        """All tables but the base."""
+        return self.tables[1:]
+
+    def table(self, name: str, /) -> Table:
+        """The table of that name."""
+        return next(table for table in self.tables if table.name == name)
+
+    @property
+    def domain(self) -> Domain:
+        """The cells of the base."""
+        return self.base.domain
+
+    @property
+    def name(self) -> str:
+        """The name on the card, else that of the base."""
+        return self.base.name if self.card is None or self.card.name is None else self.card.name
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Release {self.name}", *(f"  {table!r}" for table in self.tables)])

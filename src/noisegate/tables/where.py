@@ -26,9 +26,17 @@ from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
 from noisegate.tables.axis import Mask
-from noisegate.tables.dimension import Dimension
+from noisegate.tables.dimension import (
+    DAY_S,
+    Dimension,
+    Spellings,
+    clock_of,
+    day_of,
+    listed,
+    spelled,
+    unknown_label,
+)
 from noisegate.tables.domain import Domain
-from noisegate.tables.spelling import DAY_S, Spellings, clock_of, day_of, listed, spelled, unknown_label
 
 Floats = NDArray[np.float64]
 

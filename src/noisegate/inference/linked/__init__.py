@@ -8,11 +8,18 @@ the brute-force oracle.
 
 from __future__ import annotations
 
-from noisegate.inference.linked.effects import crossed
 from noisegate.inference.linked.fit import Fit, fit_levels, fit_prior
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.posterior import CellEstimates, Score, from_residual
-from noisegate.inference.linked.problem import Flat, Identities, NegativeBinomial, Prior, Problem, Sums
+from noisegate.inference.linked.problem import (
+    Flat,
+    Identities,
+    NegativeBinomial,
+    Prior,
+    Problem,
+    Sums,
+    crossed,
+)
 from noisegate.inference.linked.propagation import Schedule
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums, estimate_sums
 

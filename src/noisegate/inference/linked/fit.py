@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from noisegate.errors import DataError
 from noisegate.inference.linked.dispersion import Dispersion, Expectation, vague
-from noisegate.inference.linked.effects import Expected, Intensities, as_codes, codes_of_cells
+from noisegate.inference.linked.effects import Expected, Intensities
 from noisegate.inference.linked.model import Model
 from noisegate.inference.linked.part import in_order, parts_of
 from noisegate.inference.linked.problem import (
@@ -34,6 +34,8 @@ from noisegate.inference.linked.problem import (
     Prior,
     Problem,
     Sums,
+    as_codes,
+    codes_of_cells,
     unheard,
 )
 

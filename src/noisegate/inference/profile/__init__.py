@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from noisegate.inference.profile.cellwise import CellLaws, cell_laws, suits
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.profile.profile import ProfileFit, fit_profile
+from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import (
     SharedError,
     SumLaw,

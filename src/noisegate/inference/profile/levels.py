@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.linked.effects import compact
+from noisegate.inference.linked.problem import compact
 from noisegate.inference.profile.effects import ProfileEffect
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
 from noisegate.laws import compiled

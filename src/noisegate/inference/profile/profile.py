@@ -10,20 +10,31 @@ absence, and of the sums over missing cells that margins leave:
 3. Pairs of dimensions one after the other, as departures from what is there. Their spread is learnt from single cells.
 
 After each step the dispersion is judged anew. Assumes that intensities are near such a product.
+
+Posterior laws of many cells that share wide sums take one exponential tilt for each sum. A cell's law is its prior times the likelihood of what it shows. A noisy sum over many cells moves all of them a
+little: in the limit of wide sums the posterior of a cell is its own law tilted by exp(t z), where the tilts of
+the sums solve t = (observed - expected) / noise variance (the saddle point of the joint law; exact if all is
+normal). A tilted negative binomial is one again, so laws, means and moments of single cells cost one short loop each.
+Sums of a few cells only are better left to `inference.linked`.
+
+That sums also tie cells to each other is left out: intervals of what they add up to are wider for it, not narrower.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.inference.linked.pmfs import Pmfs, normalise
 from noisegate.inference.linked.problem import NegativeBinomial
 from noisegate.inference.profile.effects import MOST_SPREAD, ProfileEffect, likeliest_dispersion, without_own
 from noisegate.inference.profile.levels import GRID, level_logs, level_posterior, row_counts
 from noisegate.inference.profile.observed import LEAST_LOG, MOST_LOG, NoisySums, Observed
+from noisegate.laws import LatticeLaw, compiled
 from noisegate.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]
@@ -152,3 +163,216 @@ def _fit_pairs(observed: Observed, fitted: Sequence[ProfileEffect], /) -> None:
                 break
         if _renew_dispersion(observed, fitted):
             break
+
+
+#: Counts behind a cell that are less likely than e^-nats are left out.
+_NATS = 16.0
+_TILT_ROUNDS = 4
+_MOST_TILT, _LONGEST_TILT = 6.0, 0.7
+_LARGE = 1e150
+#: Ends of laws that hold less than this are not listed.
+_TRIM = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CellLaws:
+    """The laws of cells, by their parameters; `mean`, `variance` and `third` are central moments."""
+
+    shown: Ints
+    shape: Floats
+    odds: Floats
+    empty: Floats
+    weights: _Weights
+    mean: Floats
+    variance: Floats
+    third: Floats
+
+    def pmfs(self, cells: Ints, /) -> Pmfs:
+        """The laws of some cells, number by number."""
+        shown = self.shown[cells]
+        low = np.where(shown < 0, 0, np.maximum(shown - self.weights.reach, self.weights.least))
+        high = np.where(shown < 0, len(self.weights.hidden) - 1, np.maximum(shown + self.weights.reach, low))
+        found = Pmfs.ones(low, high)
+        _fill(
+            found.start,
+            found.p,
+            low,
+            shown,
+            self.odds[cells],
+            self.shape[cells],
+            self.empty[cells],
+            self.weights.hidden,
+            self.weights.noise,
+            self.weights.reach,
+        )
+        normalise(found.start, found.p)
+        return found.trimmed(_TRIM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Weights:
+    """The likelihood of what a cell shows by its count: of nothing, and of a value by its distance."""
+
+    hidden: Floats
+    noise: Floats
+    reach: int
+    least: int
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, /) -> _Weights:
+        far = mechanism.reach(_NATS)
+        law = mechanism.published_law
+        assert isinstance(law, LatticeLaw)
+        hidden = np.zeros(1)
+        if mechanism.threshold is not None:
+            counts = np.arange((mechanism.whole_threshold or 0) + far + 1)
+            logs = mechanism.log_likelihood(np.full(len(counts), np.nan), counts)
+            hidden = np.exp(logs - logs.max())
+        logs = law.logpmf(np.arange(-far, far + 1))
+        noise = np.exp(logs - logs.max())
+        return cls(hidden=hidden, noise=noise, reach=far, least=1 if mechanism.zeros == "keep" else 0)
+
+
+def suits(mechanism: Mechanism, /) -> bool:
+    """Whether `cell_laws` knows what to do with cells that were published so."""
+    return (
+        isinstance(mechanism.published_law, LatticeLaw)
+        and not mechanism.cuts_before_rounding
+        and mechanism.threshold is not None
+        and math.isfinite(mechanism.published_law.variance)
+    )
+
+
+def cell_laws(
+    values: Floats, /, *, mechanism: Mechanism, prior: NegativeBinomial, sums: Sequence[NoisySums] = ()
+) -> CellLaws:
+    """The posterior law of every cell; NaN in `values` says that nothing was published.
+
+    Assumes a mechanism that `suits`, and sums over so many cells that no single one of them matters.
+    """
+    shown = np.where(np.isnan(values), -1, np.maximum(values, 0)).astype(np.int64)
+    weights = _Weights.of(mechanism)
+    plain = prior.mean / (prior.mean + prior.shape)
+    share = prior.zero_share / (1 - prior.zero_share)
+    empty = share * np.exp(np.minimum(prior.shape * np.log1p(prior.mean / prior.shape), 300.0))
+    tilt = np.zeros(len(shown))
+    tilts = [np.zeros(len(one.seen)) for one in sums]
+
+    def moments() -> tuple[Floats, Floats, Floats]:
+        odds = plain * np.exp(np.clip(tilt, -_MOST_TILT, _MOST_TILT))
+        return _moments(
+            shown, odds, prior.shape, empty, weights.hidden, weights.noise, weights.reach, weights.least
+        )
+
+    mean, variance, third = moments()
+    for _ in range(_TILT_ROUNDS if sums else 0):
+        for place, given in enumerate(sums):
+            one, found = given.settled(mean), tilts[place]
+            expected, width = _added(one.codes, mean, variance, len(one.seen))
+            wanted = (one.seen - expected) / one.variance
+            wanted = np.where(one.speaks(expected - found * width), wanted, 0.0)
+            step = (wanted - found) / (1 + width / one.variance)
+            step = np.clip(step, -_LONGEST_TILT, _LONGEST_TILT)
+            tilts[place] = found + step
+            _tilted(one.codes, step, variance, mean, tilt)
+        mean, variance, third = moments()
+    return CellLaws(
+        shown=shown,
+        shape=prior.shape,
+        odds=plain * np.exp(np.clip(tilt, -_MOST_TILT, _MOST_TILT)),
+        empty=empty,
+        weights=weights,
+        mean=mean,
+        variance=variance,
+        third=third,
+    )
+
+
+@compiled
+def _moments(
+    shown: Ints,
+    odds: Floats,
+    shape: Floats,
+    empty: Floats,
+    hidden: Floats,
+    noise: Floats,
+    far: int,
+    least: int,
+) -> tuple[Floats, Floats, Floats]:
+    """Mean, variance and third central moment of every cell, by adding up its law."""
+    size = len(shown)
+    mean, variance, third = np.empty(size), np.empty(size), np.empty(size)
+    for i in range(size):
+        value, r, q = shown[i], shape[i], odds[i]
+        first = 0 if value < 0 else max(value - far, least)
+        last = len(hidden) if value < 0 else max(value + far + 1, first + 1)
+        p, s0, s1, s2, s3 = 1.0, 0.0, 0.0, 0.0, 0.0
+        for z in range(first, last):
+            w = p * (hidden[z] if value < 0 else noise[min(abs(value - z), far) + far])
+            if z == 0:
+                w *= 1.0 + empty[i]
+            d = float(z - first)
+            s0 += w
+            s1 += w * d
+            s2 += w * d * d
+            s3 += w * d * d * d
+            ratio = (z + r) / (z + 1.0) * q
+            if value < 0 and ratio < 1.0 and w * (d + 1) ** 3 < 1e-9 * s0 * (1.0 - ratio):
+                break
+            p *= ratio
+            if p > _LARGE:
+                p, s0, s1, s2, s3 = 1.0, s0 / p, s1 / p, s2 / p, s3 / p
+        m = s1 / s0
+        mean[i] = first + m
+        variance[i] = max(s2 / s0 - m * m, 1e-12)
+        third[i] = s3 / s0 - 3 * m * s2 / s0 + 2 * m * m * m
+    return mean, variance, third
+
+
+@compiled
+def _fill(
+    start: Ints,
+    p: Floats,
+    low: Ints,
+    shown: Ints,
+    odds: Floats,
+    shape: Floats,
+    empty: Floats,
+    hidden: Floats,
+    noise: Floats,
+    far: int,
+    /,
+) -> None:
+    """Write the law of every cell but for its scale."""
+    for i in range(len(low)):
+        weight = 1.0
+        for k in range(start[i + 1] - start[i]):
+            z = low[i] + k
+            w = hidden[z] if shown[i] < 0 else noise[min(abs(shown[i] - z), far) + far]
+            p[start[i] + k] = weight * w * (1.0 + empty[i] if z == 0 else 1.0)
+            weight *= (z + shape[i]) / (z + 1.0) * odds[i]
+            if weight > _LARGE:
+                for j in range(start[i], start[i] + k + 1):
+                    p[j] /= weight
+                weight = 1.0
+
+
+@compiled
+def _added(codes: Ints, mean: Floats, variance: Floats, size: int) -> tuple[Floats, Floats]:
+    total, width = np.zeros(size), np.zeros(size)
+    for i in range(len(codes)):
+        c = codes[i]
+        if c >= 0:
+            total[c] += mean[i]
+            width[c] += variance[i]
+    return total, width
+
+
+@compiled
+def _tilted(codes: Ints, step: Floats, variance: Floats, mean: Floats, tilt: Floats) -> None:
+    """Move tilts, and means as far as their variances say."""
+    for i in range(len(codes)):
+        c = codes[i]
+        if c >= 0:
+            tilt[i] += step[c]
+            mean[i] = max(mean[i] + variance[i] * step[c], 0.0)
