@@ -4,9 +4,9 @@ They bound memory and time; none of them changes what is true. Whoever has a lar
 limit, sets them for a while:
 
 >>> from noisegate import limits
->>> with limits.override(file_columns=500):
+>>> with limits.override(file_columns=9_000):
 ...     limits.current().file_columns
-500
+9000
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class Limits:
     weeks: int = _limit(520, "Further weeks that an assessment looks ahead.")
     merged_vehicles: int = _limit(1_000, "Vehicles that suggested merges leave in every cell (`--k`).")
     held_bytes: int = _limit(1 << 30, "Bytes of memory for the encoded columns of one file.")
-    file_columns: int = _limit(200, "Columns of one file.")
+    file_columns: int = _limit(5_000, "Columns of one file.")
+    sheet_cells: int = _limit(30_000_000, "Cells of one sheet of a workbook.")
     rejected_lines: int = _limit(
         1_000_000, "Lines of a file that do not fit its header, before it is given up."
     )
