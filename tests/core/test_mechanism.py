@@ -182,6 +182,6 @@ def test_delta_of_a_cut_before_rounding_is_that_of_the_worst_pair_empty_cells_am
     worst = max(max(gap(c, c + change), gap(c + change, c)) for c in range(40))
     name = "gaussian" if law is stats.norm else "laplace"
     mechanism = Mechanism(
-        law=make_law(name, 0.9), threshold=threshold, rounding="nearest", cut="before", zeros="perturb"
+        law=make_law(name, scale=0.9), threshold=threshold, rounding="nearest", cut="before", zeros="perturb"
     )
     assert float(delta(mechanism, eps, change=change)) == pytest.approx(worst, rel=1e-9)
