@@ -92,6 +92,9 @@ class Limits:
     rejected_lines: int = _limit(
         1_000_000, "Lines of a file that do not fit its header, before it is given up."
     )
+    assessed_beside: int = _limit(
+        60, "Other measures and tables that overlap which are assessed beside the first."
+    )
     margin_cells: int = _limit(50_000_000, "Cells of a margin that is compared with its base.")
     overrides_bytes: int = _limit(
         1 << 20, "Bytes of a file that says how to read tables; such a file is written by hand."

@@ -112,7 +112,8 @@ def _paired(one: Column, other: Column) -> bool:
     alike = stems[0] == stems[1] or (
         is_code(one.name) != is_code(other.name) and (stems[0] in stems[1] or stems[1] in stems[0])
     )
-    return bool(alike or left.size >= 2 * values or values >= 10)
+    # Two dimensions may go together by chance or because little is shown: then one is no code of the other.
+    return bool(alike or (values >= 10 and _codeness(one) != _codeness(other)))
 
 
 def _remarks(column: Column, _: Sequence[Column]) -> str:

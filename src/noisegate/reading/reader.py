@@ -23,7 +23,7 @@ from noisegate.reading.columns import (
 )
 from noisegate.reading.counts import Numbers, no_count
 from noisegate.reading.dates import slashed
-from noisegate.reading.dialect import check_file, column_names, find_dialect, is_parquet, start_of
+from noisegate.reading.dialect import check_file, column_names, find_dialect, is_archive, is_parquet
 from noisegate.reading.dimensions import choose_dimensions, encode, used
 from noisegate.reading.headers import Header, find_header, next_header
 from noisegate.reading.headings import clean_labels, with_headings, without_remarks
@@ -106,7 +106,7 @@ def read_source(
             read_frame(source, where), where, told.of(where, name or ""), name=name or where, delimiter=","
         )
     check_file(where)
-    if is_workbook(where, start_of(where)):
+    if is_archive(where) and is_workbook(where):
         return _of_workbook(where, name, told)
     override = told.of(where, name or "")
     raw, delimiter = _raw(where, override)

@@ -138,7 +138,7 @@ def find_structure(
     every = [_of_measure(group, told, card, hierarchies) for group in _by_measure(settle_dates(tables, told))]
     structures = [one for group in every for one in group]
     first, *beside = structures
-    shared = tuple(link for group in every for link in find_shared(group, hierarchies))
+    shared = tuple(link for group in every if len(group) > 1 for link in find_shared(group, hierarchies))
     return replace(first, beside=tuple(beside), shared=shared, left_out=tuple(left_out))
 
 

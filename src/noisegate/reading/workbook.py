@@ -10,9 +10,6 @@ from pathlib import Path
 from noisegate import limits
 from noisegate.errors import DataError
 
-#: What files of workbooks start with: a zip archive, and the older compound format.
-_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sheet:
@@ -23,10 +20,9 @@ class Sheet:
     merged: tuple[tuple[int, int, int, int], ...] = ()
 
 
-def is_workbook(path: Path, start: bytes, /) -> bool:
-    """Whether a file that starts like this is a workbook."""
-    endings = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}
-    return start.startswith(_STARTS) and (path.suffix.casefold() in endings or _holds_sheets(path))
+def is_workbook(path: Path, /) -> bool:
+    """Whether a zip archive or an old document is a workbook."""
+    return path.suffix.casefold() in {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"} or _holds_sheets(path)
 
 
 def _holds_sheets(path: Path) -> bool:
