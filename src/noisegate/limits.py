@@ -38,6 +38,9 @@ class Limits:
     events_at_once: int = _limit(
         1 << 25, "Events that the embedded engine holds in memory at once: about 700 MB at the peak."
     )
+    glob_entries: int = _limit(
+        1_000_000, "Names of files and folders that a pattern such as `taps/**/*.parquet` looks at."
+    )
     keys_at_once: int = _limit(1 << 17, "Events whose contributions are bounded at once.")
     key_bits: int = _limit(63, "Bits that a person's unit and a cell share while events are counted.")
     counting_passes: int = _limit(

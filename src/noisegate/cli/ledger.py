@@ -134,7 +134,7 @@ def check(
     refuse_bad_file(json_file)
     with open_ledger(ledger, read_only=not settle) as book:
         settled = book.settle() if settle else ()
-        problems = book.check()
+        problems = (*book.check(), *_left_by_counts())
         history = book.history()
     faults = [one for one in problems if one.fault]
     _print_place(book)
@@ -204,6 +204,21 @@ def set_budget(
     _print_place(book)
     _print_accounts([account])
     write_json(json_file, {"ledger": book.place, "dataset": dataset, "budget": budget_document(budget)})
+
+
+def _left_by_counts() -> tuple[Discrepancy, ...]:
+    """Notes on temporary files that counts which were stopped left on this machine."""
+    from noisegate.engine import leftovers
+
+    return tuple(
+        Discrepancy(
+            kind="temporary",
+            message=f"{place} was left by a count that was stopped, and may hold ids of persons. "
+            "The next count removes it, or delete it.",
+            path=place,
+        )
+        for place in leftovers()
+    )
 
 
 def _print_place(book: Ledger) -> None:

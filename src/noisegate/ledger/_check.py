@@ -33,8 +33,9 @@ Kind = Literal[
     "unpublished",
     "staging",
     "unreadable",
+    "temporary",
 ]
-NOTES: Final[frozenset[Kind]] = frozenset({"unmarked", "unpublished", "staging", "unreadable"})
+NOTES: Final[frozenset[Kind]] = frozenset({"unmarked", "unpublished", "staging", "unreadable", "temporary"})
 
 CARD: Final = "card.json"
 _STAGING = re.compile(r"\..+\.(?P<reservation>[0-9a-f]{32})\.staging", re.ASCII | re.DOTALL)
@@ -48,7 +49,8 @@ class Discrepancy:
     sense; `overspent` a reservation is over its budget; `card` a release and its entry differ;
     `uncharged` a release that the ledger does not know. Notes: `unmarked` a release in place
     whose reservation was not marked; `unpublished` spent, nothing published; `staging` a
-    leftover directory; `unreadable` a place that could not be looked at.
+    leftover directory; `unreadable` a place that could not be looked at; `temporary` what a stopped
+    count left on the disk.
     """
 
     kind: Kind
