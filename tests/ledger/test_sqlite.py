@@ -314,7 +314,9 @@ def test_a_ledger_with_any_byte_changed_is_read_or_called_damaged(target, charge
         octets = bytearray(whole)
         for _ in range(chance.choice([1, 3, 40])):
             octets[chance.randrange(len(octets))] = chance.randrange(256)
-        Path(target).write_bytes(octets[: chance.choice([len(octets), len(octets), chance.randrange(len(octets))])])
+        Path(target).write_bytes(
+            octets[: chance.choice([len(octets), len(octets), chance.randrange(len(octets))])]
+        )
         try:
             with open_ledger(target, read_only=True) as ledger:
                 ledger.check()

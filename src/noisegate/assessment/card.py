@@ -70,7 +70,7 @@ def about_card(
                 id="card-disagrees",
                 severity="high",
                 title=f"The tables are not what their card says: {wrong[0]}",
-                numbers={"card": str(card.path), "disagreements": len(wrong)},
+                numbers={"card": card.path.name, "disagreements": len(wrong)},
                 evidence=wrong,
                 advice="Find out which is wrong, the card or the tables, before anybody relies on either.",
             )
@@ -81,7 +81,7 @@ def about_card(
                 id="card",
                 outcome="fine",
                 title=f"the tables agree with the card in {len(agreed)} points that can be checked",
-                numbers={"card": str(card.path)},
+                numbers={"card": card.path.name},
                 evidence=agreed,
             )
         )

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from noisegate import limits
 from noisegate.errors import DataError, NoisegateError
+from noisegate.places import refuse_marked
 from noisegate.spec import did_you_mean
 
 _PARQUET = (".parquet", ".pq")
@@ -126,12 +127,15 @@ def _files(text: str, folder: Path, /) -> list[Path]:
     if _exists(path):
         if not path.is_file():
             raise DataError(f"The events {text!r} are not a regular file; give {_KINDS}.")
+        refuse_marked(path)
         return [path]
     if not glob.has_magic(text):
         raise DataError(f"The events {text!r} do not exist beside the spec.")
     found = sorted({one for one in _Glob(text).matches(path) if one.is_file()})
     if not found:
         raise DataError(f"No file matches the glob {text!r}.")
+    for one in found:
+        refuse_marked(one)
     return found
 
 

@@ -163,4 +163,6 @@ def _uncounted(plan: Plan, counts: Counts, /) -> str:
     reasons = list(counts.tally.outside)
     if reasons == ["no person is named"]:
         return f"{start}: column {plan.spec.events.person!r} is empty throughout; name the column of persons."
-    return f"{start}; compare the values, dates and columns of the spec with the events ({'; '.join(reasons)})."
+    return (
+        f"{start}; compare the values, dates and columns of the spec with the events ({'; '.join(reasons)})."
+    )
