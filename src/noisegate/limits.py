@@ -87,6 +87,10 @@ class Limits:
     series_cells: int = _limit(
         20_000_000, "Combinations of labels that are looked up; beyond, all are taken to be possible."
     )
+    weighed_counts: int = _limit(
+        20_000,
+        "Counts that a missing cell may have, by its noise and threshold: about 700 MB while they are weighed.",
+    )
     weeks: int = _limit(520, "Further weeks that an assessment looks ahead.")
     merged_vehicles: int = _limit(1_000, "Vehicles that suggested merges leave in every cell (`--k`).")
     held_bytes: int = _limit(1 << 30, "Bytes of memory for the encoded columns of one file.")
@@ -95,6 +99,15 @@ class Limits:
         1_000_000, "Lines of a file that do not fit its header, before it is given up."
     )
     margin_cells: int = _limit(50_000_000, "Cells of a margin that is compared with its base.")
+    spec_bytes: int = _limit(
+        2_000_000, "Bytes of a release spec; long lists of values are files of their own."
+    )
+    yaml_values: int = _limit(
+        200_000, "Values in a spec, or in a file that says how to read tables, with aliases written out."
+    )
+    values_bytes: int = _limit(
+        256 << 20, "Bytes of a file with the values of a dimension, a map of stops or of places."
+    )
     overrides_bytes: int = _limit(
         1 << 20, "Bytes of a file that says how to read tables; such a file is written by hand."
     )

@@ -1,6 +1,7 @@
 """Files from outside, and files for others: what is read, where is written, and what must not be handed on.
 
-Read: regular files only, up to a length that is said beforehand; a pipe or a device would never end.
+Read: regular files only, up to a length that is said beforehand; a pipe or a device would never end. YAML only as far as it
+stays small once its aliases are written out.
 Written: aside, flushed, and renamed into place, so that a reader sees the whole or what was there before. Only what this
 program writes itself is ever replaced: never an input, a ledger, a release or a directory.
 Marked: what was measured against raw data carries `MARK` in the file itself, where `is_marked` finds it again.
@@ -16,7 +17,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from noisegate.errors import DataError, InputError, OutputError
+import yaml
+
+from noisegate import limits
+from noisegate.errors import DataError, InputError, OutputError, SpecError
 
 #: What a file says that must not be published, near its start or its end.
 MARK = "for the custodian only"
@@ -27,6 +31,9 @@ STANDARD_OUTPUT = Path("-")
 #: The files by which the directory of a release is known.
 _CARDS = ("card.json", "CARD.md")
 _LOOKED_AT = 1 << 16
+#: The quick reader of YAML where it is installed; both give the same nodes.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DEEPEST = 50
 #: How files start that this program writes, by the ending of their names; others are never replaced.
 _OURS = {
     ".json": (b"{", b"["),
@@ -46,28 +53,110 @@ def read_octets(
     InputError
         Of the kind `error`: if it is missing, no regular file, too long, or cannot be read.
     """
+    octets, reason = try_reading(path, most=most)
+    if reason:
+        tail = f"; {way_out}" if way_out and reason.startswith("is longer") else ""
+        raise error(f"{what} {str(path)!r} {reason}{tail}.")
+    return octets
+
+
+def try_reading(path: Path, /, *, most: int) -> tuple[bytes, str]:
+    """All bytes of a regular file, and why there are none; the reason is empty if all is well."""
     try:
         # Not to wait for a writer, should it be a pipe.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(handle, "rb") as file:  # noqa: PTH123 - of a handle
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise error(f"{what} {str(path)!r} is not a regular file; name one.")
+                return b"", "is not a regular file"
             octets = file.read(most + 1)
     except (FileNotFoundError, NotADirectoryError):
-        raise error(f"{what} {str(path)!r} does not exist.") from None
-    except ValueError as problem:
-        if isinstance(problem, InputError):
-            raise
-        raise error(f"{what} {str(path)!r} cannot be the name of a file.") from None
+        return b"", "does not exist"
+    except ValueError:
+        return b"", "cannot be the name of a file"
     except OSError as problem:
-        raise error(f"{what} {str(path)!r} cannot be read: {problem.strerror or 'unknown reason'}.") from None
-    if len(octets) > most:
-        tail = f"; {way_out}" if way_out else ""
-        raise error(f"{what} {path.name} is longer than {_bytes_text(most)}{tail}.")
-    return octets
+        return b"", f"cannot be read: {problem.strerror or 'unknown reason'}"
+    return (octets, "") if len(octets) <= most else (b"", f"is longer than {_bytes_text(most)}")
+
+
+def compose_yaml(text: str, /, *, name: str) -> yaml.Node | None:
+    """The nodes of YAML text, once it is known how many values it holds with its aliases written out; None if it is empty.
+
+    Raises
+    ------
+    SpecError
+        If it is no YAML, or holds too many values, or nests them too deep, or an alias contains itself.
+    """
+    try:
+        _refuse_depth(text, name)  # the quick reader would exhaust the stack
+        root: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
+        if root is not None:
+            _Written(name).values(root, 1)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"{name}, line {mark.line + 1}" if mark else name
+        raise SpecError(f"{where}: this is not YAML ({error.problem}).") from None
+    except (yaml.YAMLError, UnicodeError, RecursionError):
+        raise SpecError(f"{name}: this is not YAML text.") from None
+    return root
+
+
+def _refuse_depth(text: str, name: str, /) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise _too_deep(f"{name}, line {event.start_mark.line + 1}")
+
+
+def _too_deep(at: str, /) -> SpecError:
+    return SpecError(f"{at}: lists and blocks nest deeper than {_DEEPEST} levels; no spec needs that.")
+
+
+class _Written:
+    """Counts the values of YAML nodes as if every alias were written out, without doing so."""
+
+    def __init__(self, name: str, /) -> None:
+        self._name, self._most = name, limits.current().yaml_values
+        self._known: dict[int, tuple[int, int]] = {}
+        self._open: set[int] = set()
+
+    def values(self, node: yaml.Node, depth: int, /) -> tuple[int, int]:
+        """How many values a node stands for, and how deep they nest."""
+        at = f"{self._name}, line {node.start_mark.line + 1}"
+        if id(node) in self._open:
+            raise SpecError(f"{at}: an alias contains itself; write the value out.")
+        if isinstance(node, yaml.ScalarNode):
+            _refuse_surrogates(node.value, at)
+            return 1, 1
+        if id(node) not in self._known:
+            if depth > _DEEPEST:
+                raise SpecError(
+                    f"{at}: lists and blocks nest deeper than {_DEEPEST} levels; no spec needs that."
+                )
+            self._open.add(id(node))
+            pairs = isinstance(node, yaml.MappingNode)
+            inner = [one for pair in node.value for one in (pair if pairs else (pair,))]
+            found = [self.values(one, depth + 1) for one in inner]
+            self._open.remove(id(node))
+            self._known[id(node)] = (1 + sum(n for n, _ in found), 1 + max((d for _, d in found), default=0))
+        many, deep = self._known[id(node)]
+        if many > self._most or depth + deep > _DEEPEST + 2:
+            raise SpecError(
+                f"{at}: with its aliases written out it holds too much; write down what is meant."
+            )
+        return many, deep
+
+
+def _refuse_surrogates(text: str, at: str, /) -> None:
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise SpecError(
+            f"{at}: a text holds half of a character (a lone surrogate); write the character out."
+        )
 
 
 def _bytes_text(number: int, /) -> str:
+    if number % (1 << 20) == 0:
+        return f"{number >> 20} MiB"
     return f"{number / 1e6:g} MB" if number >= 10**6 else f"{number:,} bytes"
 
 

@@ -7,13 +7,16 @@ leaves behind; the ledger is sound all the same, since every such release is cha
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.ledger._account import Reservation
 from noisegate.ledger._book import Book
@@ -118,8 +121,12 @@ class _InPlace:
         # A ledger loads no table unless it is checked.
         from noisegate.tables import stated_payment
 
+        path = directory / CARD
         try:
-            octets = (directory / CARD).read_bytes()
+            found = path.stat()
+            if not stat.S_ISREG(found.st_mode) or found.st_size > limits.current().card_bytes:
+                raise OSError(errno.EINVAL, "it is no file, or too long for a card")
+            octets = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
         digest = hashlib.sha256(octets).hexdigest()
