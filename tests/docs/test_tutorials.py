@@ -149,7 +149,7 @@ def sections():
     ]
 
 
-@pytest.mark.parametrize(("page", "section"), sections())
+@pytest.mark.parametrize(("page", "section"), list(sections()))
 def test_a_tutorial_runs_and_prints_what_it_shows(page, section, begun, monkeypatch):
     monkeypatch.chdir(begun[page].folder)
     begun[page].run(section)

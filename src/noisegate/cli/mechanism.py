@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from noisegate.cli.output import JsonOption, console, number, write_json
+from noisegate.cli.output import JsonOption, check_outputs, console, number, write_json
 
 
 def mechanism(
@@ -43,6 +43,7 @@ def mechanism(
     from noisegate.laws import make_law
     from noisegate.mechanisms import Mechanism, statement
 
+    check_outputs(json, plot=plot)
     chosen = Mechanism(
         law=make_law(law, scale=scale),
         threshold=threshold,
