@@ -24,10 +24,15 @@ VEHICLES: Mapping[str, str] = {
 
 MEANINGS: Mapping[str, str] = {
     "software": "name and version of the program",
+    "custodian_only": "whether raw data was at hand, so that nothing here may be published",
+    "notice": "the mark of a file that is for the custodian only; null if it is for anybody",
     "level": "level of all intervals",
     "tables": "what was decided about each table, the base first",
     "findings": "what somebody should act on, the most severe first",
     "privacy": "loss of an event and of a person",
+    "left_out": "sheets that were not read, and why",
+    "shared": "for tables that overlap, what both sum to: names, dimensions, cells, and why they are taken to be the same",
+    "beside": "other measures and tables that overlap: measure, base, kinds of findings (which are among `findings`), privacy, checks",
     "checks": "what was looked at and gives no reason to act",
     "inference": "how suppressed cells were inferred; null with `--attacker none`",
     "score": "with `--truth`: how well that did",
@@ -48,6 +53,7 @@ MEANINGS: Mapping[str, str] = {
     "tables[].count_column": "column that holds the counts",
     "tables[].dialect": "how the file is written",
     "tables[].details": "each dimension: kind, how it is written, number of values, first and last, which mean unknown",
+    "tables[].markers": "what stands in place of counts: text, range of counts that it can stand for, cause, evidence, in how many cells; `absent`: what a cell without a row means",
     "tables[].set_aside": "lines that are no rows: reason, how many, the first",
     "tables[].extra": "columns that are no dimensions, and why",
     "tables[].notes": "other decisions, in words",

@@ -28,9 +28,7 @@ def counted(folder, spec):
     """The raw count of every cell: nothing is bounded, so that the truth is known."""
     names = spec.domain.names
     asked = ", ".join(COLUMNS[name] for name in names)
-    rows = duckdb.sql(
-        f"select {asked}, count(*) from '{folder / 'taps.parquet'}' group by all"
-    ).fetchall()
+    rows = duckdb.sql(f"select {asked}, count(*) from '{folder / 'taps.parquet'}' group by all").fetchall()
     places = [{label: code for code, label in enumerate(d.labels)} for d in spec.domain.dimensions]
     codes = np.array([[place.get(row[k], -1) for k, place in enumerate(places)] for row in rows]).T
     inside = (codes >= 0).all(axis=0)

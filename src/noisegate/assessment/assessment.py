@@ -20,8 +20,10 @@ from noisegate.assessment.microdata import Microdata
 from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.words import plain
+from noisegate.places import MARK, MARK_KEY
 from noisegate.reading import Structure, TableSummary
 from noisegate.recovery import Coupling, Noise, Pieces, ZeroRule
+from noisegate.tables import SharedMargin
 from noisegate.workload import Answered, Usefulness
 
 #: A `repr` shows so many findings.
@@ -38,6 +40,26 @@ class AssessedTable:
     def to_json(self, *, level: float) -> dict[str, Any]:
         """As it stands in `assessment.json`."""
         return {**self.summary.to_json(), "noise": self.noise.to_json(level=level)}
+
+
+def _shared_json(link: SharedMargin) -> dict[str, Any]:
+    return {
+        "left": link.left.name,
+        "right": link.right.name,
+        "dimensions": list(link.dimensions),
+        "cells": link.domain.size,
+        "how": link.how,
+    }
+
+
+def _beside_json(other: Assessment) -> dict[str, Any]:
+    return {
+        "measure": other.structure.measure,
+        "base": other.base.name,
+        "findings": [finding.id for finding in other.findings],
+        "privacy": other.privacy.to_json(),
+        "checks": [check.to_json() for check in other.checks],
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -71,6 +93,8 @@ class Assessment:
         What more weeks of the same would give away, if somebody asked and the noise is known.
     microdata
         How few known points single a person out, if the raw data say whose events they are.
+    beside
+        Assessments of other measures and of tables that overlap; their findings and tables are among those here as well.
     """
 
     tables: tuple[AssessedTable, ...]
@@ -91,6 +115,7 @@ class Assessment:
     claims: tuple[Judged, ...] = ()
     weeks: Weeks | None = None
     microdata: Microdata | None = None
+    beside: tuple[Assessment, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "findings", tuple(by_severity(self.findings)))
@@ -110,6 +135,12 @@ class Assessment:
         """What was decided about the finest table."""
         return self.tables[0].summary
 
+    @property
+    def custodian_only(self) -> bool:
+        """Whether anything in it was measured against raw data, so that nothing of it may be published."""
+        measured = (self.score, self.microdata, self.useful, self.weeks and self.weeks.persons)
+        return any(one is not None for one in measured)
+
     def finding(self, kind: str, /) -> Finding | None:
         """The first finding of a kind."""
         return next((one for one in self.findings if one.id == kind), None)
@@ -123,11 +154,16 @@ class Assessment:
         content: dict[str, Any] = plain(
             {
                 "software": {"name": "noisegate", "version": metadata.version("noisegate")},
+                MARK_KEY: self.custodian_only,
+                "notice": f"{MARK}: not private, not to be published" if self.custodian_only else None,
                 "level": self.level,
                 "tables": [table.to_json(level=self.level) for table in self.tables],
                 "findings": [finding.to_json() for finding in self.findings],
                 "privacy": self.privacy.to_json(),
                 "checks": [check.to_json() for check in self.checks],
+                "left_out": list(self.structure.left_out),
+                "shared": [_shared_json(one) for one in self.structure.shared],
+                "beside": [_beside_json(one) for one in self.beside],
                 "inference": None if self.inference is None else self.inference.to_json(),
                 "score": None if self.score is None else self.score.to_json(),
                 "utility": None if (asked := self.useful or self.answered) is None else asked.to_json(),

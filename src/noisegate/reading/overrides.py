@@ -3,6 +3,8 @@
     tables:
       time-loc.csv:                  # the file, by name or path, with or without endings
         count: n
+        measures: [births, deaths]     # several columns of counts, a table each
+        wide: diagnosis                # or: the columns of counts are values of this dimension
         base: true
         ignore: [note]
         missing: ["-1", UNKNOWN]
@@ -10,6 +12,7 @@
         encoding: latin-1
         columns: [mode, date, count]   # only for a file without a header
         threshold: {value: 18, rule: ge, cut: after}    # or: none
+        markers: {"*": [1, 4], "-": 0, "..": any}       # the counts that each can stand for
         dimensions:
           tap_date: {as: date, kind: date, format: "%d/%m/%Y"}
           hour:     {as: time, kind: time, every: 60min}
@@ -34,12 +37,15 @@ import yaml
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.mechanisms import Cut, Rule, Threshold
+from noisegate.mechanisms import Cut, Marker, Rule, Threshold
+from noisegate.places import compose_yaml, read_octets
 from noisegate.reading.published import PublishedTable, Source
 from noisegate.tables import Kind
 
 _TABLE_KEYS = (
     "count",
+    "measures",
+    "wide",
     "base",
     "ignore",
     "missing",
@@ -47,6 +53,7 @@ _TABLE_KEYS = (
     "encoding",
     "columns",
     "threshold",
+    "markers",
     "dimensions",
 )
 _DIMENSION_KEYS = ("as", "kind", "format", "every", "total")
@@ -71,6 +78,8 @@ class TableOverride:
     """What is decided about one file."""
 
     count: str | None = None
+    measures: tuple[str, ...] | None = None
+    wide: str | None = None
     base: bool | None = None
     ignore: tuple[str, ...] = ()
     missing: tuple[str, ...] | None = None
@@ -78,6 +87,7 @@ class TableOverride:
     encoding: str | None = None
     columns: tuple[str, ...] | None = None
     threshold: Threshold | None = None
+    markers: Mapping[str, Marker] = field(default_factory=dict)
     dimensions: Mapping[str, DimensionOverride] = field(default_factory=dict)
 
 
@@ -142,20 +152,15 @@ def load_overrides(path: Path | str, /) -> Overrides:
         If the file cannot be read, is not YAML, or says something that is not understood.
     """
     where = Path(path)
+    most, way_out = limits.current().overrides_bytes, "it should hold a few decisions about tables"
+    octets = read_octets(where, most=most, what="The spec", error=SpecError, way_out=way_out)
     try:
-        with where.open("rb") as file:
-            text = file.read(limits.current().overrides_bytes + 1)
-    except OSError as error:
-        raise SpecError(
-            f"Cannot read the spec {where}: {(error.strerror or 'it cannot be opened').lower()}."
-        ) from error
-    if len(text) > limits.current().overrides_bytes:
-        raise SpecError(
-            f"The spec {where} is larger than 1 MiB; it should hold a few decisions about tables."
-        )
-    try:
+        text = octets.decode("utf-8-sig")
+        compose_yaml(text, name=where.name)
         document = yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
+    except (yaml.YAMLError, UnicodeError, RecursionError, ValueError, OverflowError) as error:
+        if isinstance(error, SpecError):
+            raise
         mark = getattr(error, "problem_mark", None)
         at = f" (line {mark.line + 1})" if mark else ""
         raise SpecError(
@@ -187,6 +192,8 @@ def _table(name: str, document: object) -> TableOverride:
         raise SpecError.for_value(f"delimiter {where}", found=delimiter, allowed="one character")
     return TableOverride(
         count=_text(given.get("count"), f"count {where}"),
+        measures=_texts(given["measures"], f"measures {where}") if "measures" in given else None,
+        wide=_text(given.get("wide"), f"wide {where}"),
         base=base,
         ignore=_texts(given.get("ignore", []), f"ignore {where}"),
         missing=_texts(given["missing"], f"missing {where}") if "missing" in given else None,
@@ -194,6 +201,10 @@ def _table(name: str, document: object) -> TableOverride:
         encoding=_text(given.get("encoding"), f"encoding {where}"),
         columns=_texts(given["columns"], f"columns {where}") if "columns" in given else None,
         threshold=_threshold(given["threshold"], where) if "threshold" in given else None,
+        markers={
+            text: _marker(text, value, where)
+            for text, value in _mapping(given.get("markers", {}), f"markers {where}").items()
+        },
         dimensions={key: _dimension(key, value, where) for key, value in dimensions.items()},
     )
 
@@ -235,6 +246,23 @@ def _threshold(document: object, where: str) -> Threshold:
     return Threshold(
         value=float(value), rule=cast("Rule", rule), cut=cast("Cut", cut), sure=1.0, evidence=stated
     )
+
+
+def _marker(text: str, document: object, where: str) -> Marker:
+    """A marker that stands for a count, a range of counts, or any count."""
+    stated = "stated in the spec"
+    if document == "any":
+        return Marker(text=text, evidence=stated)
+    ends = document if isinstance(document, list) else [document] * 2
+    whole = [end for end in ends if isinstance(end, int) and not isinstance(end, bool) and 0 <= end < 2**53]
+    if len(ends) != 2 or len(whole) != 2:
+        raise SpecError.for_value(
+            f"marker {text!r} {where}",
+            found=_scalar(document),
+            allowed="a count, two counts such as [1, 4], or any",
+        )
+    low, high = whole
+    return Marker(text=text, low=low, high=high, cause="primary" if high else "unknown", evidence=stated)
 
 
 def _choice(value: object, what: str, allowed: list[str]) -> str | None:
