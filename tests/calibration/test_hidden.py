@@ -6,7 +6,7 @@ An interval of whole numbers holds a little more than its level; so coverage is 
 import numpy as np
 import pytest
 
-from noisegate.inference import Evidence, Layout, Observation, RowMap, ThresholdExcess, Totals
+from noisegate.inference import Evidence, Layout, Observation, RowMap, ShownTotals, ThresholdExcess
 from noisegate.laws import DiscreteGaussian, DiscreteLaplace, Laplace
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import BASE, COUNT_LAWS, make_world, publish_counts
@@ -49,7 +49,7 @@ def errors(law, way, *, seed):
     )
     evidence = evidence_of(world)
     hidden = np.flatnonzero(np.isnan(world.published[BASE]))
-    rows = Totals(evidence=evidence).of(evidence.margins[0])
+    rows = ShownTotals(evidence=evidence).of(evidence.margins[0])
     found = []
     for size in (1, 5, ROWS):
         group = hidden // COLUMNS * size // ROWS

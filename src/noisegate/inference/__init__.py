@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noisegate.inference.evidence import Evidence, Observation, RowMap
-from noisegate.inference.hidden import FromRows, Totals
+from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
 from noisegate.inference.linked.inference import Options, infer
@@ -74,10 +74,10 @@ __all__ = [
     "Schedule",
     "Score",
     "SharedError",
+    "ShownTotals",
     "SumEstimates",
     "Sums",
     "ThresholdExcess",
-    "Totals",
     "as_codes",
     "bells",
     "cell_laws",

@@ -120,7 +120,7 @@ AnyLaws = CellLaws | KeptLaws
 class Anchor:
     """What shown totals say of the cells of a unit, as one number for each part; cells that hold the same count as others are left as they are."""
 
-    totals: Totals
+    totals: ShownTotals
     cells: Ints
     parts: Ints
     free: Bools
@@ -230,7 +230,7 @@ class RowTotals:
         there = ~np.isnan(values)
         excess, doubt = evidence.excess.added(values, np.where(there, row, -1), size)
         rows = ThresholdExcess.of(margin.values[~np.isnan(margin.values)], margin.mechanism)
-        # Totals that are sums of one estimate are not selected by noise of their own.
+        # ShownTotals that are sums of one estimate are not selected by noise of their own.
         own = margin.measured and not evidence.consistent
         codes = np.where(np.isnan(margin.values) | (not own), -1, np.arange(size))
         over, over_doubt = rows.added(margin.values, codes, size)
@@ -317,7 +317,7 @@ class RowTotals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Totals:
+class ShownTotals:
     """The margins that say what sums of cells are, each with its rows, which are added up when they are first asked for."""
 
     evidence: Evidence

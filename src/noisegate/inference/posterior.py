@@ -23,7 +23,7 @@ from scipy.sparse import csgraph
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.inference.evidence import Evidence
-from noisegate.inference.hidden import Anchor, KeptLaws, Totals
+from noisegate.inference.hidden import Anchor, KeptLaws, ShownTotals
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
@@ -52,9 +52,9 @@ class Profile:
     """Counts near a product of effects that is learnt from the tables, as `profile.fit_profile` does.
 
     A cell is empty for a reason of its own (no service) with probability `zero_share`, which no table can tell from a
-    small count: without it, cells of busy rows would be called occupied too surely. In a simulated week, noise drawn three times, 98.5 to
-    100 % of the cells that "surely hold somebody" did at 0.01, but 97.1 to 98.5 % if person-days were reconciled; at
-    0.015 these were 99.2 %, at 0.02 all, half as many; 0.05 named none.
+    small count: without it, cells of busy rows would be called occupied too surely. In five simulated cities of 5,000 to 25,000
+    people, 750 of 751 cells that "surely hold somebody" (99 %) did as in 2016, and 406 of 406 if person-days were reconciled. At 0.01 it
+    was down to 97.1 % of a reconciled week; 0.02 named half as many, 0.05 none.
     """
 
     zero_share: float = 0.015
@@ -121,7 +121,7 @@ class Posterior:
 
     def __post_init__(self) -> None:
         part_of, self._unit_of = _split(self.evidence)
-        totals, same = Totals(evidence=self.evidence), _representatives(self.evidence)
+        totals, same = ShownTotals(evidence=self.evidence), _representatives(self.evidence)
         self.errors = CellErrors(evidence=self.evidence, totals=totals, part_of=part_of, same=same)
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.hidden import Totals
+from noisegate.inference.hidden import ShownTotals
 from noisegate.inference.linked.problem import Floats, Ints
 from noisegate.inference.profile.sum_law import SharedError
 from noisegate.inference.roles import numbered
@@ -60,7 +60,7 @@ class CellErrors:
     """
 
     evidence: Evidence
-    totals: Totals
+    totals: ShownTotals
     part_of: NDArray[np.int32]
     same: Ints | None
     mean: Floats = field(init=False)
