@@ -230,7 +230,7 @@ class RowTotals:
         there = ~np.isnan(values)
         excess, doubt = evidence.excess.added(values, np.where(there, row, -1), size)
         rows = ThresholdExcess.of(margin.values[~np.isnan(margin.values)], margin.mechanism)
-        # ShownTotals that are sums of one estimate are not selected by noise of their own.
+        # Totals that are sums of one estimate are not selected by noise of their own.
         own = margin.measured and not evidence.consistent
         codes = np.where(np.isnan(margin.values) | (not own), -1, np.arange(size))
         over, over_doubt = rows.added(margin.values, codes, size)
