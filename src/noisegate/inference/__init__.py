@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from noisegate.inference.bounds import (
+    ENDLESS,
+    Bounds,
+    Contradiction,
+    Equations,
+    smallest_contradiction,
+    solve_bounds,
+)
 from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
@@ -44,10 +52,14 @@ from noisegate.inference.roles import Layout
 
 __all__ = [
     "AT_MOST",
+    "ENDLESS",
     "EQUAL",
     "GRID",
     "Bools",
+    "Bounds",
     "CellEstimates",
+    "Contradiction",
+    "Equations",
     "Evidence",
     "Flat",
     "Floats",
@@ -95,6 +107,8 @@ __all__ = [
     "level_logs",
     "level_posterior",
     "parts_of",
+    "smallest_contradiction",
+    "solve_bounds",
     "spread",
     "suits",
     "sum_law",
