@@ -54,7 +54,7 @@ duckdb.connect().execute('''COPY (
 OURS = """
 import sys
 from noisegate.engine import count
-from noisegate.entropy import OsNoise
+from noisegate.laws import OsNoise
 from noisegate.spec import load_spec
 spec = load_spec(sys.argv[1])
 print(spec.domain.size, count(spec, entropy=OsNoise()).cells.size)

@@ -1,8 +1,12 @@
 """How the house is built: packages meet at their fronts, and an idea has one home."""
 
 import ast
+import importlib
+import re
 from collections import defaultdict
 from pathlib import Path
+
+import pytest
 
 import noisegate
 
@@ -79,3 +83,13 @@ def test_tests_go_through_fronts():
     """A test may look behind a front at a private helper or a module; few do."""
     inside = [path.name for path in sorted(TESTS.rglob("*.py")) if any(True for _ in past_the_front(path))]
     assert len(inside) <= 20, inside
+
+
+@pytest.mark.parametrize("script", sorted((TESTS.parent / "bench").glob("*.py")), ids=lambda path: path.stem)
+def test_a_benchmark_asks_for_what_is_there(script):
+    """Also in the programs that it writes down as text and runs in processes of their own."""
+    for module, names in re.findall(
+        r"^from (noisegate[\w.]*) import ([\w, ]+)$", script.read_text(), re.MULTILINE
+    ):
+        found = importlib.import_module(module)
+        assert [name for name in names.split(", ") if not hasattr(found, name.split(" as ")[0])] == []

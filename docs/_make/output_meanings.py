@@ -48,6 +48,7 @@ MEANINGS: Mapping[str, str] = {
     "tables[].count_column": "column that holds the counts",
     "tables[].dialect": "how the file is written",
     "tables[].details": "each dimension: kind, how it is written, number of values, first and last, which mean unknown",
+    "tables[].markers": "what stands in place of counts: text, range of counts that it can stand for, cause, evidence, in how many cells; `absent`: what a cell without a row means",
     "tables[].set_aside": "lines that are no rows: reason, how many, the first",
     "tables[].extra": "columns that are no dimensions, and why",
     "tables[].notes": "other decisions, in words",

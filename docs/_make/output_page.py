@@ -82,7 +82,7 @@ def _examples() -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
     """Assessments of a release as in 2016, with all sections, and with the card; and the columns of its files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        world = simulate(folder / "city", persons=30_000, days=2, seed=1)
+        world = simulate(folder / "city", persons=60_000, days=1, seed=1)
         made, out = folder / "release", folder / "assessed"
         spec = load_spec(world.spec_2016).model_copy(update={"workload": _WORKLOAD})
         release(spec, out=made, ledger=folder / "ledger.db", entropy=SeededNoise(seed=1))

@@ -115,16 +115,43 @@ def run_session(block, names):
     assert not said, "".join(said)
 
 
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_a_tutorial_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    found, names = blocks(page.read_text()), {}
-    assert found
-    for kind, block in found:
-        if kind == "pycon":
-            run_session(block, names)
-        else:
-            run_console(block, tmp_path, noisy="noisy" in kind)
+class Tutorial:
+    """A tutorial as it is worked through: sections are run once, in order, in a folder of their own."""
+
+    def __init__(self, page, folder):
+        self.sections = re.split(r"^(?=## )", page.read_text(), flags=re.MULTILINE)
+        self.folder, self.names, self.done = folder, {}, 0
+
+    def run(self, section):
+        """Run a section, and before it those that were not run yet."""
+        while self.done <= section:
+            found = blocks(self.sections[self.done])
+            self.done += 1
+            for kind, block in found:
+                if kind == "pycon":
+                    run_session(block, self.names)
+                else:
+                    run_console(block, self.folder, noisy="noisy" in kind)
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    return {page.stem: Tutorial(page, tmp_path_factory.mktemp(page.stem)) for page in TUTORIALS}
+
+
+def sections():
+    """Every section of every tutorial that has something to run; those of a page stay together on one worker."""
+    for page in TUTORIALS:
+        for number, text in enumerate(re.split(r"^(?=## )", page.read_text(), flags=re.MULTILINE)):
+            if blocks(text):
+                marks = pytest.mark.xdist_group(f"tutorial {page.stem}")
+                yield pytest.param(page.stem, number, marks=marks, id=f"{page.stem}-{number}")
+
+
+@pytest.mark.parametrize(("page", "section"), sections())
+def test_a_tutorial_runs_and_prints_what_it_shows(page, section, begun, monkeypatch):
+    monkeypatch.chdir(begun[page].folder)
+    begun[page].run(section)
 
 
 def test_there_is_one_for_each_user():

@@ -258,6 +258,7 @@ def _show_table(table: TableSummary, /) -> None:
     lines.append(f"{table.rows:,} of {table.domain_size:,} possible cells published")
     if table.link is not None:
         lines.append(_link_words(table))
+    lines += [one.describe() for one in table.markers]
     lines += [
         f"set aside: {one.rows:,} lines, {one.reason} (line {one.first_line})" for one in table.set_aside
     ]

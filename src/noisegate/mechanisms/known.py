@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self, get_args
 
 import numpy as np
@@ -36,12 +36,17 @@ class Marker:
     ----------
     low, high
         The least and the largest count that it can stand for; None if there is no largest one.
+    cause
+        Why it is there.
+    evidence
+        What tells the range, in words.
     """
 
     text: str
     low: int = 0
     high: int | None = None
     cause: Cause = "unknown"
+    evidence: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.cause not in get_args(Cause):
@@ -52,6 +57,23 @@ class Marker:
                 found=(self.low, self.high),
                 allowed="from a count of at least 0 to one that is no less",
             )
+
+    def describe(self) -> str:
+        """In words: what stands there, and for which counts."""
+        shown = repr(self.text) if self.text else "a blank"
+        if self.high is None:
+            return f"{shown} hides any count" if self.low == 0 else f"{shown} hides {self.low} or more"
+        return f"{shown} stands for {self.low}" + (f" to {self.high}" if self.high > self.low else "")
+
+    def to_json(self) -> dict[str, object]:
+        """As plain values for JSON."""
+        return {
+            "text": self.text,
+            "low": self.low,
+            "high": self.high,
+            "cause": self.cause,
+            "evidence": self.evidence,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

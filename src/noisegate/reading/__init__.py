@@ -19,7 +19,7 @@ from noisegate.reading.placing import MisplacedError, describe, place_rows
 from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
 from noisegate.reading.reader import TableSources, read_table, read_tables
 from noisegate.reading.structure import Structure, find_structure
-from noisegate.reading.summary import DimensionSummary, LinkSummary, TableSummary, summarise
+from noisegate.reading.summary import DimensionSummary, LinkSummary, MarkerSummary, TableSummary, summarise
 from noisegate.reading.values import find_form
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "DimensionSummary",
     "ExtraColumn",
     "LinkSummary",
+    "MarkerSummary",
     "MisplacedError",
     "Overrides",
     "PublishedTable",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noisegate.errors import DataError, SpecError
 from noisegate.reading.columns import Column
+from noisegate.reading.markers import is_marker
 from noisegate.reading.published import row_ids
 from noisegate.reading.values import find_form
 from noisegate.tables import Kind
@@ -27,45 +28,6 @@ _GROUPED = {
 }
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
-_BOUND = re.compile(
-    r"(?:<|<=|≤|under|less than|fewer than|up to)\s*\d+|\d+\s*(?:or less|or fewer)", re.IGNORECASE
-)
-_MARKS = frozenset(
-    {
-        "*",
-        "**",
-        "***",
-        "x",
-        "c",
-        "s",
-        "p",
-        "np",
-        "n.p.",
-        "..",
-        "...",
-        ".",
-        "-",
-        "--",
-        "–",
-        "—",
-        ":",
-        "suppressed",
-    }
-    | {
-        "n/a",
-        "na",
-        "nan",
-        "null",
-        "none",
-        "hidden",
-        "confidential",
-        "d",
-        "(d)",
-        "(s)",
-        "(x)",
-        "not published",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,9 +59,7 @@ def read_numbers(labels: Sequence[str], /, *, delimiter: str = ",") -> Numbers:
     group, decimal = _separators(texts, delimiter)
     return Numbers(
         values=np.array([_number(text, group, decimal) for text in texts], dtype=np.float64),
-        marked=np.array(
-            [bool(_BOUND.fullmatch(text)) or text.casefold() in _MARKS for text in texts], dtype=bool
-        ),
+        marked=np.array([is_marker(text) for text in texts], dtype=bool),
         blank=np.array([not text for text in texts], dtype=bool),
         note=f"counts use {group!r} between thousands" if group else "",
     )

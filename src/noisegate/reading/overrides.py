@@ -10,6 +10,7 @@
         encoding: latin-1
         columns: [mode, date, count]   # only for a file without a header
         threshold: {value: 18, rule: ge, cut: after}    # or: none
+        markers: {"*": [1, 4], "-": 0, "..": any}       # the counts that each can stand for
         dimensions:
           tap_date: {as: date, kind: date, format: "%d/%m/%Y"}
           hour:     {as: time, kind: time, every: 60min}
@@ -34,7 +35,7 @@ import yaml
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.mechanisms import Cut, Rule, Threshold
+from noisegate.mechanisms import Cut, Marker, Rule, Threshold
 from noisegate.reading.published import PublishedTable, Source
 from noisegate.tables import Kind
 
@@ -47,6 +48,7 @@ _TABLE_KEYS = (
     "encoding",
     "columns",
     "threshold",
+    "markers",
     "dimensions",
 )
 _DIMENSION_KEYS = ("as", "kind", "format", "every", "total")
@@ -78,6 +80,7 @@ class TableOverride:
     encoding: str | None = None
     columns: tuple[str, ...] | None = None
     threshold: Threshold | None = None
+    markers: Mapping[str, Marker] = field(default_factory=dict)
     dimensions: Mapping[str, DimensionOverride] = field(default_factory=dict)
 
 
@@ -194,6 +197,10 @@ def _table(name: str, document: object) -> TableOverride:
         encoding=_text(given.get("encoding"), f"encoding {where}"),
         columns=_texts(given["columns"], f"columns {where}") if "columns" in given else None,
         threshold=_threshold(given["threshold"], where) if "threshold" in given else None,
+        markers={
+            text: _marker(text, value, where)
+            for text, value in _mapping(given.get("markers", {}), f"markers {where}").items()
+        },
         dimensions={key: _dimension(key, value, where) for key, value in dimensions.items()},
     )
 
@@ -235,6 +242,23 @@ def _threshold(document: object, where: str) -> Threshold:
     return Threshold(
         value=float(value), rule=cast("Rule", rule), cut=cast("Cut", cut), sure=1.0, evidence=stated
     )
+
+
+def _marker(text: str, document: object, where: str) -> Marker:
+    """A marker that stands for a count, a range of counts, or any count."""
+    stated = "stated in the spec"
+    if document == "any":
+        return Marker(text=text, evidence=stated)
+    ends = document if isinstance(document, list) else [document] * 2
+    whole = [end for end in ends if isinstance(end, int) and not isinstance(end, bool) and 0 <= end < 2**53]
+    if len(ends) != 2 or len(whole) != 2:
+        raise SpecError.for_value(
+            f"marker {text!r} {where}",
+            found=_scalar(document),
+            allowed="a count, two counts such as [1, 4], or any",
+        )
+    low, high = whole
+    return Marker(text=text, low=low, high=high, cause="primary" if high else "unknown", evidence=stated)
 
 
 def _choice(value: object, what: str, allowed: list[str]) -> str | None:

@@ -128,6 +128,7 @@ def _part(
         codes=np.array(codes, dtype=np.int32).reshape(len(kept), int(rows.sum())),
         counts=table.counts[rows],
         hidden=np.array(concealed, dtype=np.int32).reshape(len(kept), int(hidden.sum())),
+        marks=table.marks[hidden],
         set_aside=() if gone else table.set_aside,
         extra=() if gone else table.extra,
         notes=() if gone else table.notes,
@@ -178,6 +179,11 @@ def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | Non
         return replace(first, notes=(*first.notes, f"{copy} holds the same table once more; it was left out"))
     if np.unique(ids).size < ids.size:
         return None
+    markers = tuple(dict.fromkeys(first.markers + second.markers))
+    marks = [
+        np.array([markers.index(one) for one in piece.markers], np.int64)[piece.marks]
+        for piece in (first, second)
+    ]
     return replace(
         first,
         name=f"{first.name} + {second.name}",
@@ -186,6 +192,9 @@ def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | Non
         codes=stacked,
         counts=np.concatenate([first.counts, second.counts]),
         hidden=np.stack(hidden),
+        markers=markers,
+        marks=np.concatenate(marks),
+        legend=first.legend + second.legend,
         set_aside=first.set_aside + second.set_aside,
         extra=first.extra + second.extra,
         notes=(*first.notes, *second.notes),

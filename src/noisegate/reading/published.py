@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError
+from noisegate.mechanisms import Marker
 from noisegate.tables import Dimension
 
 Codes = NDArray[np.int32]
@@ -65,8 +67,16 @@ class PublishedTable:
         The published count of each row: int64, or float64 when some are not whole.
     hidden
         Shape (dimensions, rows): cells that the file names without a count ("<5", "np").
+    markers, marks
+        What stands in place of counts, and for each hidden row which of these it shows. `find_meanings` finds their ranges.
+    absent
+        What it means that a cell has no row; None if nothing is known of that.
     count_name
         The name of the count column.
+    measure
+        What is counted, where a file has several counts side by side; empty if it has one.
+    legend
+        Notes of the file that may say what markers mean.
     dialect
         How the file is written, in words.
     set_aside, extra, notes
@@ -79,7 +89,12 @@ class PublishedTable:
     codes: Codes
     counts: Counts
     hidden: Codes
+    markers: tuple[Marker, ...] = ()
+    marks: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    absent: Marker | None = None
     count_name: str = "count"
+    measure: str = ""
+    legend: tuple[str, ...] = ()
     dialect: str = ""
     set_aside: tuple[SetAside, ...] = ()
     extra: tuple[ExtraColumn, ...] = ()
@@ -89,6 +104,9 @@ class PublishedTable:
         shape = (len(self.dimensions), self.counts.size)
         if self.codes.shape != shape or self.hidden.shape[0] != shape[0]:
             raise InternalError(f"the codes of table {self.name!r} do not line up with its counts")
+        if self.marks.size != self.hidden.shape[1]:
+            object.__setattr__(self, "marks", np.zeros(self.hidden.shape[1], np.int64))
+            object.__setattr__(self, "markers", (Marker(text=""),))
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -99,6 +117,11 @@ class PublishedTable:
     def rows(self) -> int:
         """How many counts are published."""
         return int(self.counts.size)
+
+    @property
+    def possible(self) -> int:
+        """How many cells its values combine to."""
+        return math.prod(dimension.size for dimension in self.dimensions)
 
     @property
     def names(self) -> tuple[str, ...]:

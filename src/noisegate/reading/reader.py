@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from noisegate.errors import DataError
+from noisegate.mechanisms import Marker
 from noisegate.reading.columns import Column, RawTable, is_frame, read_csv, read_frame, read_parquet
 from noisegate.reading.counts import Numbers, find_count
 from noisegate.reading.dialect import check_file, find_dialect, is_parquet
@@ -178,13 +179,16 @@ class _Rows:
         ids = row_ids(codes, tuple(dimension.size for dimension in dimensions))
         counts = self._counts(shown)
         keep = self._first_of_each(ids[: shown.size], counts, shown)
+        covered, texts, marks = self._hidden(codes[:, shown.size :], ids, hidden)
         return PublishedTable(
             name=table_name(self.where),
             sources=(self.where,),
             dimensions=dimensions,
             codes=codes[:, : shown.size][:, keep],
             counts=counts[keep],
-            hidden=self._hidden(codes[:, shown.size :], ids, shown.size),
+            hidden=covered,
+            markers=tuple(Marker(text=text) for text in texts),
+            marks=marks,
             count_name=self.raw.columns[self.position].name,
             dialect=self.raw.dialect,
             set_aside=tuple(sorted(self.aside, key=lambda one: one.first_line)),
@@ -210,9 +214,10 @@ class _Rows:
         self._put_aside("blank line", empty)
         totals = self._grand_totals() & number
         self._put_aside("a total of the whole table", totals)
-        self._put_aside("no count", blank & ~empty)
+        named = blank & ~empty & self._named(number)
+        self._put_aside("no count", blank & ~empty & ~named)
         self._put_aside("the count is not a number", ~(number | marked | blank))
-        shown, hidden = number & ~totals, marked & ~number
+        shown, hidden = number & ~totals, (marked & ~number) | named
         if shown.sum() < LEAST_USED * (self.raw.rows + misfits - hidden.sum() - empty.sum()):
             raise DataError(
                 f"{self.where} has more lines that are no rows of a table than rows; "
@@ -267,6 +272,12 @@ class _Rows:
         blank = self.numbers.blank[count.codes]
         return np.asarray(np.logical_and.reduce([blank, *self._masks(lambda label: not label)]))
 
+    def _named(self, number: Bools) -> Bools:
+        """Rows that name a cell: they have a value wherever rows with a count always have one."""
+        filled = self._masks(bool)
+        always = [mask for mask in filled if mask[number].all()]
+        return np.asarray(np.logical_and.reduce(always)) if always else np.zeros(self.raw.rows, dtype=bool)
+
     def _grand_totals(self) -> Bools:
         """Rows that say "Total" once and leave every other value blank."""
         blank = self._masks(lambda label: not label)
@@ -297,9 +308,15 @@ class _Rows:
             self._put_aside(reason, mask)
         return np.sort(first)
 
-    def _hidden(self, codes: Codes, ids: Ints, shown: int) -> Codes:
-        """Cells named without a count, once each, unless they are published elsewhere in the file."""
-        if not codes.size:
-            return codes
+    def _hidden(self, codes: Codes, ids: Ints, rows: Ints) -> tuple[Codes, tuple[str, ...], Ints]:
+        """Cells named without a count, once each, unless they are published elsewhere in the file; and what stands there."""
+        shown = ids.size - rows.size
         own, first = np.unique(ids[shown:], return_index=True)
-        return codes[:, first[~np.isin(own, ids[:shown])]]
+        first = first[~np.isin(own, ids[:shown])]
+        column = self.raw.columns[self.position]
+        present, marks = np.unique(column.codes[rows[first]], return_inverse=True)
+        return (
+            codes[:, first],
+            tuple(column.labels[code] for code in present.tolist()),
+            marks.astype(np.int64),
+        )

@@ -13,11 +13,24 @@ from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms import Threshold, find_threshold
 from noisegate.reading.alignment import AlignedTable, Alignment, Matching, align, match
 from noisegate.reading.coverage import Domains, find_domains, find_nests, nest_shown
+from noisegate.reading.markers import find_meanings
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
 from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
 from noisegate.reading.published import Ints, PublishedTable
-from noisegate.tables import Card, Dimension, Domain, Kind, Margin, MarginLink, Release, Table, folded, locate
+from noisegate.tables import (
+    Card,
+    Dimension,
+    Domain,
+    Kind,
+    Margin,
+    MarginLink,
+    Release,
+    SharedMargin,
+    Table,
+    folded,
+    locate,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -32,11 +45,21 @@ class Structure:
         For each margin, the base cells that each of its cells sums.
     sources
         For each table, the base first, what was read.
+    beside
+        Other tables of the same files that do not fit into this base, each with its margins: another measure over the same
+        dimensions (deaths of one cause beside deaths of all), or tables that overlap with these. Theirs are empty.
+    shared
+        For tables that overlap, here and beside, what both sum to.
+    measure
+        What is counted, where files have several counts side by side; empty if there is one.
     """
 
     release: Release
     links: tuple[MarginLink, ...]
     sources: tuple[PublishedTable, ...]
+    beside: tuple[Structure, ...] = ()
+    shared: tuple[SharedMargin, ...] = ()
+    measure: str = ""
 
     @classmethod
     def of(cls, tables: Sequence[Table], sources: Sequence[PublishedTable], card: Card | None, /) -> Self:
@@ -60,6 +83,19 @@ class Structure:
     def tables(self) -> tuple[Table, ...]:
         """The base, then the margins."""
         return self.release.tables
+
+    @property
+    def every(self) -> tuple[Structure, ...]:
+        """The structure itself, then those beside it."""
+        return (self, *self.beside)
+
+    @property
+    def sisters(self) -> tuple[Structure, ...]:
+        """The same dimensions with other measures: what adds up in one should add up in all."""
+        names = set(self.base.domain.names)
+        return tuple(
+            one for one in self.beside if one.measure != self.measure and set(one.base.domain.names) == names
+        )
 
     def __repr__(self) -> str:
         return "\n".join(["Published tables, the base first", *(f"  {table!r}" for table in self.tables)])
@@ -85,7 +121,7 @@ def find_structure(
         raise DataError("There is no table to assess; name at least one CSV or Parquet file.")
     told = overrides or Overrides()
     told.check(tables)
-    parts = [part for table in tables for part in split_totals(table, told.of(table.sources[0], table.name))]
+    parts = [part for table in tables for part in _parts(table, told)]
     whole = _distinct_names(stack_pieces(parts))
     stated = _stated_base(whole, card)
     chosen = None if stated is not None else _choose_base(whole, told)
@@ -104,6 +140,12 @@ def find_structure(
     members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
     nests = find_nests(alignment.base.dimensions, members)
     return _assemble(alignment, find_domains(alignment, nests), told, card)
+
+
+def _parts(table: PublishedTable, told: Overrides) -> list[PublishedTable]:
+    """A table without its totals, then these; with what its markers mean."""
+    override = told.of(table.sources[0], table.name)
+    return find_meanings(split_totals(table, override), told=override.markers)
 
 
 def _stated_base(tables: Sequence[PublishedTable], card: Card | None) -> PublishedTable | None:
@@ -228,7 +270,7 @@ def _placed(table: PublishedTable, domain: Domain, margin: Margin | None, told: 
     cells = place_rows(table.dimensions, table.codes, domain)
     check_places(table, cells)
     hidden = place_rows(table.dimensions, table.hidden, domain)
-    return _sorted(table, domain, margin, cells, hidden[hidden >= 0], told)
+    return _sorted(table, domain, margin, cells, hidden, told)
 
 
 def _assemble(alignment: Alignment, domains: Domains, told: Overrides, card: Card | None) -> Structure:
@@ -252,13 +294,18 @@ def _sorted(
 ) -> Table:
     """A table whose rows lie in these cells."""
     order = np.argsort(cells, kind="stable")
+    place = np.argsort(hidden, kind="stable")
+    place = place[hidden[place] >= 0]
     return Table(
         name=table.name,
         domain=domain,
         margin=margin,
         cells=cells[order],
         values=table.counts[order],
-        hidden=np.sort(hidden),
+        hidden=hidden[place],
+        markers=table.markers,
+        marks=table.marks[place],
+        absent=table.absent,
         threshold=_threshold(table, told),
         count_name=table.count_name,
     )

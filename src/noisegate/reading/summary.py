@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from noisegate.mechanisms import Threshold
+from noisegate.mechanisms import Marker, Threshold
 from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
 from noisegate.reading.structure import Structure
 from noisegate.tables import Kind, MarginLink, Table
@@ -63,6 +63,37 @@ class DimensionSummary:
             "last": self.last,
             "unknown": list(self.unknown),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkerSummary:
+    """What stands in place of counts, in how many cells; `absent` is what it means that a cell has no row."""
+
+    marker: Marker
+    cells: int
+    absent: bool = False
+
+    @classmethod
+    def all_of(cls, table: Table, /) -> tuple[MarkerSummary, ...]:
+        """Every marker of a table that stands in some cell."""
+        cells = np.bincount(table.marks[table.marks >= 0], minlength=len(table.markers)).tolist()
+        found = [
+            cls(marker=one, cells=times) for one, times in zip(table.markers, cells, strict=True) if times
+        ]
+        if table.absent is not None:
+            empty = table.size - table.published - table.hidden.size
+            found.append(cls(marker=table.absent, cells=empty, absent=True))
+        return tuple(found)
+
+    def describe(self) -> str:
+        """In words, for people."""
+        cells = f"{self.cells:,} cell{'s' if self.cells != 1 else ''}"
+        what = f"no row means {self.marker.low}" if self.absent else self.marker.describe()
+        return f"{what} ({cells}): {self.marker.evidence}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {**self.marker.to_json(), "cells": self.cells, "absent": self.absent}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +153,7 @@ class TableSummary:
     count_column: str
     dialect: str
     details: tuple[DimensionSummary, ...]
+    markers: tuple[MarkerSummary, ...]
     set_aside: tuple[SetAside, ...]
     extra: tuple[ExtraColumn, ...]
     notes: tuple[str, ...]
@@ -142,6 +174,7 @@ class TableSummary:
             count_column=table.count_name,
             dialect=source.dialect,
             details=tuple(DimensionSummary.of(table, place) for place in range(len(table.dimensions))),
+            markers=MarkerSummary.all_of(table),
             set_aside=source.set_aside,
             extra=source.extra,
             notes=source.notes,
@@ -168,6 +201,7 @@ class TableSummary:
             "count_column": self.count_column,
             "dialect": self.dialect,
             "details": [detail.to_json() for detail in self.details],
+            "markers": [one.to_json() for one in self.markers],
             "set_aside": [one.to_json() for one in self.set_aside],
             "extra": [{"name": one.name, "reason": one.reason} for one in self.extra],
             "notes": list(self.notes),

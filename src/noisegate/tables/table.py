@@ -55,12 +55,16 @@ class Table:
         The published cells, ascending, and the count that is published of each.
     hidden
         Cells that the table names without a count, ascending.
+    markers, marks
+        What stands in hidden cells instead of a count, each with the range of counts that it can stand for (both ends
+        included) and why, as the evidence in the files has it; and for each hidden cell which of them it shows, -1 where
+        nothing is known of its marker. `ranges` gives the range of any cell.
     threshold
         Where it was cut.
     count_name
         What the column of counts is called.
     absent
-        What it means that a cell has no row; None if nothing is known of that.
+        What it means that a cell has no row, as a marker with a range; None if nothing is known of that.
     mechanism
         How a raw count of it became a published one; None if it has no noise of its own, or before anybody has looked.
     origin
@@ -73,6 +77,8 @@ class Table:
     cells: Ints
     values: Counts
     hidden: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    markers: tuple[Marker, ...] = ()
+    marks: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     threshold: Threshold = _ALL_SHOWN
     count_name: str = "count"
     absent: Marker | None = None
@@ -82,6 +88,12 @@ class Table:
     def __post_init__(self) -> None:
         if self.cells.shape != self.values.shape:
             raise InternalError(f"the values of table {self.name!r} do not line up with its cells")
+        if self.marks.size != self.hidden.size:
+            if self.marks.size:
+                raise InternalError(
+                    f"the markers of table {self.name!r} do not line up with its hidden cells"
+                )
+            object.__setattr__(self, "marks", np.full(self.hidden.size, -1, np.int64))
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -154,6 +166,45 @@ class Table:
         found[there] = self.values[np.searchsorted(self.cells, cells[there])]
         return found
 
+    def marker(self, cell: int, /) -> Marker | None:
+        """What stands in a cell instead of its count, or what it means that it has no row; None if nothing is known."""
+        status = int(self.status(np.array([cell]))[0])
+        if status == Status.ABSENT:
+            return self.absent
+        if status != Status.HIDDEN:
+            return None
+        mark = int(self.marks[np.searchsorted(self.hidden, cell)])
+        return None if mark < 0 else self.markers[mark]
+
+    def ranges(self, cells: Ints | None = None, /) -> tuple[Floats, Floats]:
+        """The least and the largest value that each of these cells can hold by what the table shows of it.
+
+        All cells of the domain if none are given. Both ends are the count where one is published; the range of its marker
+        where it is hidden, and of `absent` where it has no row; 0 and infinity where nothing is known. It is the range of
+        the value *before it was hidden*: noise or rounding, if there is any, comes on top. NaN for what is no cell.
+
+        Examples
+        --------
+        >>> domain = Domain.product([Dimension(name="town", values=("A", "B", "C"))])
+        >>> table = Table(name="towns", domain=domain, cells=np.array([0]), values=np.array([12]), hidden=np.array([1]),
+        ...               markers=(Marker(text="<5", low=1, high=4),), marks=np.array([0]))
+        >>> table.ranges()
+        (array([12.,  1.,  0.]), array([12.,  4., inf]))
+        """
+        asked = np.arange(self.size, dtype=np.int64) if cells is None else cells
+        status = self.status(asked)
+        low, high = np.zeros(asked.shape), np.full(asked.shape, np.inf)
+        if self.absent is not None:
+            low[:], high[:] = _ends(self.absent)
+        here = np.asarray(status == Status.HIDDEN)
+        known = np.array([*map(_ends, self.markers), (0.0, np.inf)])
+        low[here], high[here] = known[self.marks[np.searchsorted(self.hidden, asked[here])]].T
+        shown = np.asarray(status == Status.PUBLISHED)
+        low[shown] = high[shown] = self.at(asked[shown])
+        gone = np.asarray(status == Status.IMPOSSIBLE)
+        low[gone] = high[gone] = np.nan
+        return low, high
+
     def filled(self) -> tuple[NDArray[Any], Mask]:
         """For each cell of the domain its published count, 0 where there is none, and whether it has one."""
         if self.published == self.size:
@@ -171,6 +222,10 @@ class Table:
     def __repr__(self) -> str:
         names = ", ".join(self.domain.names)
         return f"Table {self.name} ({names}): {len(self.values):,} rows of {self.domain.size:,} cells"
+
+
+def _ends(marker: Marker, /) -> tuple[float, float]:
+    return float(marker.low), np.inf if marker.high is None else float(marker.high)
 
 
 def _among(cells: Ints, known: Ints, /) -> Mask:
@@ -298,6 +353,41 @@ class MarginLink:
                 outside = tuple(value for value, hit in zip(values, met.tolist(), strict=True) if not hit)
                 found.append(Coverage(dimensions=names, inside=inside, outside=outside))
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedMargin:
+    """What two tables both sum to, neither of which is a margin of the other.
+
+    Time by mode and origin by destination by mode share the totals by mode: for every cell of the shared domain, the cells of
+    `left` that add up there and those of `right` have the same raw sum, as far as both cover it.
+
+    Attributes
+    ----------
+    left, right
+        The two tables.
+    onto_left, onto_right
+        Where the cells of each add up. Both have the same `domain`, so equal numbers are the same cell; -1 is a cell of a
+        table that the other does not cover.
+    how
+        Why they are taken to be the same, in words: equal names, equal values, a lookup file.
+    """
+
+    left: Table
+    right: Table
+    onto_left: Margin
+    onto_right: Margin
+    how: str = ""
+
+    @property
+    def domain(self) -> Domain:
+        """The cells that both sum to."""
+        return self.onto_left.domain
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The names of the dimensions that they share."""
+        return self.domain.names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
