@@ -68,7 +68,7 @@ _MEANINGS: Mapping[str, str] = {
     "Privacy.zeros": "whether empty cells get noise; `keep` needs `unsafe`",
     "Privacy.suppress": "which small values are left out; nothing if absent",
     "Privacy.margins": "how totals come about; `independent` needs `unsafe`",
-    "Privacy.split": "share of `epsilon` for each measured table, adding up to 1",
+    "Privacy.split": "share of the budget for each measured table, adding up to 1: of epsilon, or of rho for Gaussian noise",
     "Privacy.unsafe": "admits choices that break the promise; the card says so",
     "Suppress.below": "leave out values below this",
     "Suppress.spurious": "choose the cut so that at most this share of the empty cells is published",

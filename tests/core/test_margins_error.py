@@ -160,3 +160,18 @@ def test_bad_requests_are_refused():
         error_figures(SHAPE, {("day",): DiscreteLaplace(2.0)}, table=("day",), method="derive")
     with pytest.raises(SpecError, match="level must be between 0 and 1"):
         law_of((1.0, 1, DiscreteLaplace(2.0))).half_width(1.0)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        *(DiscreteGaussian(scale) for scale in (0.3, 0.5, 1.4, 20.0)),
+        *(RoundedLaplace(s) for s in (0.3, 1.4, 7.0)),
+    ],
+    ids=str,
+)
+def test_the_characteristic_function_is_the_sum_over_all_integers(law):
+    t = np.linspace(-20, 20, 401)
+    values = np.arange(-law.reach(60), law.reach(60) + 1)
+    summed = (np.exp(law.logpmf(values))[:, None] * np.cos(values[:, None] * t)).sum(axis=0)
+    np.testing.assert_allclose(characteristic(law, t), summed, atol=1e-13)

@@ -136,3 +136,38 @@ def test_what_cannot_be_split_is_refused(tables, options, words):
 def test_shares_that_are_none_are_refused(shares):
     with pytest.raises(SpecError, match="share"):
         error_ratios(TableShape(axes=AXES, sizes=(2, 3, 4)), shares)
+
+
+@pytest.mark.parametrize("cells", [1, 4, 40])
+@pytest.mark.parametrize("sizes", [(14, 96, 500), (7, 24, 100)])
+def test_with_gaussian_noise_no_other_split_within_the_constraints_is_better(sizes, cells):
+    """Squared losses add up, and a unit of many cells may meet in one cell of a margin."""
+    shape = TableShape(axes=AXES, sizes=sizes)
+    tables = {"base": AXES, "time": TIME, "loc": PLACE}
+    squares = {"base": cells, "time": cells**2, "loc": cells**2}
+    split = best_split(shape, tables, squares=squares)
+    assert sum(split.values()) == 1
+
+    def ratios(shares):
+        named = {shape.table(axes): Fraction(squares[name]) for name, axes in tables.items()}
+        return error_ratios(
+            shape, {shape.table(tables[name]): share for name, share in shares.items()}, squares=named
+        )
+
+    found = ratios(split)
+    wanted = {name: 9 * cells / shape.terms(shape.table(tables[name])) for name in ("time", "loc")}
+    granted, left = [], 0.5
+    for name in sorted(wanted, key=wanted.get):
+        if wanted[name] <= left:
+            left -= wanted[name]
+            granted.append(shape.table(tables[name]))
+    assert all(found[table] <= 1 / 3 + 1e-6 for table in granted)
+    rng = np.random.default_rng(2)
+    for draw in rng.dirichlet(np.ones(3), 2000):
+        thousandths = np.floor(draw * 1000).astype(int)
+        thousandths[0] += 1000 - thousandths.sum()
+        if thousandths[0] < 500:
+            continue
+        other = ratios(dict(zip(tables, (Fraction(int(k), 1000) for k in thousandths), strict=True)))
+        if all(other[table] <= 1 / 3 for table in granted):
+            assert sum(other.values()) > sum(found.values()) * 0.995

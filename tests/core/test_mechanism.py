@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from noisegate.errors import SpecError
 from noisegate.laws import DiscreteLaplace, Laplace, make_law
@@ -158,3 +159,29 @@ def test_bad_questions_say_what_is_allowed():
     ):
         with pytest.raises(SpecError, match="must be"):
             call()
+
+
+@pytest.mark.parametrize("law", [stats.norm, stats.laplace], ids=["gaussian", "laplace"])
+@pytest.mark.parametrize("threshold", [1, 3.2, 5])
+@pytest.mark.parametrize("change", [1, 2])
+@pytest.mark.parametrize("eps", [0.1, 1.0])
+def test_delta_of_a_cut_before_rounding_is_that_of_the_worst_pair_empty_cells_among_them(
+    law, threshold, change, eps
+):
+    noise = law(scale=0.9)
+    values = np.arange(-60, 90)
+
+    def outcomes(count):
+        low = np.maximum(values - 0.5, threshold)
+        shown = noise.cdf(np.maximum(values + 0.5, low) - count) - noise.cdf(low - count)
+        return np.append(shown, noise.cdf(threshold - count))
+
+    def gap(one, other):
+        return np.maximum(outcomes(one) - math.exp(eps) * outcomes(other), 0).sum()
+
+    worst = max(max(gap(c, c + change), gap(c + change, c)) for c in range(40))
+    name = "gaussian" if law is stats.norm else "laplace"
+    mechanism = Mechanism(
+        law=make_law(name, scale=0.9), threshold=threshold, rounding="nearest", cut="before", zeros="perturb"
+    )
+    assert float(delta(mechanism, eps, change=change)) == pytest.approx(worst, rel=1e-9)

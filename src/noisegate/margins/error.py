@@ -34,7 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws import DiscreteLaplace, Gaussian, Laplace, LatticeLaw, Law
+from noisegate.laws import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    LatticeLaw,
+    Law,
+    RoundedLaplace,
+)
 from noisegate.margins.design import Design, Influence, MeasuredTable, Table, TableShape
 from noisegate.margins.pieces import AnyPiece, pieces
 from noisegate.tables import Domain, Groups, Ints, Margin, Selection
@@ -47,6 +55,8 @@ _NEGLIGIBLE = 1e-13
 _REACH_SDS = 32
 _WIDEST_SD = 2048.0
 _TAIL_NATS = 40.0
+#: Bells are taken to end this many standard deviations out, and sums over integers turned round from this scale on.
+_TAIL_SDS, _POISSON_SCALE = 9.0, 0.5
 
 
 class Influenced(Protocol):
@@ -163,6 +173,12 @@ def characteristic(law: Law, t: Floats, /) -> Floats:
         return np.asarray(1 / (1 + (law.scale * t) ** 2))
     if isinstance(law, Gaussian):
         return np.asarray(np.exp(-0.5 * (law.scale * t) ** 2))
+    if isinstance(law, RoundedLaplace):
+        q = math.exp(-1 / law.scale)
+        tails = q * (np.cos(t) - q) / ((1 - q) ** 2 + 4 * q * np.sin(t / 2) ** 2)
+        return np.asarray(-math.expm1(-0.5 / law.scale) + 2 * math.sinh(0.5 / law.scale) * tails)
+    if isinstance(law, DiscreteGaussian) and law.scale >= _POISSON_SCALE:
+        return _discrete_gaussian(law.scale, t)
     if isinstance(law, LatticeLaw) and law.mean == 0:
         values = np.arange(1, law.reach(_TAIL_NATS) + 1)
         total = np.full(t.shape, math.exp(float(law.logpmf(0))))
@@ -170,6 +186,18 @@ def characteristic(law: Law, t: Floats, /) -> Floats:
             total += 2 * mass * np.cos(value * t)
         return total
     raise SpecError(f"the error of sums of {law.name} noise is not worked out; use discrete-laplace.")
+
+
+def _discrete_gaussian(scale: float, t: Floats, /) -> Floats:
+    """By Poisson summation: the wide bell that a sum over all integers is, has a narrow one as its transform."""
+    turn = 2 * math.pi
+    near = t - turn * np.round(t / turn)
+    away = range(1, 1 + math.ceil(_TAIL_SDS / (turn * scale) + 0.5))
+    total = np.exp(-0.5 * (scale * near) ** 2)
+    for m in away:
+        total += np.exp(-0.5 * (scale * (near + turn * m)) ** 2)
+        total += np.exp(-0.5 * (scale * (near - turn * m)) ** 2)
+    return np.asarray(total / (1 + 2 * sum(math.exp(-0.5 * (scale * turn * m) ** 2) for m in away)))
 
 
 def error_figures(

@@ -1,20 +1,25 @@
-"""How to share one epsilon among the base and its margins.
+"""How to share one budget among the base and its margins.
 
-With Laplace noise a table measured with share s of epsilon has standard deviation proportional to 1/s.
-Against *derive* (all of epsilon on the base, margins summed from it) the error of table T is then
+With Laplace noise losses add up: a table measured with share s of epsilon has standard deviation proportional to 1/s, and
+the L1 sensitivity is the same in every table, since each counts the same events. With Gaussian noise squared losses add up:
+share s of rho gives a variance of w/s, w being the squared L2 sensitivity of the table over that of the base. That is 1
+for the base; in a margin all cells of a unit may fall into one cell, so w can be as large as the number of cells that a
+unit is in. The same shares would be far from best for both.
+
+Against *derive* (the whole budget on the base, margins summed from it) the error of table T is then
 
     ratio_T(s) = sd of T after reconciling, with shares s  /  sd of T by derive,
 
-which depends on the sizes and the shares alone: epsilon and the sensitivity cancel. For the base it is a
-little below 1/s_base; for a margin of n cells measured alone it is 1/(s_T sqrt(n)).
+which depends on sizes, shares and w alone: the budget itself cancels. For the base it is a little below 1/s_base (Gaussian:
+its square root); for a margin of n cells measured alone it is 1/(s_T sqrt(n)) (Gaussian: sqrt(w/(s_T n))).
 
 The default split minimises the sum of ratio_T over the declared tables, the base among them, subject to
 
 * ratio_T <= `goal` (one third) for every margin for which that is affordable, and
 * the base keeps at least `base_floor` (one half).
 
-A margin of n cells needs a share of about 1/(goal sqrt(n)) to reach the goal. Goals are granted from the largest n
-down while their shares fit into 1 - `base_floor`. A margin of few cells (n < 1/goal^2) can
+A margin of n cells needs a share of about 1/(goal sqrt(n)), or w/(goal^2 n), to reach the goal. Goals are granted from the largest n
+down while their shares fit into 1 - `base_floor`. A margin of few cells (n < w/goal^2) can
 never reach it; it still counts in the sum, and gets no share at all where measuring it does not pay.
 
 The ratios describe the signed estimate. Published counts are made non-negative afterwards, which
@@ -42,10 +47,16 @@ Floats = NDArray[np.float64]
 AnyShape = TableShape | NestedShape
 
 
-def error_ratios(shape: TableShape, shares: Mapping[Table, Fraction], /) -> dict[Table, float]:
-    """Standard deviation of each table after reconciling, over that of `derive` at the same epsilon.
+def error_ratios(
+    shape: TableShape,
+    shares: Mapping[Table, Fraction],
+    /,
+    *,
+    squares: Mapping[Table, float | Fraction] | None = None,
+) -> dict[Table, float]:
+    """Standard deviation of each table after reconciling, over that of `derive` with the same budget.
 
-    A table with share 0 is not measured; it is summed from the reconciled base.
+    A table with share 0 is not measured; it is summed from the reconciled base. `squares` as for `best_split`.
 
     Examples
     --------
@@ -57,7 +68,8 @@ def error_ratios(shape: TableShape, shares: Mapping[Table, Fraction], /) -> dict
     """
     _check_shares(shape, shares)
     values = [float(share) for share in shares.values()]
-    return dict(zip(shares, _ratios(shape, list(shares), values), strict=True))
+    budget = _Budget.of(squares, shape.axes)
+    return dict(zip(shares, _ratios(shape, list(shares), values, budget), strict=True))
 
 
 def best_split(
@@ -67,12 +79,14 @@ def best_split(
     *,
     goal: Fraction = Fraction(1, 3),
     base_floor: Fraction = Fraction(1, 2),
+    squares: Mapping[str, float | Fraction] | None = None,
 ) -> dict[str, Fraction]:
-    """The share of epsilon for each named table: exact rationals that sum to 1.
+    """The share of the budget for each named table: exact rationals that sum to 1.
 
-    Assumes Laplace noise (standard deviation proportional to 1/share) and the same sensitivity in every table, which
-    holds when each counts the same events. The objective is in the module's docstring. A domain in several
-    pieces has several shapes over the same axes; ratios are then means over pieces, weighted by their cells.
+    `squares` is the squared L2 sensitivity of each table, and shares are then of rho, as Gaussian noise has it. Without it
+    the noise is Laplace's: shares are of epsilon, and the sensitivity is the same in every table. The objective is in the
+    module's docstring. A domain in several pieces has several shapes over the same axes; ratios are then means over
+    pieces, weighted by their cells.
 
     Examples
     --------
@@ -95,8 +109,10 @@ def best_split(
         raise SpecError("two tables have the same dimensions; declare each table once.")
     if shape.axes not in named.values():
         raise SpecError("the tables to split epsilon over must include the base, which keeps all dimensions.")
+    weights = None if squares is None else {named[name]: square for name, square in squares.items()}
     problem = _Problem(
         pieces=pieces,
+        budget=_Budget.of(weights, shape.axes),
         margins=tuple(table for table in named.values() if table != shape.axes),
         goal=float(goal),
         base_floor=float(base_floor),
@@ -106,10 +122,33 @@ def best_split(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Budget:
+    """How noisy a table is with a share of the budget; `weights` is None if losses add up, else if their squares do."""
+
+    weights: Mapping[Table, float] | None
+
+    @classmethod
+    def of(cls, squares: Mapping[Table, float | Fraction] | None, base: Table, /) -> _Budget:
+        """With squared L2 sensitivities, or without."""
+        if squares is None:
+            return cls(weights=None)
+        return cls(weights={table: float(square / squares[base]) for table, square in squares.items()})
+
+    def variance(self, table: Table, share: float, /) -> float:
+        """Over that of the base with the whole budget."""
+        return share**-2 if self.weights is None else self.weights[table] / share
+
+    def share(self, table: Table, variance: float, /) -> float:
+        """The share that gives this variance."""
+        return variance**-0.5 if self.weights is None else self.weights[table] / variance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Problem:
     """The minimisation over the margins' shares; the base has what they leave."""
 
     pieces: tuple[AnyShape, ...]
+    budget: _Budget
     margins: tuple[Table, ...]
     goal: float
     base_floor: float
@@ -138,7 +177,9 @@ class _Problem:
         shares = [max(1 - float(margin_shares.sum()), _LEAST_SHARE), *map(float, margin_shares)]
         tables = [self.pieces[0].axes, *self.margins]
         return np.average(
-            [_ratios(shape, tables, shares) for shape in self.pieces], axis=0, weights=self._weights()
+            [_ratios(shape, tables, shares, self.budget) for shape in self.pieces],
+            axis=0,
+            weights=self._weights(),
         )
 
     def _weights(self) -> list[int]:
@@ -146,8 +187,10 @@ class _Problem:
 
     def _wanted(self, table: Table) -> float:
         """The share with which `table`, measured alone, reaches the goal."""
-        alone = [1 / math.sqrt(shape.terms(shape.table(table))) for shape in self.pieces]
-        return float(np.average(alone, weights=self._weights())) / self.goal
+        alone = [
+            self.budget.share(table, self.goal**2 * shape.terms(shape.table(table))) for shape in self.pieces
+        ]
+        return float(np.average(alone, weights=self._weights()))
 
     def _granted(self) -> list[int]:
         """The margins whose goal is affordable, dearest last."""
@@ -198,10 +241,10 @@ class _Problem:
         return bool((self._slack(shares) >= -1e-6).all())
 
 
-def _ratios(shape: AnyShape, tables: list[Table], shares: list[float]) -> list[float]:
-    """Square roots of variance ratios; a share s gives variance 1/s^2, derive gives one per base cell."""
+def _ratios(shape: AnyShape, tables: list[Table], shares: list[float], budget: _Budget) -> list[float]:
+    """Square roots of variance ratios; derive gives a variance of one per base cell."""
     measured = [
-        MeasuredTable(table=table, variance=share**-2)
+        MeasuredTable(table=table, variance=budget.variance(table, share))
         for table, share in zip(tables, shares, strict=True)
         if share > _LEAST_SHARE or table == shape.axes
     ]

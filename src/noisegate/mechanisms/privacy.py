@@ -91,7 +91,8 @@ def _noisy_losses(
     if not mechanism.cuts_before_rounding:
         return (far,), (far,)
     top = math.ceil(mechanism.threshold or 0) + math.ceil(40 * math.sqrt(law.variance)) + change
-    responses = [mechanism.response(c) for c in range(1, top + change)]
+    first = 0 if mechanism.zeros == "perturb" else 1  # a zero that is kept is a pair of its own
+    responses = [mechanism.response(c) for c in range(first, top + change)]
     pairs_near = list(zip(responses[change:], responses, strict=False))
     return (
         (far, *(response_loss(more, less) for more, less in pairs_near)),

@@ -7,10 +7,12 @@ d days:
 
     comes or goes                          total   a base cell   a margin cell
     an event, events not bounded           1       1             1
-    a unit                                 c m     m             c m
+    a unit                                 c m     m             c m or n m
     an event of a bounded unit             1 + m   m             m
-    a day of a bounded person              2 c m   m             c m
+    a day of a bounded person              2 c m   m             c m or n m
     all d days of a person, days bounded   d c m   m or d m      c m or d c m
+
+A margin cell that sums only n < c base cells changes by n m at most.
 
 *An event of a bounded unit.* A unit at its bound keeps a random choice of cells. One more event may
 make a new cell, which is kept instead of another one that held m events: 1 comes and m go. Give
@@ -57,11 +59,22 @@ class Change:
     total: int
     most: Mapping[str, int]
 
+    def worst(self, table: str, /) -> tuple[tuple[int, int], ...]:
+        """The change that squared losses are largest for, as (cells, change of each): in as few cells as may be."""
+        full, rest = divmod(self.total, self.most[table])
+        return tuple(
+            (cells, change) for cells, change in ((full, self.most[table]), (1, rest)) if cells * change
+        )
+
+    def square(self, table: str, /) -> int:
+        """The squared L2 sensitivity of a table."""
+        return sum(cells * change**2 for cells, change in self.worst(table))
+
 
 def unit_change(spec: ReleaseSpec, /) -> Change:
     """One privacy unit comes or goes."""
     bound = spec.privacy.contribution
-    return Change(total=bound.total, most=_most(spec, base=bound.per_cell, margin=bound.total))
+    return Change(total=bound.total, most=_most_of_unit(spec))
 
 
 def event_change(spec: ReleaseSpec, /) -> Change:
@@ -75,7 +88,7 @@ def event_change(spec: ReleaseSpec, /) -> Change:
 def day_of_person_change(spec: ReleaseSpec, /) -> Change:
     """One day of a person comes or goes, where the unit is the person."""
     bound = spec.privacy.contribution
-    return Change(total=2 * bound.total, most=_most(spec, base=bound.per_cell, margin=bound.total))
+    return Change(total=2 * bound.total, most=_most_of_unit(spec))
 
 
 def all_days_change(spec: ReleaseSpec, days: int, /) -> Change:
@@ -94,6 +107,13 @@ def all_days_change(spec: ReleaseSpec, days: int, /) -> Change:
 def spread_change(spec: ReleaseSpec, events: int, /) -> Change:
     """So many unbounded events come or go, each in a cell of its own in every table."""
     return Change(total=events, most=_most(spec, base=1, margin=1))
+
+
+def _most_of_unit(spec: ReleaseSpec, /) -> dict[str, int]:
+    """The most that a unit adds to one cell of each table: all it may add at all, or to the cells summed there."""
+    bound = spec.privacy.contribution
+    summed = {name: bound.per_cell * margin.most_terms for name, margin in spec.margins.items()}
+    return {name: min(bound.total, summed.get(name, bound.per_cell)) for name in spec.tables}
 
 
 def _most(spec: ReleaseSpec, /, *, base: int, margin: int) -> dict[str, int]:
@@ -187,15 +207,15 @@ def gaussian_delta(noises: Mapping[str, PublishedNoise], change: Change, epsilon
     made = [
         Contribution(
             mechanism=Mechanism(law=noise.law, zeros="perturb"),
-            cells=-(-change.total // change.most[name]),
-            change=change.most[name],
+            cells=cells,
+            change=most,
         )
         for name, noise in noises.items()
+        for cells, most in change.worst(name)
     ]
     if max(noise.scale for noise in noises.values()) <= _WIDEST_COMPOSED:
         return composed_delta(made, epsilon).upper
-    squares = [one.cells * one.change**2 for one in made]
-    rho = sum(float(square / (2 * n.scale**2)) for square, n in zip(squares, noises.values(), strict=True))
+    rho = sum(float(change.square(name) / (2 * noise.scale**2)) for name, noise in noises.items())
     return _concentrated_delta(rho, epsilon)
 
 

@@ -1,7 +1,7 @@
 """What a release will do, settled before any event is read: noise, thresholds and loss of every table.
 
-A table with share s of the budget gets noise of sigma / sqrt(s), so that the squared losses of all
-tables add up to that of one table with the whole budget. Discrete Gaussian noise is almost as good
+A table with share s of the budget and L2 sensitivity D gets noise of sigma D / sqrt(s), so that the squared losses of
+all tables add up to that of one table with the whole budget. Discrete Gaussian noise is almost as good
 as continuous noise, for which sigma has a closed form; the search starts there and is settled by
 exact composition, on the safe side.
 
@@ -45,7 +45,10 @@ def gaussian_noises(
 
     def noises(sigma: float) -> dict[str, PublishedNoise]:
         return {
-            table: PublishedNoise(name="discrete-gaussian", scale=_rounded_up(Fraction(sigma) / _root(share)))
+            table: PublishedNoise(
+                name="discrete-gaussian",
+                scale=_rounded_up(Fraction(sigma) * _root_above(change.square(table)) / _root(share)),
+            )
             for table, share in shares.items()
             if share > 0
         }
@@ -53,8 +56,9 @@ def gaussian_noises(
     def holds(sigma: float) -> bool:
         return gaussian_delta(noises(sigma), change, float(epsilon)) <= delta
 
-    squares = [share * change.total * change.most[table] for table, share in shares.items()]
-    sigma = math.sqrt(sum(squares)) * float(scale_for("gaussian", epsilon=epsilon, delta=float(delta)))
+    sigma = math.sqrt(sum(shares.values())) * float(
+        scale_for("gaussian", epsilon=epsilon, delta=float(delta))
+    )
     noises(sigma)  # refuses what is too wide before composition is tried on it
     low, high = sigma * (1 - 4 * _PRECISION), sigma * (1 + 4 * _PRECISION)
     while not holds(high):
@@ -75,6 +79,12 @@ def _rounded_up(sigma: Fraction, /) -> Fraction:
 def _root(share: Fraction, /) -> Fraction:
     """The square root of a share, rounded down: noise divided by it is never too narrow."""
     return Fraction(math.isqrt(int(share * 10**200)), 10**100)
+
+
+def _root_above(square: int, /) -> Fraction:
+    """The square root of a whole number, rounded up."""
+    root = math.isqrt(square * 10**200)
+    return Fraction(root if root * root == square * 10**200 else root + 1, 10**100)
 
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
@@ -142,10 +152,10 @@ class _Planner:
         self._refuse_contradictions()
         self._refuse_silence()
         tables = tuple(self._table(name) for name in self.spec.tables)
-        noises = {table.name: table.noise for table in tables if table.noise is not None}
         for table in tables:
             self._refuse_endless(table)
-        losses = state_losses(self.spec, {n: (noise, self._least(n)) for n, noise in noises.items()})
+        measured = {table.name: (table.noise, table.least) for table in tables if table.noise is not None}
+        losses = state_losses(self.spec, measured)
         if losses.unit.delta >= 1:
             raise SpecError(
                 "privacy.zeros is 'keep', and a unit would show itself for certain: delta is 1 and nothing is "
@@ -204,7 +214,10 @@ class _Planner:
             return {name: Fraction(int(name == self.spec.base)) for name in names}
         if privacy.margins == "independent" or privacy.scale is not None:
             return dict.fromkeys(names, Fraction(1, len(names)))
-        return best_split([piece.shape for piece in self.pieces], self.spec.tables)
+        change = unit_change(self.spec)
+        gaussian = privacy.law == "discrete-gaussian"
+        squares = {name: Fraction(change.square(name)) for name in names} if gaussian else None
+        return best_split([piece.shape for piece in self.pieces], self.spec.tables, squares=squares)
 
     @cached_property
     def noises(self) -> dict[str, PublishedNoise]:
@@ -232,15 +245,15 @@ class _Planner:
 
     def _table(self, name: str, /) -> TablePlan:
         domain = self.spec.domain if name == self.spec.base else self.spec.margins[name].domain
-        noise = self.noises.get(name)
+        noise, least = self.noises.get(name), self._least(name)
         return TablePlan(
             name=name,
             dimensions=self.spec.tables[name],
             cells=domain.size,
             share=None if self.spec.privacy.scale is not None else self.shares[name],
             noise=noise,
-            least=self._least(name),
-            spurious=self._spurious(name),
+            least=least,
+            spurious=self._spurious(name, least),
             error=_figures(self._error_law(name), terms=self._terms(name)),
         )
 
@@ -259,9 +272,9 @@ class _Planner:
         # The error is symmetric: it is at least 1 with a probability below one half.
         return self._error_law(name).half_width(1 - 2 * share) + 1 if share < 0.5 else 1
 
-    def _spurious(self, name: str, /) -> float | None:
+    def _spurious(self, name: str, least: int | None, /) -> float | None:
         """The share of empty cells that noise carries over the cut, or what the spec allows of it."""
-        suppress, least, noise = self.spec.privacy.suppress, self._least(name), self.noises.get(name)
+        suppress, noise = self.spec.privacy.suppress, self.noises.get(name)
         if suppress is None or least is None:
             return None
         if self.spec.privacy.zeros == "keep":
