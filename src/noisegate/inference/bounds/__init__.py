@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from noisegate.inference.bounds.equations import ENDLESS, Contradiction, Equations
+from noisegate.inference.bounds.linked import LinkedCells, SumFamily, link_cells
 from noisegate.inference.bounds.solve import Bounds, smallest_contradiction, solve_bounds
 
-__all__ = ["ENDLESS", "Bounds", "Contradiction", "Equations", "smallest_contradiction", "solve_bounds"]
+__all__ = [
+    "ENDLESS",
+    "Bounds",
+    "Contradiction",
+    "Equations",
+    "LinkedCells",
+    "SumFamily",
+    "link_cells",
+    "smallest_contradiction",
+    "solve_bounds",
+]
