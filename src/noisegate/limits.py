@@ -92,6 +92,9 @@ class Limits:
         1_000_000, "Lines of a file that do not fit its header, before it is given up."
     )
     margin_cells: int = _limit(50_000_000, "Cells of a margin that is compared with its base.")
+    linked_cells: int = _limit(
+        10_000_000, "Cells of linked tables whose sums are weighed and whose hidden counts are bounded."
+    )
     overrides_bytes: int = _limit(
         1 << 20, "Bytes of a file that says how to read tables; such a file is written by hand."
     )

@@ -41,7 +41,13 @@ from noisegate.recovery.likelihood import columns, observe
 from noisegate.recovery.makers import Makers, Noise, Seen
 from noisegate.recovery.margin_rows import MarginRows, Pieces, find_pieces, perturbed_apart
 from noisegate.recovery.outcome import DifferenceCurve, LawEvidence, NoiseFit, difference_curve
-from noisegate.recovery.recognition import MechanismKind, Recognition, recognise
+from noisegate.recovery.recognition import (
+    UNBOUNDED_KINDS,
+    MechanismKind,
+    Recognition,
+    recognise,
+    recognise_all,
+)
 from noisegate.recovery.recover import recover
 from noisegate.recovery.residual_law import SHELLS, Points, ResidualLaw, common_step, lattice_for
 from noisegate.recovery.residual_noise import noise_interval, noise_law, overstated
@@ -52,6 +58,7 @@ from noisegate.recovery.zeros import ZeroRule, ZeroTest, weigh_zeros, zero_rule
 __all__ = [
     "CANDIDATES",
     "SHELLS",
+    "UNBOUNDED_KINDS",
     "CoupledSeries",
     "Coupling",
     "DifferenceCurve",
@@ -112,6 +119,7 @@ __all__ = [
     "perturbed_apart",
     "published",
     "recognise",
+    "recognise_all",
     "recover",
     "residual_identities",
     "search",

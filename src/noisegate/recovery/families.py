@@ -50,6 +50,8 @@ class Family:
         The log-odds that so many hold within what markers allow, against noise of about one person on every count.
     rest
         Whether totals count what the parts do not list.
+    derived
+        Whether totals with hidden parts are the sums of the published ones alone: they say nothing of the hidden ones.
     refuted_by
         What speaks against it, in words.
     """
@@ -66,6 +68,7 @@ class Family:
     broken: int
     odds: float
     rest: bool = False
+    derived: bool = False
     refuted_by: tuple[str, ...] = ()
 
     @property
@@ -82,14 +85,14 @@ class Family:
     def holds(self) -> bool:
         """Whether all equations that can be checked hold, but for slips."""
         slips = max(SLIPS * self.n, 1.0 if self.n >= 50 else 0.0)
-        return self.off <= slips and self.broken <= SLIPS * self.open
+        return self.off <= slips and self.broken == 0
 
     @property
     def standing(self) -> Standing:
         """What can be said of it."""
         if self.refuted_by:
             return "refuted"
-        if self.n + self.open == 0 or self.rest:
+        if self.n + self.open == 0 or self.rest or self.derived:
             return "untested"
         return "exact" if self.holds else "noisy"
 
@@ -110,6 +113,7 @@ class Family:
             "off": self.off,
             "incomplete": self.open,
             "out_of_range": self.broken,
+            "derived": self.derived,
             "refuted_by": list(self.refuted_by),
         }
 
@@ -131,8 +135,8 @@ class IdentityLedger:
 
     @property
     def refused(self) -> tuple[int, ...]:
-        """The families that something refutes."""
-        return tuple(one.number for one in self.families if one.standing == "refuted")
+        """The families that nothing may rest on: refuted, or sums of published parts alone."""
+        return tuple(one.number for one in self.families if one.refuted_by or one.derived)
 
     def of(self, table: str, /) -> tuple[Family, ...]:
         """The families that a table takes part in and nothing refutes."""
@@ -141,6 +145,16 @@ class IdentityLedger:
             for one in self.families
             if table in {one.total.name, one.parts.name} and one.standing not in {"refuted", "untested"}
         )
+
+    def exact_totals(self, family: Family, /) -> bool:
+        """Whether the totals of a noisy family carry no noise themselves, as far as other families or numbers of parts tell."""
+        name = family.total.name
+        elsewhere = any(one.parts.name == name and one.n >= 5 for one in self.families if one is not family)
+        varied = family.n > 0 and int(family.members.max()) >= 3 * int(family.members.min())
+        if not elsewhere and not varied:
+            return False
+        found = self.spreads()
+        return found.get(name, 1.0) < 0.05 * found.get(family.parts.name, 0.0)
 
     def spreads(self) -> dict[str, float]:
         """The standard deviation of one noise in each table, from families of all kinds together.
@@ -201,6 +215,10 @@ def _families(linked: LinkedCells, /) -> list[Family]:
         smallest = np.full(rows, np.inf)
         np.minimum.at(smallest, owner[parts], values[parts])
         residual = -mine.sums_of(linked.low)
+        listed = shown[mine.cells]
+        left = -np.bincount(owner, weights=values * mine.signs * listed, minlength=rows)
+        total_shown = np.bincount(owner[~parts], weights=listed[~parts], minlength=rows) > 0
+        left = left[~complete & total_shown]
         open_rows, broken, odds = _within(mine, linked.low, linked.high, complete, members)
         found.append(
             Family(
@@ -216,6 +234,7 @@ def _families(linked: LinkedCells, /) -> list[Family]:
                 broken=broken,
                 odds=odds,
                 rest=family.rest,
+                derived=bool(left.size) and not left.any(),
             )
         )
     return found

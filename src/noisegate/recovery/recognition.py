@@ -46,15 +46,19 @@ MechanismKind = Literal[
 UNBOUNDED_KINDS = ("laplace", "gaussian")
 
 #: How likely each family is beforehand. Gaussian noise on single counts is rare, and p-tables are often close to it.
-_WEIGHTS = {"laplace": 4.0, "gaussian": 0.2, "uniform": 2.0, "bounded": 2.0}
+_WEIGHTS = {"laplace": 4.0, "gaussian": 0.2, "uniform": 6.0, "bounded": 2.0}
 #: A kind is named from this probability on.
 _NAMED = 0.9
 _FEWEST = 5
 #: So much more likely must exact tables be than ones with a noise of about one person.
-_EXACT = 3.0
+_EXACT = 6.0
+#: So many totals may be off for reasons of their own.
+_SLIP = 1
 #: Growth of the noise with the count: how sure, and by which factor the spread must grow.
 _GROWS, _FACTOR = 1e-6, 1.6
 _PARTED = 200
+#: Rounding to the nearest is the commoner of the two, but for base 3: log-odds beforehand.
+_USUALLY = math.log(2)
 #: Parts from this count on are clear of what is done to small ones; so many equations of such parts are enough.
 _CLEAR, _ENOUGH = 10, 100
 #: Laplace noise is named if less of it than this lies beyond the bounded laws that are excluded.
@@ -112,7 +116,7 @@ class Recognition:
     @property
     def has_epsilon(self) -> bool:
         """Whether an epsilon can be stated, with its condition: no law with a bound explains the tables as well."""
-        return self.kind in UNBOUNDED_KINDS and self.excluded is not None and self.excluded.fair
+        return self.kind in UNBOUNDED_KINDS and self.excluded is not None
 
     @property
     def reach(self) -> int | None:
@@ -181,21 +185,29 @@ def recognise(
     families = () if ledger is None else ledger.of(table.name)
     noisy = {name for one in families if not one.holds for name in (one.total.name, one.parts.name)}
     if lattice.base > 1:
-        found = [_of_family(one, table) for one in families]
+        found = [_of_family(one) for one in families]
         found += [_of_set(one, lattice) for one in sets if one.inside == table.name]
         return _rounded(table, lattice, [one for one in found if one.residual.size])
     if ledger is not None and _is_summed(table, families, ledger):
         said = "its cells are the sums of what is published beside it, which has noise of its own"
         return Recognition(table=table.name, kind="summed", rivals={"summed": 1.0}, evidence=said)
     used = [one for one in families if not noisy or not one.holds]
-    rounded = [one for one in used if find_lattice(one.parts.values).base > 1 and one.total.name == table.name]
+    rounded = [
+        one for one in used if find_lattice(one.parts.values).base > 1 and one.total.name == table.name
+    ]
     if rounded:
         said = f"nothing but {rounded[0].parts.name} can be compared with it, and that is rounded"
         return Recognition(table=table.name, kind="unknown", evidence=said)
-    spreads = {} if ledger is None else ledger.spreads()
-    complete = [_of_family(one, table, spreads=spreads) for one in used]
+    complete = [_of_family(one, noisy_totals=ledger is None or not ledger.exact_totals(one)) for one in used]
     complete += [_of_set(one, lattice) for one in sets if one.inside == table.name and not one.doubt]
     return _by_sums(table, [one for one in complete if one.residual.size], used)
+
+
+def recognise_all(
+    tables: Sequence[Table], /, *, ledger: IdentityLedger | None = None, sets: Sequence[IdentitySet] = ()
+) -> dict[str, Recognition]:
+    """How each table was made, by name; see `recognise`."""
+    return {table.name: recognise(table, ledger=ledger, sets=sets) for table in tables}
 
 
 def _is_summed(table: Table, families: Sequence[Family], ledger: IdentityLedger, /) -> bool:
@@ -205,24 +217,22 @@ def _is_summed(table: Table, families: Sequence[Family], ledger: IdentityLedger,
         return False
     finer = {one.parts.name for one in own}
     return any(
-        not one.holds and one.n >= _FEWEST for name in finer for one in ledger.of(name) if one.total.name != table.name
+        not one.holds and one.n >= _FEWEST
+        for name in finer
+        for one in ledger.of(name)
+        if one.total.name != table.name
     )
 
 
-def _of_family(family: Family, table: Table, /, *, spreads: Mapping[str, float] | None = None) -> _Complete:
+def _of_family(family: Family, /, *, noisy_totals: bool = True) -> _Complete:
     """The complete equations of a family; those with small parts are left out if enough others remain."""
     clear = family.smallest >= _CLEAR
     keep = clear if clear.sum() >= max(_ENOUGH, 0.3 * family.n) else np.ones(family.n, bool)
-    exact_totals = bool(
-        spreads
-        and family.parts.name == table.name
-        and spreads.get(family.total.name, 1.0) < 0.05 * max(spreads.get(table.name, 0.0), 1e-9)
-    )
     members = family.members[keep]
     return _Complete(
         residual=family.residual[keep],
         parts=members,
-        noises=members + (0 if exact_totals else 1),
+        noises=members + int(noisy_totals),
         size=family.size[keep],
         totals=find_lattice(family.total.values).base,
     )
@@ -243,33 +253,42 @@ def _of_set(one: IdentitySet, lattice: Lattice, /) -> _Complete:
 
 
 def _rounded(table: Table, lattice: Lattice, complete: Sequence[_Complete], /) -> Recognition:
+    """A table on a lattice: rounded to the nearest, at random, or nobody can tell."""
     base = lattice.base
-    logs = {"nearest-rounding": 0.0, "random-rounding": 0.0}
-    n = 0
+    logs: dict[str, float] = {"nearest-rounding": 0.0, "random-rounding": 0.0}
+    n, beyond = 0, 0
     for one in complete:
-        same = one.totals == base
-        if not same and one.totals != 1:
+        if one.totals not in {1, base} or not one.residual.any():
             continue
         near = one.parts <= _PARTED
-        for kind, log in rounding_evidence(
-            one.residual[near], one.parts[near], base=base, totals=one.totals
-        ).items():
-            logs[kind] += log
-        n += int(near.sum())
-    gap = logs["nearest-rounding"] - logs["random-rounding"]
-    nearest = 1 / (1 + math.exp(-max(min(gap, 700), -700)))
-    rivals = {"nearest-rounding": nearest, "random-rounding": 1 - nearest}
-    rivals = dict(sorted(rivals.items(), key=lambda one: -one[1]))
-    first = next(iter(rivals))
-    kind: MechanismKind = "rounding" if rivals[first] < _NAMED else first  # type: ignore[assignment]
+        residual, parts = one.residual[near], one.parts[near]
+        possible = np.abs(residual) <= (parts + (one.totals > 1)) * (base - 1)
+        found = rounding_evidence(residual[possible], parts[possible], base=base, totals=one.totals)
+        for name, log in found.items():
+            logs[name] += log
+        n, beyond = n + int(near.sum()), beyond + int((~possible).sum())
+    if beyond > max(_SLIP, SLIPS * n):
+        said = f"{lattice.evidence}; {beyond:,} of {n:,} totals are further from their parts than rounding alone can take them"
+        return Recognition(table=table.name, kind="unknown", n=n, evidence=said)
+    gap = logs["nearest-rounding"] - logs["random-rounding"] + (0.0 if base == 3 else _USUALLY)
+    nearest = 1 / (1 + math.exp(-max(min(gap, 700.0), -700.0)))
+    chance = dict(
+        sorted({"nearest-rounding": nearest, "random-rounding": 1 - nearest}.items(), key=lambda one: -one[1])
+    )
+    likely: MechanismKind = "nearest-rounding" if nearest >= 0.5 else "random-rounding"
+    kind: MechanismKind = likely if n and chance[likely] >= _NAMED else "rounding"
     laws = {"nearest-rounding": NearestRounding(base), "random-rounding": RandomRounding(base)}
-    how = f"; from {n:,} totals and their parts" if n else "; no total shows whether at random or to the nearest"
+    how = (
+        f"; from {n:,} totals and their parts"
+        if n
+        else "; no total shows whether at random or to the nearest"
+    )
     return Recognition(
         table=table.name,
         kind=kind,
         base=base,
-        rivals={name: p for name, p in rivals.items() if p > 1e-4},
-        known=_known({laws[name]: p for name, p in rivals.items()}),
+        rivals={name: p for name, p in chance.items() if p > 1e-4},
+        known=_known({laws[name]: p for name, p in chance.items()}),
         bound=base // 2 if kind == "nearest-rounding" else base - 1,
         n=n,
         evidence=f"{lattice.evidence}{how}",
@@ -296,7 +315,8 @@ def _by_sums(table: Table, complete: Sequence[_Complete], families: Sequence[Fam
 
 
 def _exact(table: Table, n: int, off: int, families: Sequence[Family], /) -> Recognition:
-    """A table whose identities all hold, or of which none can be compared: is that evidence of exact counts?"""
+    """A table whose identities all hold, or of which none can be compared, and whether that is evidence of exact counts."""
+    kind: MechanismKind = "hidden-ranges" if table.suppressed > 0 else "exact"
     open_rows = sum(one.open for one in families)
     odds = sum(one.odds for one in families) + 1.0 * n
     slips = f", but for {off:,}" if off else ""
@@ -304,9 +324,14 @@ def _exact(table: Table, n: int, off: int, families: Sequence[Family], /) -> Rec
     if open_rows:
         said += f"; {open_rows:,} with hidden members leave for these what their markers allow"
     if odds < _EXACT:
-        none = "no total can be compared with its parts" if not n and not open_rows else f"{said}: too few to tell"
-        return Recognition(table=table.name, kind="unknown", n=n, evidence=none)
-    kind: MechanismKind = "hidden-ranges" if table.suppressed > 0 else "exact"
+        none = (
+            "no total can be compared with its parts"
+            if not n and not open_rows
+            else f"{said}: too few to tell"
+        )
+        chance = 1 / (1 + math.exp(-odds))
+        rivals = {kind: chance, "noise": 1 - chance} if n + open_rows else {}
+        return Recognition(table=table.name, kind="unknown", rivals=rivals, n=n, evidence=none)
     return Recognition(
         table=table.name,
         kind=kind,
@@ -338,7 +363,8 @@ def _noisy(table: Table, complete: Sequence[_Complete], /) -> Recognition:
     )
     out = exclude(sums, unbounded)
     first = next(iter(found))
-    named = found[first] >= _NAMED
+    limited = ("uniform", "bounded")
+    named = (sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]) >= _NAMED
     if first in UNBOUNDED_KINDS:
         named &= out.fair if first == "gaussian" else out.beyond < _LOOSE
     by_family = {one.family: one for one in fits}
@@ -367,7 +393,12 @@ def _law_of(fit: LawFit, /) -> Any:
 
 def _said(best: LawFit, found: Mapping[str, float], out: Excluded, n: int, /) -> str:
     """What the residuals say, in words."""
-    names = {"bounded": "a law with a bound", "uniform": "uniform", "laplace": "Laplace", "gaussian": "Gaussian"}
+    names = {
+        "bounded": "a law with a bound",
+        "uniform": "uniform",
+        "laplace": "Laplace",
+        "gaussian": "Gaussian",
+    }
     rivals = ", ".join(f"{names[name]} {p:.0%}" for name, p in found.items() if p >= 0.01)
     if best.family in UNBOUNDED_KINDS:
         return (

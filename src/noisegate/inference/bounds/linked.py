@@ -134,13 +134,18 @@ def link_cells(tables: Sequence[Table], ranges: Sequence[Ranges] | None = None, 
             names = tuple(n for n in tables[finer].domain.names if n not in tables[total].domain.names)
             families.append(SumFamily(total=total, parts=finer, summed=names, rest=rest))
             parts.append(found)
-    low, high = (np.concatenate([*(pair[end] for pair in given), np.full(extra, fill)]) for end, fill in ((0, 0.0), (1, np.inf)))
+    low, high = (
+        np.concatenate([*(pair[end] for pair in given), np.full(extra, fill)])
+        for end, fill in ((0, 0.0), (1, np.inf))
+    )
     sizes = [len(one) for one in parts]
     return LinkedCells(
         tables=tuple(tables),
         offsets=offsets,
         low=np.ceil(np.nan_to_num(low)).astype(np.int64),
-        high=np.where(np.isfinite(high), np.floor(np.where(np.isfinite(high), high, 0)), ENDLESS).astype(np.int64),
+        high=np.where(np.isfinite(high), np.floor(np.where(np.isfinite(high), high, 0)), ENDLESS).astype(
+            np.int64
+        ),
         equations=Equations.joined(parts),
         family=np.repeat(np.arange(len(families)), sizes),
         families=tuple(families),
