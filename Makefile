@@ -15,10 +15,10 @@ demo: .venv/run.stamp
 	$(BIN)/noisegate demo
 
 test: lint types
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
+	$(BIN)/pytest -n $(JOBS) -m "not slow"
 
 test-all: lint types
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/pytest -n $(JOBS)
 
 # The core ring alone, in an environment that has nothing but NumPy, SciPy and Numba.
 test-core: .venv-core/test.stamp

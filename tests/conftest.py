@@ -11,6 +11,19 @@ settings.register_profile("noisegate", deadline=None, max_examples=60)
 settings.load_profile("noisegate")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests go to whichever worker is free, but the sections of a tutorial follow each other on one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            test, _, example = nodeid.partition("[")
+            return f"{test}[{example.partition('-')[0]}" if "test_tutorials.py" in test else nodeid
+
+    return Scheduling(config, log)
+
+
 @pytest.fixture(autouse=True)
 def strict_floats():
     with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):

@@ -19,7 +19,7 @@ _GROUPS = {
     "For trying things out": ("simulate", "reproduce"),
     "One published count": (
         "Mechanism", "make_law", "second_algorithm", "corrected", "detection", "delta", "epsilon", "Contribution",
-        "composed_delta", "composed_epsilon",
+        "certainty", "composed_delta", "composed_epsilon",
     ),
     "What they give": (
         "OpenRelease", "Answers", "Outlook", "EventCheck", "OpenAssessment", "Finding", "Check", "Inference", "Noise",

@@ -42,6 +42,7 @@ _HOME = {
     "Table": "tables.table",
     "World": "simulation",
     "assess": "api.assessing",
+    "certainty": "mechanisms.composition",
     "check": "api.releasing",
     "composed_delta": "mechanisms.composition",
     "composed_epsilon": "mechanisms.composition",

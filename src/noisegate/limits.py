@@ -19,8 +19,8 @@ from typing import Any
 from noisegate.errors import SpecError
 
 
-def _limit(value: int, meaning: str, /) -> Any:
-    return field(default=value, metadata={"help": meaning})
+def _limit(value: int, meaning: str, beyond: str, /) -> Any:
+    return field(default=value, metadata={"help": meaning, "beyond": beyond})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,91 +28,197 @@ class Limits:
     """The most of each thing. `help_of` says what each is."""
 
     domain_cells: int = _limit(
-        2**62, "Cells of a domain: they are numbered in 64-bit integers, with room for a sign and a sum."
+        2**62,
+        "Cells of a domain: they are numbered in 64-bit integers, with room for a sign and a sum.",
+        "refused: merge values, or leave a dimension out",
     )
     domain_blocks: int = _limit(
-        256, "Blocks that merges cut a domain into: each is one more term for every event that is counted."
+        256,
+        "Blocks that merges cut a domain into: each is one more term for every event that is counted.",
+        "refused: merge with fewer conditions",
     )
-    question_groups: int = _limit(5_000_000, "Rows of the answer to one question.")
-    spec_days: int = _limit(36_525, "Days of a date dimension.")
+    question_groups: int = _limit(
+        5_000_000, "Rows of the answer to one question.", "refused: tell fewer dimensions apart"
+    )
+    spec_days: int = _limit(
+        36_525, "Days of a date dimension.", "refused: the range of dates is longer than any release needs"
+    )
     events_at_once: int = _limit(
-        1 << 25, "Events that the embedded engine holds in memory at once: about 700 MB at the peak."
+        1 << 25,
+        "Events that the embedded engine holds in memory at once: about 700 MB at the peak.",
+        "read in several passes, each unit in one of them",
     )
-    keys_at_once: int = _limit(1 << 17, "Events whose contributions are bounded at once.")
-    key_bits: int = _limit(63, "Bits that a person's unit and a cell share while events are counted.")
+    glob_entries: int = _limit(
+        1_000_000,
+        "Names of files and folders that a pattern such as `taps/**/*.parquet` looks at.",
+        "refused: name a folder in the pattern",
+    )
+    keys_at_once: int = _limit(
+        1 << 17,
+        "Events whose contributions are bounded at once.",
+        "done in several parts, no unit in two of them",
+    )
+    key_bits: int = _limit(
+        63,
+        "Bits that a person's unit and a cell share while events are counted.",
+        "counted in several passes",
+    )
     counting_passes: int = _limit(
-        1_000, "Passes over the events, if the persons or the cells do not fit into one."
+        1_000,
+        "Passes over the events, if the persons or the cells do not fit into one.",
+        "refused: merge values",
     )
     dense_cells: int = _limit(
-        1 << 24, "Cells that are counted in one array; larger domains are counted as sorted pairs."
+        1 << 24,
+        "Cells that are counted in one array; larger domains are counted as sorted pairs.",
+        "counted by sorting; the same counts",
     )
     reconciled_cells: int = _limit(
         150_000_000,
         "Cells or rows of a table that is held whole to be reconciled: about 6 GB while it is being rounded.",
+        "refused: use `margins: derive`, suppress more, or split the release",
     )
     nested_entries: int = _limit(
         1_000_000,
         "Combinations of a nested axis whose margins are reconciled: each is a noise of its own in the law of an error.",
+        "refused: use `margins: derive`, or keep in every margin what the merges depend on",
     )
     summed_cells: int = _limit(
-        50_000_000, "Cells of a margin that is summed in one array; larger ones are sorted."
+        50_000_000,
+        "Cells of a margin that is summed in one array; larger ones are sorted.",
+        "summed by sorting; the same sums",
     )
     looked_at_change: int = _limit(
         1_000_000,
         "Change of one cell whose loss is worked out; a larger one is taken to show itself for certain.",
+        "taken to show itself for certain: the stated loss is larger, never smaller",
     )
     predicted_groups: int = _limit(
-        2_000, "Groups of a question whose errors are worked out; with more, these stand for all."
+        2_000,
+        "Groups of a question whose errors are worked out; with more, these stand for all.",
+        "predicted for that many groups, evenly spread",
     )
     measured_cells: int = _limit(
-        50_000_000, "Cells of a release whose utility is measured against the raw events."
+        50_000_000,
+        "Cells of a release whose utility is measured against the raw events.",
+        "refused; the release itself is not",
     )
     questioned_cells: int = _limit(
-        20_000_000, "Cells of a release whose questions are taken apart by cause of error."
+        20_000_000,
+        "Cells of a release whose questions are taken apart by cause of error.",
+        "refused; the rest of the assessment is not",
     )
     rehearsed_cells: int = _limit(
-        20_000_000, "Cells of a domain whose utility is predicted by drawing noise again and again."
+        20_000_000,
+        "Cells of a domain whose utility is predicted by drawing noise again and again.",
+        "not measured when the release is made",
     )
     listed_answers: int = _limit(
-        1_000, "Answers of one question that are written down; `noisegate query` gives all."
+        1_000,
+        "Answers of one question that are written down; `noisegate query` gives all.",
+        "the rest is left to `noisegate query`",
     )
-    query_cells: int = _limit(60_000_000, "Cells of a published table that a query holds in memory.")
-    fitted_cells: int = _limit(8_000_000, "Cells that a query fits together where rows are missing.")
+    query_cells: int = _limit(
+        60_000_000,
+        "Cells of a published table that a query holds in memory.",
+        "refused: the table is too fine to be held",
+    )
+    fitted_cells: int = _limit(
+        8_000_000,
+        "Cells that a query fits together where rows are missing.",
+        "refused: ask for less, or for what is published",
+    )
     inferred_cells: int = _limit(
-        12_000_000, "Cells of a table that are inferred one by one, with bounded memory."
+        12_000_000,
+        "Cells of a table that are inferred one by one, with bounded memory.",
+        "cells are not inferred, which the assessment says: assess a mode or some days at a time",
     )
     series_cells: int = _limit(
-        20_000_000, "Combinations of labels that are looked up; beyond, all are taken to be possible."
+        20_000_000,
+        "Combinations of labels that are looked up; beyond, all are taken to be possible.",
+        "not looked up: all are taken to be possible",
     )
-    weeks: int = _limit(520, "Further weeks that an assessment looks ahead.")
-    merged_vehicles: int = _limit(1_000, "Vehicles that suggested merges leave in every cell (`--k`).")
-    held_bytes: int = _limit(1 << 30, "Bytes of memory for the encoded columns of one file.")
-    file_columns: int = _limit(200, "Columns of one file.")
+    weighed_counts: int = _limit(
+        20_000,
+        "Counts that a missing cell may have, by its noise and threshold: about 700 MB while they are weighed.",
+        "refused in a query; not inferred in an assessment, which says so",
+    )
+    weeks: int = _limit(520, "Further weeks that an assessment looks ahead.", "refused")
+    merged_vehicles: int = _limit(
+        1_000, "Vehicles that suggested merges leave in every cell (`--k`).", "refused"
+    )
+    held_bytes: int = _limit(
+        1 << 30, "Bytes of memory for the encoded columns of one file.", "refused: assess the table in parts"
+    )
+    file_columns: int = _limit(200, "Columns of one file.", "refused: put one count per row")
     rejected_lines: int = _limit(
-        1_000_000, "Lines of a file that do not fit its header, before it is given up."
+        1_000_000,
+        "Lines of a file that do not fit its header, before it is given up.",
+        "refused: that is not one table",
     )
-    margin_cells: int = _limit(50_000_000, "Cells of a margin that is compared with its base.")
+    margin_cells: int = _limit(
+        50_000_000,
+        "Cells of a margin that is compared with its base.",
+        "not compared, or read without the cells that the card states, which the assessment says",
+    )
+    spec_bytes: int = _limit(
+        2_000_000,
+        "Bytes of a release spec; long lists of values are files of their own.",
+        "refused: put long lists into CSV files",
+    )
+    yaml_values: int = _limit(
+        200_000,
+        "Values in a spec, or in a file that says how to read tables, with aliases written out.",
+        "refused: write down what is meant",
+    )
+    values_bytes: int = _limit(
+        256 << 20, "Bytes of a file with the values of a dimension, a map of stops or of places.", "refused"
+    )
     linked_cells: int = _limit(
-        10_000_000, "Cells of linked tables whose sums are weighed and whose hidden counts are bounded."
+        10_000_000,
+        "Cells of linked tables whose sums are weighed and whose hidden counts are bounded.",
+        "sums are not weighed and hidden counts not bounded; how tables were made is then told from their values alone",
     )
     overrides_bytes: int = _limit(
-        1 << 20, "Bytes of a file that says how to read tables; such a file is written by hand."
+        1 << 20, "Bytes of a file that says how to read tables; such a file is written by hand.", "refused"
     )
-    card_bytes: int = _limit(64 << 20, "Bytes of a card.")
-    feed_dates: int = _limit(3_660, "Dates of a timetable that are looked at together.")
-    feed_departures: int = _limit(5_000_000, "Departures of a day that frequencies stand for.")
+    card_bytes: int = _limit(64 << 20, "Bytes of a card.", "refused: that is no card")
+    feed_dates: int = _limit(
+        3_660, "Dates of a timetable that are looked at together.", "refused: give fewer dates"
+    )
+    feed_departures: int = _limit(5_000_000, "Departures of a day that frequencies stand for.", "refused")
     feed_calls: int = _limit(
-        50_000_000, "Calls of all departures of a feed that a simulation rides, about 80 bytes each."
+        50_000_000,
+        "Calls of all departures of a feed that a simulation rides, about 80 bytes each.",
+        "refused: simulate fewer days",
     )
-    vehicle_cells: int = _limit(1 << 26, "Cells whose vehicles are counted in one array; more are sorted.")
-    candidate_counts: int = _limit(1_000_000, "Counts that are weighed as what is missing from a total.")
-    compared_values: int = _limit(50_000_000, "Moments of all series that are searched for couplings.")
-    feed_file_bytes: int = _limit(8 << 30, "Bytes of one table of a feed.")
-    feed_ratio: int = _limit(200, "Unpacked to packed size of a table of a feed, unless it is small.")
-    feed_small_bytes: int = _limit(1 << 24, "Bytes of a table of a feed whose ratio is not asked.")
-    feed_entries: int = _limit(10_000, "Entries in the archive of a feed.")
-    simulated_days: int = _limit(366, "Days of a simulated season.")
-    simulated_persons: int = _limit(10_000_000, "Persons of a simulated city, about 100 bytes each.")
+    vehicle_cells: int = _limit(
+        1 << 26,
+        "Cells whose vehicles are counted in one array; more are sorted.",
+        "counted by sorting; the same counts",
+    )
+    candidate_counts: int = _limit(
+        1_000_000, "Counts that are weighed as what is missing from a total.", "refused: use linked inference"
+    )
+    compared_values: int = _limit(
+        50_000_000,
+        "Moments of all series that are searched for couplings.",
+        "only the series with the most published counts are compared, which the assessment says",
+    )
+    feed_file_bytes: int = _limit(8 << 30, "Bytes of one table of a feed.", "refused")
+    feed_ratio: int = _limit(
+        200,
+        "Unpacked to packed size of a table of a feed, unless it is small.",
+        "refused: that is an archive made to fill a disk",
+    )
+    feed_small_bytes: int = _limit(
+        1 << 24, "Bytes of a table of a feed whose ratio is not asked.", "its ratio is asked"
+    )
+    feed_entries: int = _limit(10_000, "Entries in the archive of a feed.", "refused")
+    simulated_days: int = _limit(366, "Days of a simulated season.", "refused")
+    simulated_persons: int = _limit(
+        10_000_000, "Persons of a simulated city, about 100 bytes each.", "refused"
+    )
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -153,3 +259,8 @@ def override(**changes: int) -> Iterator[Limits]:
 def help_of(name: str, /) -> str:
     """What the limit called `name` bounds."""
     return str(next(one.metadata["help"] for one in fields(Limits) if one.name == name))
+
+
+def beyond(name: str, /) -> str:
+    """What happens where there is more than the limit called `name` allows."""
+    return str(next(one.metadata["beyond"] for one in fields(Limits) if one.name == name))

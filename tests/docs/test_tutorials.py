@@ -140,15 +140,16 @@ def begun(tmp_path_factory):
 
 
 def sections():
-    """Every section of every tutorial that has something to run; those of a page stay together on one worker."""
-    for page in TUTORIALS:
-        for number, text in enumerate(re.split(r"^(?=## )", page.read_text(), flags=re.MULTILINE)):
-            if blocks(text):
-                marks = pytest.mark.xdist_group(f"tutorial {page.stem}")
-                yield pytest.param(page.stem, number, marks=marks, id=f"{page.stem}-{number}")
+    """Every section of every tutorial that has something to run."""
+    return [
+        pytest.param(page.stem, number, id=f"{page.stem}-{number}")
+        for page in TUTORIALS
+        for number, text in enumerate(re.split(r"^(?=## )", page.read_text(), flags=re.MULTILINE))
+        if blocks(text)
+    ]
 
 
-@pytest.mark.parametrize(("page", "section"), sections())
+@pytest.mark.parametrize(("page", "section"), list(sections()))
 def test_a_tutorial_runs_and_prints_what_it_shows(page, section, begun, monkeypatch):
     monkeypatch.chdir(begun[page].folder)
     begun[page].run(section)

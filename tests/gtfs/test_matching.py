@@ -157,7 +157,7 @@ def test_groups_from_a_list_of_places(tmp_path):
     assert read_groups(path, column="stop", stop="mode") == {"bus": "B"}
     with pytest.raises(DataError, match="has no column 'suburb'; it has stop, mode, postcode"):
         read_groups(path, column="suburb")
-    with pytest.raises(DataError, match="cannot be opened"):
+    with pytest.raises(DataError, match="does not exist"):
         read_groups(tmp_path / "none.csv")
     path.write_bytes(b"stop,postcode\n\xff\xfe,1\n")
     with pytest.raises(DataError, match="not UTF-8"):

@@ -1,6 +1,7 @@
 """The ledger in a file: foreign, damaged, forbidden and busy files, each in one clear sentence."""
 
 import os
+import random
 import shutil
 import sqlite3
 import tempfile
@@ -246,3 +247,81 @@ def test_another_kind_of_address_is_refused():
     assert str(caught.value) == (
         "the ledger must be the path of a file or an address postgresql://…, got 'mysql://…'."
     )
+
+
+def test_a_new_ledger_is_for_its_owner_alone(tmp_path, charge):
+    before = os.umask(0o000)
+    try:
+        with open_ledger(tmp_path / "l.sqlite") as ledger:
+            charge(ledger)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "l.sqlite").stat().st_mode & 0o777 == 0o600
+
+
+def rewritten(target, statement):
+    """Change a ledger behind its back, triggers and all."""
+    raw = sqlite3.connect(target)
+    for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        raw.execute(f"DROP TRIGGER {name}")
+    raw.execute("PRAGMA ignore_check_constraints = 1")
+    raw.execute(statement)
+    raw.commit()
+    raw.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE noisegate_entry SET dataset = x'00ff' WHERE seq = 2",
+        "UPDATE noisegate_entry SET epsilon = 7.5",
+        "UPDATE noisegate_entry SET digest = x'ff' WHERE seq = 1",
+        "UPDATE noisegate_entry SET at = 12",
+        "UPDATE noisegate_entry SET kind = 'gift'",
+        "UPDATE noisegate_entry SET epsilon = 'all of it'",
+        "UPDATE noisegate_entry SET unit = 'household'",
+        "UPDATE noisegate_entry SET dataset = CAST(x'74ff7073' AS TEXT)",
+        "UPDATE noisegate_entry SET output = x'0a'",
+        "UPDATE noisegate_ledger SET origin = x'01'",
+        "UPDATE noisegate_ledger SET format = 'one'",
+        "DELETE FROM noisegate_ledger",
+    ],
+)
+def test_a_ledger_with_values_of_another_kind_is_called_damaged(target, charge, statement, noisegate):
+    with open_ledger(target) as ledger:
+        for _ in range(3):
+            charge(ledger)
+    rewritten(target, statement)
+    said = []
+    for words in (["show"], ["show", "taps"], ["check"], ["check", "--settle"]):
+        code, out, err = noisegate("ledger", *words, "--ledger", target)
+        assert code in (0, 2, 3)
+        said.append(out + err)
+    with pytest.raises(NoisegateError) as caught, open_ledger(target) as ledger:
+        charge(ledger)
+    said.append(str(caught.value))
+    assert not any("report" in one for one in said)
+    assert any("damaged" in one or "altered" in one or "lacks" in one for one in said)
+    assert "estore" in said[-1]
+
+
+def test_a_ledger_with_any_byte_changed_is_read_or_called_damaged(target, charge):
+    with open_ledger(target) as ledger:
+        for _ in range(3):
+            charge(ledger)
+    whole, chance = Path(target).read_bytes(), random.Random(8)
+    for _ in range(60):
+        octets = bytearray(whole)
+        for _ in range(chance.choice([1, 3, 40])):
+            octets[chance.randrange(len(octets))] = chance.randrange(256)
+        Path(target).write_bytes(
+            octets[: chance.choice([len(octets), len(octets), chance.randrange(len(octets))])]
+        )
+        try:
+            with open_ledger(target, read_only=True) as ledger:
+                ledger.check()
+                ledger.accounts()
+            with open_ledger(target) as ledger:
+                charge(ledger)
+        except NoisegateError as error:
+            assert not isinstance(error, InternalError)  # noqa: PT017 - most changes are found, some do not matter

@@ -20,6 +20,7 @@ from noisegate.laws import (
 from noisegate.mechanisms import (
     Contribution,
     Mechanism,
+    certainty,
     composed_delta,
     composed_epsilon,
     corrected,
@@ -239,3 +240,31 @@ def test_calibration_errs_to_the_safe_side():
     threshold = threshold_for(law, delta=3.6e-6)
     assert threshold == 18
     assert math.exp(law.logsf(threshold - 2)) <= 3.6e-6 < math.exp(law.logsf(threshold - 3))
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.1, 0.8])
+def test_an_attackers_certainty_follows_from_their_delta_for_1_to_100_events(prior):
+    """Flows with epsilon 0.66 an event; Houssiau et al. (2022) print 95.4 % for 32 trips known and even odds."""
+    flows = Mechanism(law=Laplace(1 / 0.66), zeros="perturb")
+    less, more = sorted((prior, 1 - prior))
+    one = pld.from_laplace_mechanism(1 / 0.66, value_discretization_interval=1e-4)
+    for cells in (1, 2, 5, 10, 20, 32, 50, 75, 100):
+        theirs = one.self_compose(cells).get_delta_for_epsilon(math.log(more / less))
+        ours = certainty([Contribution(mechanism=flows, cells=cells)], prior=prior)
+        assert ours.lower - 1e-4 <= more + less * theirs <= ours.upper + 1e-4
+        assert ours.upper - ours.lower < 0.001
+    assert certainty([Contribution(mechanism=flows, cells=0)], prior=prior).upper == more
+
+
+@pytest.mark.parametrize("cells", [1, 32])
+def test_the_best_test_is_right_as_often_as_is_said(cells):
+    """Played out: half of the time the person is in, and the likelihood ratio decides."""
+    rng = np.random.default_rng(7)
+    law = DiscreteLaplace(1.5)
+    noise = law.sample(200_000 * cells, rng=rng).reshape(-1, cells)
+    inside = rng.random(len(noise)) < 0.5
+    shown = noise + inside[:, None]
+    ratio = (law.logpmf(shown - 1) - law.logpmf(shown)).sum(axis=1)
+    right = np.where(ratio == 0, 0.5, (ratio > 0) == inside).mean()
+    ours = certainty([Contribution(mechanism=Mechanism(law=law, zeros="perturb"), cells=cells)])
+    assert right == pytest.approx((ours.lower + ours.upper) / 2, abs=0.004)

@@ -62,7 +62,7 @@ CASES = [
     ('["on", "off"]', "[]", "line 7: dimensions.tap.values is an empty list; list at least one value."),
     ('["on", "off"]', "[on, on]", "line 7: dimensions.tap.values lists 'on' twice; list each value once."),
     ('["on", "off"]', "[on, [off]]", "line 7: dimensions.tap.values must list plain values, found a list."),
-    ('["on", "off"]', "[on, ]]", "line 7: this is not YAML (expected ',' or '}', but got ']')."),
+    ('["on", "off"]', "[on, ]]", "line 7: this is not YAML (did not find expected ',' or '}')."),
     ("stops.csv}", "stop.csv}", "line 10: dimensions.location.values names a file 'stop.csv' that does not exist beside the spec."),
     ("stops.csv}", "twice.csv}", "line 10: dimensions.location.values names twice.csv, which lists 'Central' twice (lines 2 and 4); keep one."),
     ("stops.csv}", "empty.csv}", "line 10: dimensions.location.values names empty.csv, which holds no values; list at least one."),

@@ -86,7 +86,7 @@ def test_an_empty_file_says_nothing(write):
         ("tables: {a: {dimensions: {d: {every: 7min}}}}", "a part of a day such as 15min or 1h, got '7min'"),
         ("tables: {a: {dimensions: {d: {every: 15}}}}", "a part of a day such as 15min or 1h, got 15"),
         ("domain: {tap: [on, off]}", "an entry of domain of tap must be text, got True"),
-        ("tables: {a: [", r"is not YAML \(line \d\)"),
+        ("tables: {a: [", r"line \d: this is not YAML"),
         ("a\n\tb: c", "is not YAML"),
         ("\x00", "is not YAML"),
     ],
@@ -97,11 +97,11 @@ def test_one_sentence(write, text, words):
 
 
 def test_files_that_cannot_be_read(tmp_path, write):
-    with pytest.raises(SpecError, match="Cannot read the spec"):
+    with pytest.raises(SpecError, match=r"does not exist|not a regular file|cannot be read"):
         load_overrides(tmp_path / "missing.yaml")
-    with pytest.raises(SpecError, match="Cannot read the spec"):
+    with pytest.raises(SpecError, match=r"does not exist|not a regular file|cannot be read"):
         load_overrides(tmp_path)
-    with pytest.raises(SpecError, match="larger than 1 MiB"):
+    with pytest.raises(SpecError, match=r"longer than 1 MiB"):
         load_overrides(write("spec.yaml", "#" * (1 << 21)))
 
 

@@ -47,6 +47,11 @@ class MechanismFacts:
         """For groups of several sizes, the probability that a published value proves them present."""
         return {row["group"]: row["probability"] for row in self.content["detection"]}
 
+    @property
+    def certainty(self) -> dict[int, float]:
+        """For numbers of known events, how often the best test of whether a person is in the data is right; guessing: 0.5."""
+        return {row["events"]: row["high"] for row in self.content["certainty"] or ()}
+
     def plot(self) -> Any:
         """The responses and the privacy curve as an Altair chart."""
         from noisegate.pictures import mechanism_picture

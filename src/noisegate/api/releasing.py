@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noisegate.engine import Tally, connect, count
+from noisegate.engine import Tally, connect, count, own_connection
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import Entropy, OsNoise
 from noisegate.query import OpenRelease, open_release
@@ -201,8 +201,7 @@ def _connection(spec: ReleaseSpec, events: Any, engine: str | None, /) -> Iterat
         raise SpecError("events come as a frame, which is counted here; leave out engine.")
     import duckdb
 
-    with duckdb.connect() as connection:
-        connection.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
+    with own_connection() as connection:
         try:
             connection.register(spec.events.source, events)
         except (duckdb.Error, TypeError, ValueError):

@@ -20,6 +20,7 @@ from noisegate.assessment.microdata import Microdata
 from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.words import plain
+from noisegate.places import MARK, MARK_KEY
 from noisegate.reading import Structure, TableSummary
 from noisegate.recovery import Coupling, Noise, Pieces, Recognition, ZeroRule
 from noisegate.workload import Answered, Usefulness
@@ -133,6 +134,12 @@ class Assessment:
         """What was decided about the finest table."""
         return self.tables[0].summary
 
+    @property
+    def custodian_only(self) -> bool:
+        """Whether anything in it was measured against raw data, so that nothing of it may be published."""
+        measured = (self.score, self.microdata, self.useful, self.weeks and self.weeks.persons)
+        return any(one is not None for one in measured)
+
     def finding(self, kind: str, /) -> Finding | None:
         """The first finding of a kind."""
         return next((one for one in self.findings if one.id == kind), None)
@@ -146,6 +153,8 @@ class Assessment:
         content: dict[str, Any] = plain(
             {
                 "software": {"name": "noisegate", "version": metadata.version("noisegate")},
+                MARK_KEY: self.custodian_only,
+                "notice": f"{MARK}: not private, not to be published" if self.custodian_only else None,
                 "level": self.level,
                 "tables": [table.to_json(level=self.level) for table in self.tables],
                 "findings": [finding.to_json() for finding in self.findings],

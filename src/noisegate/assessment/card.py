@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Words
 from noisegate.recovery import Noise, NoiseFit, ZeroRule
-from noisegate.tables import Card, StatedTable, Table
+from noisegate.tables import CARD, Card, StatedTable, Table
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -70,7 +70,7 @@ def about_card(
                 id="card-disagrees",
                 severity="high",
                 title=f"The tables are not what their card says: {wrong[0]}",
-                numbers={"card": str(card.path), "disagreements": len(wrong)},
+                numbers={"card": CARD if card.path is None else card.path.name, "disagreements": len(wrong)},
                 evidence=wrong,
                 advice="Find out which is wrong, the card or the tables, before anybody relies on either.",
             )
@@ -81,7 +81,7 @@ def about_card(
                 id="card",
                 outcome="fine",
                 title=f"the tables agree with the card in {len(agreed)} points that can be checked",
-                numbers={"card": str(card.path)},
+                numbers={"card": CARD if card.path is None else card.path.name},
                 evidence=agreed,
             )
         )

@@ -20,6 +20,7 @@ from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
 from noisegate.assessment.words import ends, share
+from noisegate.engine import own_connection
 from noisegate.errors import DataError
 from noisegate.tables import Kind, Table
 from noisegate.workload import TruthFile
@@ -207,7 +208,7 @@ def read_person_events(file: TruthFile, base: Table, /) -> PersonEvents | None:
         return None
     names = (file.person, file.columns[places[0].name], moments[0])
     chosen = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in dict.fromkeys(names))
-    with duckdb.connect() as connection:
+    with own_connection() as connection:
         try:
             table = connection.sql(f"SELECT {chosen} FROM {file.source}").to_arrow_table()  # noqa: S608 - quoted parts
         except duckdb.Error:

@@ -151,6 +151,9 @@ def about_score(score: AttackScore | None, /) -> list[Result]:
     """How well the attack really did."""
     if score is None:
         return []
+    if not score.rows:
+        title = "against the raw counts: no cell is suppressed, so that there was nothing to infer"
+        return [Check(id="attack-score", outcome="known", title=title, numbers=score.to_json())]
     whole = score.rows[0]
     gain = 1 - whole.error / whole.baseline_error if whole.baseline_error else 0.0
     better = f"{gain:.1%} closer" if gain >= 0 else f"{-gain:.1%} further off"
@@ -172,7 +175,7 @@ def about_score(score: AttackScore | None, /) -> list[Result]:
 
 def show(assessment: Assessment, /) -> Exhibit | None:
     """How well the attack did, where the raw counts are known."""
-    if assessment.score is None:
+    if assessment.score is None or not assessment.score.rows:
         return None
     keys = ("mean_width", "mean_absolute_error", "baseline_mean_absolute_error")
     rows = []

@@ -7,6 +7,7 @@ are worth a look, so far less evidence is enough for them.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Words
 from noisegate.assessment.request import LATE_MIN, check_late
 from noisegate.assessment.roles import Ints, TimetableRoles
 from noisegate.errors import DataError, InputError, InternalError
+from noisegate.places import read_octets
 from noisegate.reading import Structure
 from noisegate.recovery import Coupling, Search, compare, couple, least_published, selected
 from noisegate.tables import Table
@@ -248,7 +251,8 @@ def read_stop_map(path: Path, /, *, feed: Feed, locations: Collection[str]) -> S
 
 def _lines(path: Path, /) -> list[tuple[str, str]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        octets = read_octets(path, most=limits.current().values_bytes, what="The map of stops")
+        with io.StringIO(octets.decode("utf-8-sig"), newline="") as file:
             reader = csv.DictReader(file)
             header = [name.strip().casefold() for name in reader.fieldnames or []]
             reader.fieldnames = header
@@ -262,8 +266,6 @@ def _lines(path: Path, /) -> list[tuple[str, str]]:
                 for row in reader
                 if row["location"] and row["stop"]
             ]
-    except OSError as error:
-        raise DataError(f"The map of stops {str(path)!r} cannot be opened: {error.strerror}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"The map of stops {str(path)!r} is not UTF-8 text with commas.") from error
 

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from typer.core import TyperCommand
 
-from noisegate.cli.output import JsonOption, QuietOption, console, number, write_json
+from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, number, write_json
 from noisegate.cli.questions import show_questions
 
 if TYPE_CHECKING:
@@ -175,7 +175,6 @@ def assess(
     """
     from noisegate.assessment import assess as run
     from noisegate.assessment import at_least
-    from noisegate.cli.ledger import refuse_bad_file
     from noisegate.cli.output import Steps
     from noisegate.errors import FindingsAbove, SpecError
     from noisegate.reading import load_overrides
@@ -183,7 +182,7 @@ def assess(
 
     if fail_on is not None:
         at_least((), fail_on)
-    refuse_bad_file(json)
+    check_outputs(json, inputs=[*tables, spec, card, truth, workload, gtfs, stops, out])
     if pdf and out is None:
         raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
     overrides = None if spec is None else load_overrides(spec)

@@ -10,7 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from noisegate.cli.output import JsonOption, QuietOption, console, number, write_json
+from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, number, write_json
 
 if TYPE_CHECKING:
     from noisegate.demo import Chapter, Story
@@ -33,12 +33,11 @@ def demo(
 
     Example: noisegate demo --out story
     """
-    from noisegate.cli.ledger import refuse_bad_file
     from noisegate.cli.output import Steps
     from noisegate.demo import tell
 
-    refuse_bad_file(json)
     folder = out if out is not None else _free(Path(_FOLDER))
+    check_outputs(json, inputs=[folder])
     with Steps(silent=quiet) as steps:
         story = tell(folder, report=steps.show)
         steps.show("comparing")

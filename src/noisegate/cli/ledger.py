@@ -14,8 +14,8 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from noisegate.cli.output import JsonOption, console, write_json
-from noisegate.errors import DataError, GateError, OutputError
+from noisegate.cli.output import JsonOption, check_outputs, console, write_json
+from noisegate.errors import DataError, GateError
 from noisegate.ledger import (
     Account,
     Discrepancy,
@@ -27,6 +27,7 @@ from noisegate.ledger import (
     as_epsilon,
     as_unit,
     budget_document,
+    default_target,
     entry_document,
     open_ledger,
     problem_document,
@@ -85,7 +86,7 @@ def show(
 
     Amounts are rounded outward: spent upward, left downward. The JSON file has them exactly.
     """
-    refuse_bad_file(json_file)
+    check_outputs(json_file, inputs=[ledger_file(ledger)])
     with open_ledger(ledger, read_only=True) as book:
         accounts = book.accounts()
         history = book.history(dataset) if dataset is not None else ()
@@ -131,10 +132,10 @@ def check(
     release still in place has the card the ledger recorded, and that there is none it does not
     know. What a stopped release left behind is listed as a note. Exit code 3 on any fault.
     """
-    refuse_bad_file(json_file)
+    check_outputs(json_file, inputs=[ledger_file(ledger)])
     with open_ledger(ledger, read_only=not settle) as book:
         settled = book.settle() if settle else ()
-        problems = book.check()
+        problems = (*book.check(), *_left_by_counts())
         history = book.history()
     faults = [one for one in problems if one.fault]
     _print_place(book)
@@ -194,7 +195,7 @@ def set_budget(
     json_file: JsonOption = None,
 ) -> None:
     """Set, raise or lower the budget of a dataset. The change is kept in the history, with its time."""
-    refuse_bad_file(json_file)
+    check_outputs(json_file, inputs=[ledger_file(ledger)])
     as_epsilon(epsilon)  # what is wrong is said before a ledger is made
     as_delta(delta or "0")
     as_unit(unit or "event")
@@ -204,6 +205,27 @@ def set_budget(
     _print_place(book)
     _print_accounts([account])
     write_json(json_file, {"ledger": book.place, "dataset": dataset, "budget": budget_document(budget)})
+
+
+def ledger_file(target: str | None) -> Path | None:
+    """The file of the ledger that is meant, which nothing else may be written to; None if it is a database."""
+    named = target if target is not None else default_target()
+    return None if "://" in named else Path(named).expanduser()
+
+
+def _left_by_counts() -> tuple[Discrepancy, ...]:
+    """Notes on temporary files that counts which were stopped left on this machine."""
+    from noisegate.engine import leftovers
+
+    return tuple(
+        Discrepancy(
+            kind="temporary",
+            message=f"{place} was left by a count that was stopped, and may hold ids of persons. "
+            "The next count removes it, or delete it.",
+            path=place,
+        )
+        for place in leftovers()
+    )
 
 
 def _print_place(book: Ledger) -> None:
@@ -291,11 +313,3 @@ def _problem_table(problems: Sequence[Discrepancy]) -> Table:
 def _many(count: int, noun: str) -> str:
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{count} {noun if count == 1 else plural}"
-
-
-def refuse_bad_file(path: Path | None, *, option: str = "--json") -> None:
-    """`OutputError` before anything is done if the file that `option` names has no place to go to."""
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise OutputError(
-            f"The file {path} for {option} is a directory or in none that exists. Name another one."
-        )

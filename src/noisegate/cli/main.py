@@ -19,6 +19,7 @@ from noisegate.cli import ledger
 from noisegate.cli.assess import AssessCommand, assess
 from noisegate.cli.demo import demo
 from noisegate.cli.mechanism import mechanism
+from noisegate.cli.output import console
 from noisegate.cli.query import query
 from noisegate.cli.release import release
 from noisegate.cli.reproduce import reproduce
@@ -63,6 +64,7 @@ app.add_typer(ledger.app, name="ledger")
 
 def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for each kind of ending
     """Run the command line and return its exit code."""
+    console.stderr = False
     try:
         result = app(list(arguments), standalone_mode=False)
     except typer.Exit as done:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from noisegate.cli.output import JsonOption, console, number, write_json
+from noisegate.cli.output import JsonOption, check_outputs, console, number, write_json
 
 
 def mechanism(
@@ -43,6 +43,7 @@ def mechanism(
     from noisegate.laws import make_law
     from noisegate.mechanisms import Mechanism, statement
 
+    check_outputs(json, plot=plot)
     chosen = Mechanism(
         law=make_law(law, scale=scale),
         threshold=threshold,
@@ -82,6 +83,17 @@ def _show(facts: dict[str, Any], /) -> None:
     for row in facts["detection"]:
         detection.add_row(str(row["group"]), number(row["probability"]))
     console.print(detection)
+    if facts["certainty"] is not None:
+        certainty = Table(
+            title="Is a person in the data? Somebody knows the person's events and all else",
+            title_justify="left",
+        )
+        certainty.add_column("events known", justify="right")
+        certainty.add_column("right with probability", justify="right")
+        certainty.add_column("by guessing", justify="right")
+        for row in facts["certainty"]:
+            certainty.add_row(str(row["events"]), f"{row['high']:.1%}", f"{row['baseline']:.0%}")
+        console.print(certainty)
     curve = Table(title="Privacy curve (one event added or removed)", title_justify="left")
     curve.add_column("epsilon", justify="right")
     curve.add_column("exact delta", justify="right")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, Self
@@ -20,27 +22,45 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from noisegate.errors import OutputError
+from noisegate.places import STANDARD_OUTPUT, check_file, write_file
 
 console = Console(highlight=False, soft_wrap=False)
 
 JsonOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result as JSON.")
+    Path | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Also write the result as JSON; to standard output if it is -.",
+        allow_dash=True,
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 
+def check_outputs(json: Path | None, /, *, inputs: Iterable[Path | None] = (), **others: Path | None) -> None:
+    """Refuse files that must not be written, before any work is done; `others` are by the name of their option.
+
+    If JSON goes to standard output, everything for people goes to standard error.
+    """
+    known = list(inputs)
+    for option, path in {"json": json, **others}.items():
+        check_file(path, option=f"--{option}", inputs=known)
+        known += [path] if path != STANDARD_OUTPUT else []
+    console.stderr = json == STANDARD_OUTPUT
+
+
 def write_json(path: Path | None, content: Any, /) -> None:
-    """Write `content` to `path` as JSON, if there is a path."""
+    """Write `content` to `path` as JSON, if there is a path: whole or not at all."""
     if path is None:
         return
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise OutputError(
-            f"cannot write {path}: {problem.strerror or 'unknown reason'}. Choose a folder that exists and can be written."
-        ) from None
+    octets = text.encode("utf-8", errors="backslashreplace")
+    if path != STANDARD_OUTPUT:
+        write_file(path, octets)
+        return
+    sys.stdout.write(octets.decode())
+    sys.stdout.flush()
 
 
 def number(value: float | None, /) -> str:

@@ -10,8 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from noisegate.cli.ledger import refuse_bad_file
-from noisegate.cli.output import JsonOption, QuietOption, console, write_json
+from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, write_json
 from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def query(
     from noisegate.cli.output import Bar
     from noisegate.query import open_release
 
-    refuse_bad_file(json)
+    check_outputs(json, inputs=[folder])
     names = [name.strip() for part in by or [] for name in part.split(",") if name.strip()]
     if workload and (where or names or top):
         raise SpecError("--workload asks the questions of the card; leave out --where, --by and --top.")

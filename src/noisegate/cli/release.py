@@ -9,8 +9,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from noisegate.cli.ledger import refuse_bad_file
-from noisegate.cli.output import JsonOption, QuietOption, console, number, write_json
+from noisegate.cli.ledger import ledger_file
+from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, number, write_json
 from noisegate.cli.utility import measured_json, measuring, show_measured, show_plan
 from noisegate.errors import SpecError
 
@@ -77,15 +77,14 @@ def release(
     from noisegate.releases import release as make_release
     from noisegate.spec import load_spec
 
-    refuse_bad_file(json)
+    inputs = [spec, like, out, ledger_file(ledger)]
+    check_outputs(json, inputs=inputs, picture=picture, utility=utility)
     loaded = load_spec(spec)
     if plan:
-        refuse_bad_file(picture, option="--picture")
         show_plan(loaded, error=error, like=like, picture=picture, json=json, quiet=quiet)
         return
     folder = _folder(out, options={"--error": error, "--like": like, "--picture": picture})
     _refuse_inside(utility, folder)
-    refuse_bad_file(utility, option="--utility")
     measured: list[Measured] = []
     with Steps(silent=quiet) as steps:
         result = make_release(

@@ -10,7 +10,7 @@ from rich import box
 from rich.padding import Padding
 from rich.table import Table
 
-from noisegate.cli.output import JsonOption, console, number, write_json
+from noisegate.cli.output import JsonOption, check_outputs, console, number, write_json
 
 if TYPE_CHECKING:
     from noisegate.reproduction import Item
@@ -32,6 +32,7 @@ def reproduce(
     """
     from noisegate.reproduction import reproduce as recompute
 
+    check_outputs(json, inputs=[out])
     items = recompute()
     table = Table(
         title="Privacy Assessment of De-identified Opal Data (2017), recomputed",

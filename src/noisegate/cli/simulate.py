@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from noisegate.cli.output import Bar, JsonOption, QuietOption, console, write_json
+from noisegate.cli.output import Bar, JsonOption, QuietOption, check_outputs, console, write_json
 
 if TYPE_CHECKING:
     from noisegate.simulation import World
@@ -55,6 +55,7 @@ def simulate(
     """
     from noisegate.simulation import simulate as make_world
 
+    check_outputs(json, inputs=[gtfs, out])
     with Bar("simulating days", silent=quiet) as progress:
         world = make_world(
             out,

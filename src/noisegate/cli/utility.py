@@ -11,6 +11,7 @@ from rich.table import Table
 
 from noisegate import limits
 from noisegate.cli.output import Bar, console, number, write_json
+from noisegate.places import MARK, MARK_KEY
 
 if TYPE_CHECKING:
     from noisegate.engine import Counts
@@ -177,7 +178,8 @@ def measured_json(name: str, found: Sequence[Measured], /) -> dict[str, Any]:
     return {
         "spec": name,
         "private": False,
-        "warning": _WARNING,
+        MARK_KEY: True,
+        "warning": f"{_WARNING}; {MARK}",
         "questions": [one.to_json() for one in found],
     }
 

@@ -6,7 +6,8 @@ from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw
 from noisegate.engine.count import connect, count, expected_counts
 from noisegate.engine.counts import Counts, ExpectedCounts, Tally
 from noisegate.engine.plan import AnyDimension, CountPlan, Unit
-from noisegate.engine.source import Source, one_row, quoted, reading
+from noisegate.engine.session import leftovers, own_connection
+from noisegate.engine.source import Source, csv_header, one_row, quoted, reading
 
 __all__ = [
     "AnyDimension",
@@ -21,10 +22,13 @@ __all__ = [
     "connect",
     "count",
     "count_runs",
+    "csv_header",
     "draw_lots",
     "expect_events",
     "expected_counts",
+    "leftovers",
     "one_row",
+    "own_connection",
     "quoted",
     "reading",
 ]

@@ -109,13 +109,16 @@ class CellSql:
     """The pieces of a query.
 
     `events` is the FROM clause, in which `e.person` is the person and `e.weight` how many events a row stands for; `cell` the number of the cell, NULL
-    outside; `why` the negative number of a reason, NULL inside; `day` the number of the day, if any.
+    outside; `why` the negative number of a reason, NULL inside; `day` the number of the day, if any. `checked` has the number
+    of the value in each dimension whose values are computed, and how many values it has: whoever reads the answer looks whether
+    each lies inside, so that nothing rests on what the engine compared.
     """
 
     events: str
     cell: str
     why: str
     day: str
+    checked: tuple[tuple[str, int], ...] = ()
 
 
 @contextmanager
@@ -146,7 +149,8 @@ def cell_sql(
                 store(connection, name, nest_table(nest))
                 events += f" LEFT JOIN {name} AS n{n} ON {_key(plan, nest)} = n{n}.key"
             cell = _cell(plan)
-            yield CellSql(events=events, cell=cell, why=_why(plan, cell), day=_day(plan))
+            checked = tuple((f"e.v{n}", dim.size) for n, dim in enumerate(plan.dimensions) if dim.steps)
+            yield CellSql(events=events, cell=cell, why=_why(plan, cell), day=_day(plan), checked=checked)
         finally:
             for name in (*tables.values(), *nests):
                 connection.execute(f"DROP TABLE IF EXISTS {name}")

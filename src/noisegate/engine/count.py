@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import duckdb
@@ -11,6 +11,7 @@ import duckdb
 from noisegate.engine.counts import Counts, ExpectedCounts
 from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb
 from noisegate.engine.plan import CountPlan
+from noisegate.engine.session import believing_no_statistics, own_connection
 from noisegate.errors import DataError, NoisegateError, SpecError
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.spec import ReleaseSpec
@@ -88,14 +89,10 @@ def _duckdb(connection: Any, /) -> duckdb.DuckDBPyConnection | None:
 
 @contextmanager
 def _connected(connection: Any, /) -> Iterator[tuple[duckdb.DuckDBPyConnection, bool]]:
-    """A connection of DuckDB, and whether it is our own."""
+    """A connection of DuckDB that believes no statistics, and whether it is our own."""
     given = None if connection is None else _duckdb(connection)
-    if given is not None:
-        yield given, False
-        return
-    with duckdb.connect() as own:
-        own.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
-        yield own, True
+    with nullcontext(given) if given is not None else own_connection() as used, believing_no_statistics(used):
+        yield used, given is None
 
 
 def connect(engine: str, /) -> Any:

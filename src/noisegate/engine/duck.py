@@ -69,7 +69,9 @@ def expect_with_duckdb(
 def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Source:
     if isinstance(wanted.source, Source):
         return wanted.source
-    return open_source(wanted.source, connection, folder=wanted.folder, own=own)
+    columns = {dimension.column for dimension in wanted.dimensions.values()}
+    columns |= {column for column in (wanted.person, wanted.weight) if column is not None}
+    return open_source(wanted.source, connection, folder=wanted.folder, own=own, wanted=columns)
 
 
 def _unit_keys(
@@ -101,7 +103,11 @@ def _unit_keys(
             query = _key_query(
                 sql, people, counter.plan, cell_bits=cell_bits, days=days, part=part, passes=passes
             )
-            yield counter.keys(connection, query, passes=passes), cell_bits
+            units = ((people.size - 1) // passes + 1) * days
+            answer = _Answer(
+                query, sql, counter.plan, cells=wanted.domain.size, cell_bits=cell_bits, units=units
+            )
+            yield counter.keys(connection, answer, passes=passes), cell_bits
 
 
 def _key_query(
@@ -114,7 +120,47 @@ def _key_query(
     nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
     key = f"coalesce({unit} * {2**cell_bits}::BIGINT + {sql.cell}, {sql.why}, {nobody})::BIGINT"
     where = f" WHERE coalesce({people.number}, 0) % {passes} = {part}" if passes > 1 else ""
-    return f"SELECT {key} FROM {sql.events}{people.join}{where}"  # noqa: S608 - built from quoted parts
+    return f"SELECT {', '.join([key, *(value for value, _ in sql.checked)])} FROM {sql.events}{people.join}{where}"  # noqa: S608 - built from quoted parts
+
+
+class _Answer:
+    """A query whose first column are numbers of cells, or of units and cells, and the check of what it answers.
+
+    Whatever the engine was led to believe about a file, nothing that lies outside of the domain becomes a cell here.
+    """
+
+    def __init__(
+        self, query: str, sql: CellSql, plan: CellPlan, /, *, cells: int, cell_bits: int = 62, units: int = 1
+    ) -> None:
+        self.query = query
+        self._sizes = [size for _, size in sql.checked]
+        self._reasons = len(plan.reasons)
+        self._cells, self._mask, self._most = cells, (1 << cell_bits) - 1, units << cell_bits
+
+    def numbers(self, batch: pa.RecordBatch, /, *, name: str) -> NDArray[Any]:
+        """The first column of a batch; refuses numbers that are no cell, no unit, no reason."""
+        column = batch.column(0)
+        if column.null_count:
+            raise _disbelieved(name)
+        numbers: NDArray[Any] = column.to_numpy()
+        inside = numbers >= 0
+        whole = bool(inside.all())
+        fine = not numbers.size or (int(numbers.min()) >= -self._reasons and int(numbers.max()) < self._most)
+        cells = numbers & self._mask if self._mask < np.iinfo(numbers.dtype).max else numbers
+        fine = fine and bool((cells < self._cells).all() if whole else (cells[inside] < self._cells).all())
+        for place, size in enumerate(self._sizes, 1):
+            values = batch.column(place).fill_null(-1).to_numpy()
+            values = values if whole else values[inside]
+            fine = fine and (not values.size or (int(values.min()) >= 0 and int(values.max()) < size))
+        if not fine:
+            raise _disbelieved(name)
+        return numbers
+
+
+def _disbelieved(name: str, /) -> DataError:
+    return DataError(
+        f"{name} contradicts itself: it holds values that its own statistics rule out. It is damaged; write it anew."
+    )
 
 
 class _Counter:
@@ -143,10 +189,12 @@ class _Counter:
     def _count_events(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /) -> None:
         """Count events, some millions at a time."""
         kind = "INTEGER" if self.wanted.domain.size < 2**31 else "BIGINT"
-        query = f"SELECT coalesce({sql.cell}, {sql.why})::{kind} FROM {sql.events}"  # noqa: S608 - quoted parts
+        columns = [f"coalesce({sql.cell}, {sql.why})::{kind}", *(value for value, _ in sql.checked)]
+        query = f"SELECT {', '.join(columns)} FROM {sql.events}"  # noqa: S608 - quoted parts
+        answer = _Answer(query, sql, self.plan, cells=self.wanted.domain.size)
         most = self._cells.at_once
         held = Buffer(expected=min(self.source.rows, most))
-        for batch in self._stream(connection, query):
+        for batch in self._stream(connection, answer):
             if len(held) + batch.size > most:
                 self._cells.add(self._inside(held.view()))
                 held.clear()
@@ -155,22 +203,36 @@ class _Counter:
 
     def _count_weights(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /) -> None:
         """Add up weights, cell by cell."""
+        columns = [f"coalesce({sql.cell}, {sql.why}) AS cell", *(value for value, _ in sql.checked)]
         query = (
-            f"SELECT coalesce({sql.cell}, {sql.why}) AS cell, sum(e.weight)::BIGINT AS events FROM {sql.events} "  # noqa: S608
-            "GROUP BY ALL HAVING events > 0 ORDER BY cell"
+            f"SELECT {', '.join(columns)}, sum(e.weight)::BIGINT AS events, min(e.weight) AS least FROM {sql.events} "  # noqa: S608
+            "GROUP BY ALL HAVING events <> 0 OR least < 0"
         )
+        answer = _Answer(query, sql, self.plan, cells=self.wanted.domain.size)
         with reading(self.source.name):
-            rows = connection.sql(query).to_arrow_table()
-        cells, events = (rows.column(name).to_numpy().astype(np.int64) for name in ("cell", "events"))
+            rows = connection.sql(query).to_arrow_table().combine_chunks()
+        least = rows.column("least").drop_null().to_numpy()
+        if least.size and least.min() < 0:
+            raise DataError(f"Column {self.wanted.weight!r} of {self.source.name} holds counts below 0.")
+        batches = rows.to_batches()
+        parts = [answer.numbers(batch, name=self.source.name) for batch in batches]
+        events = np.concatenate(
+            [np.zeros(0, np.int64), *(batch.column("events").to_numpy() for batch in batches)]
+        )
+        every = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
+        cells, place = np.unique(every, return_inverse=True)
+        sums = np.zeros(cells.size, np.int64)
+        np.add.at(sums, place, events)
+        events = sums
         self._events += int(events.sum())
         outside = cells < 0
         self._outside.update(dict(zip(cells[outside].tolist(), events[outside].tolist(), strict=True)))
         self._weights = (cells[~outside], events[~outside])
 
-    def keys(self, connection: duckdb.DuckDBPyConnection, query: str, /, *, passes: int) -> Ints:
+    def keys(self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /, *, passes: int) -> Ints:
         """The keys of all events inside the domain, in ascending order, in one of several passes."""
-        held = Buffer(expected=self.source.rows // passes)
-        for batch in self._stream(connection, query):
+        held = Buffer(expected=min(self.source.rows // passes, limits.current().events_at_once))
+        for batch in self._stream(connection, answer):
             held.add(batch)
         keys = held.view()
         keys.sort()
@@ -203,13 +265,13 @@ class _Counter:
         self._outside.update(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
         return numbers[~outside]
 
-    def _stream(self, connection: duckdb.DuckDBPyConnection, query: str, /) -> Iterator[NDArray[Any]]:
+    def _stream(self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /) -> Iterator[NDArray[Any]]:
         with reading(self.source.name):
-            for batch in pa.RecordBatchReader.from_stream(connection.sql(query)):
+            for batch in pa.RecordBatchReader.from_stream(connection.sql(answer.query)):
                 self._events += batch.num_rows
                 if self._progress is not None:
                     self._progress(batch.num_rows)
-                yield batch.column(0).to_numpy()
+                yield answer.numbers(batch, name=self.source.name)
 
 
 def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:

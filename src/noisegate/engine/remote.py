@@ -208,6 +208,7 @@ def _grouped_units(coded: Any, bound: ContributionBound, /) -> Any:
 
 def _finish(rows: pa.Table, plan: CellPlan, wanted: CountPlan, entropy: Entropy, /) -> Counts:
     key, events, kept = (rows[name].to_numpy().astype(np.int64) for name in ("key", "events", "kept"))
+    _check_range(rows, plan, wanted)
     if events.sum() == 0:
         raise DataError(f"{wanted.source_name} holds no events.")
     strays = sorted(zip(key[key < 0].tolist(), events[key < 0].tolist(), strict=True), reverse=True)
@@ -225,6 +226,27 @@ def _finish(rows: pa.Table, plan: CellPlan, wanted: CountPlan, entropy: Entropy,
     repeated = int((events - kept)[key >= 0].sum())
     tally = Tally(events=int(events.sum()), outside=outside, repeated=repeated, beyond=dropped)
     return Counts(cells=cells, raw_counts=counts, tally=tally)
+
+
+def _check_range(rows: pa.Table, plan: CellPlan, wanted: CountPlan, /) -> None:
+    """Refuse an answer with numbers that are no cell, no day, or no count: whatever the engine compared, we look again."""
+    days = wanted.day.days if wanted.unit == "person-day" and wanted.day else 1
+    borders = {
+        "key": (-len(plan.reasons), wanted.domain.size),
+        "events": (1, 2**62),
+        "kept": (0, 2**62),
+        "day": (0, days),
+    }
+    for name, (low, high) in borders.items():
+        if name in rows.column_names:
+            column = rows[name]
+            values = column.drop_null().to_numpy()
+            missing = column.null_count and name != "day"
+            if missing or (values.size and not (values.min() >= low and values.max() < high)):
+                raise DataError(
+                    f"{wanted.source_name} cannot be counted: the engine answers with cells, days or counts that do not "
+                    "exist. Count a copy of the events with DuckDB instead."
+                )
 
 
 def _choose(

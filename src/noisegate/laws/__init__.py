@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noisegate.errors import SpecError
 from noisegate.laws import exact
-from noisegate.laws._law import ContinuousLaw, Floats, Ints, LatticeLaw, Law, log_subtract
+from noisegate.laws._law import LARGEST, ContinuousLaw, Floats, Ints, LatticeLaw, Law, log_subtract
 from noisegate.laws.bounded import BoundedUniform, NearestRounding, PointMass, RandomRounding
 from noisegate.laws.compiled import compiled
 from noisegate.laws.entropy import Entropy, OsNoise, SeededNoise, as_entropy, as_rng
@@ -20,6 +20,7 @@ from noisegate.laws.tabulated import Tabulated, convolve
 
 __all__ = [
     "CHUNK",
+    "LARGEST",
     "LAWS",
     "REACH",
     "BoundedUniform",

@@ -205,14 +205,20 @@ def log_subtract(big: ArrayLike, small: ArrayLike, /) -> Floats:
     return np.where(live, np.where(live, upper, 0.0) + inside, -np.inf)
 
 
+#: The largest scale or threshold that is worked with: beyond, a float no longer tells one count from the next.
+LARGEST = 10**15
+
+
 def positive_scale(scale: float, /, *, what: str = "scale") -> float:
     """`scale` as a float, once it is known to be finite and above zero."""
     try:
         value = float(scale)
-    except (TypeError, ValueError):
-        raise SpecError.for_value(what, found=scale, allowed="a number above 0") from None
+    except (TypeError, ValueError, OverflowError):
+        raise SpecError.for_value(what, found=str(scale)[:40], allowed="a number above 0") from None
     if not (math.isfinite(value) and value > 0):
         raise SpecError.for_value(what, found=scale, allowed="a finite number above 0")
+    if value > LARGEST:
+        raise SpecError.for_value(what, found=value, allowed="at most 10^15")
     return value
 
 

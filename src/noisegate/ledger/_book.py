@@ -97,7 +97,9 @@ class Book:
         try:
             self._add(entry)
         except InputError as error:
-            raise DataError(f"Entry {entry.seq} of the ledger makes no sense: {error}") from error
+            raise DataError(
+                f"Entry {entry.seq} of the ledger makes no sense: {error} The ledger is damaged; restore it from a backup."
+            ) from error
 
     def _add(self, entry: Entry) -> None:
         if entry.kind == BUDGET:

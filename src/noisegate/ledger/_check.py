@@ -7,13 +7,16 @@ leaves behind; the ledger is sound all the same, since every such release is cha
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.ledger._account import Reservation
 from noisegate.ledger._book import Book
@@ -33,8 +36,9 @@ Kind = Literal[
     "unpublished",
     "staging",
     "unreadable",
+    "temporary",
 ]
-NOTES: Final[frozenset[Kind]] = frozenset({"unmarked", "unpublished", "staging", "unreadable"})
+NOTES: Final[frozenset[Kind]] = frozenset({"unmarked", "unpublished", "staging", "unreadable", "temporary"})
 
 CARD: Final = "card.json"
 _STAGING = re.compile(r"\..+\.(?P<reservation>[0-9a-f]{32})\.staging", re.ASCII | re.DOTALL)
@@ -48,7 +52,8 @@ class Discrepancy:
     sense; `overspent` a reservation is over its budget; `card` a release and its entry differ;
     `uncharged` a release that the ledger does not know. Notes: `unmarked` a release in place
     whose reservation was not marked; `unpublished` spent, nothing published; `staging` a
-    leftover directory; `unreadable` a place that could not be looked at.
+    leftover directory; `unreadable` a place that could not be looked at; `temporary` what a stopped
+    count left on the disk.
     """
 
     kind: Kind
@@ -116,8 +121,12 @@ class _InPlace:
         # A ledger loads no table unless it is checked.
         from noisegate.tables import stated_payment
 
+        path = directory / CARD
         try:
-            octets = (directory / CARD).read_bytes()
+            found = path.stat()
+            if not stat.S_ISREG(found.st_mode) or found.st_size > limits.current().card_bytes:
+                raise OSError(errno.EINVAL, "it is no file, or too long for a card")
+            octets = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
         digest = hashlib.sha256(octets).hexdigest()

@@ -141,7 +141,7 @@ class PostgresStore:
     def entries(self) -> list[Entry]:
         """See `Store`."""
         with self._mapped():
-            return as_entries(self._connection.execute(SELECT_ENTRIES.encode()).fetchall())
+            return as_entries(self._connection.execute(SELECT_ENTRIES.encode()).fetchall(), place=self.place)
 
     def last(self) -> tuple[int, str] | None:
         """See `Store`."""

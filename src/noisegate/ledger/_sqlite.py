@@ -9,10 +9,11 @@ write lock before anything is read, so two releases cannot both see the same mon
 
 from __future__ import annotations
 
+import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -30,6 +31,7 @@ from noisegate.ledger._store import (
     Store,
     as_entries,
     as_row,
+    damaged,
     insert_entry,
 )
 
@@ -82,9 +84,13 @@ class SqliteStore:
         self.place = str(path)
         with self._mapped():
             mode = "rw" if read_only else "rwc"
+            if not read_only:
+                _make_private(path)
             self._connection = sqlite3.connect(
                 f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=busy_s, isolation_level=None
             )
+            # Bytes that are no text any more are looked at all the same; the chain of digests tells where.
+            self._connection.text_factory = lambda octets: octets.decode(errors="replace")
         try:
             self._start(read_only=read_only)
         except BaseException:
@@ -135,24 +141,31 @@ class SqliteStore:
         self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def _number(self, query: str) -> int:
-        return int(self._connection.execute(query).fetchone()[0])
+        found = self._connection.execute(query).fetchone()
+        if not found or not isinstance(found[0], int):
+            raise damaged(self.place, "where a number was written there is none")
+        return found[0]
 
     def origin(self) -> str:
         """See `Store`."""
         with self._mapped():
             row = self._connection.execute("SELECT origin FROM noisegate_ledger").fetchone()
-            return str(row[0])
+        if not row or not isinstance(row[0], str):
+            raise damaged(self.place, "its origin is gone")
+        return row[0]
 
     def entries(self) -> list[Entry]:
         """See `Store`."""
         with self._mapped():
-            return as_entries(self._connection.execute(SELECT_ENTRIES).fetchall())
+            return as_entries(self._connection.execute(SELECT_ENTRIES).fetchall(), place=self.place)
 
     def last(self) -> tuple[int, str] | None:
         """See `Store`."""
         with self._mapped():
             row = self._connection.execute(SELECT_LAST).fetchone()
-        return (int(row[0]), str(row[1])) if row else None
+        if row and not (isinstance(row[0], int) and isinstance(row[1], str)):
+            raise damaged(self.place, "its last line holds something else than text")
+        return (row[0], row[1]) if row else None
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -189,6 +202,8 @@ class SqliteStore:
             yield
         except sqlite3.Error as error:
             raise _as_ours(error, place=self.place) from error
+        except UnicodeDecodeError as error:  # SQLite wants to say what is wrong, and quotes it
+            raise damaged(self.place, "it holds bytes that are no text") from error
 
 
 def _as_ours(error: sqlite3.Error, *, place: str) -> NoisegateError:
@@ -207,6 +222,14 @@ def _as_ours(error: sqlite3.Error, *, place: str) -> NoisegateError:
             f"The ledger {place} cannot be opened or written. "
             "Check the rights on it and its directory, or name another place with --ledger or NOISEGATE_LEDGER."
         )
-    return InternalError(
-        f"SQLite refused what noisegate asked of the ledger {place}: {error}. Please report this."
-    )
+    if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return InternalError(
+            f"SQLite refused what noisegate asked of the ledger {place}: {error}. Please report this."
+        )
+    return damaged(place, "SQLite cannot make sense of it")
+
+
+def _make_private(path: Path, /) -> None:
+    """Make the file of a new ledger, for its owner alone; one that is there stays as it is."""
+    with suppress(OSError):  # it is there already, or SQLite says what is wrong with the place
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
-from noisegate.errors import InternalError
+from noisegate.errors import DataError, InternalError
 from noisegate.ledger._entry import COLUMNS, KINDS, Entry
 
 FORMAT: Final = 1
@@ -120,6 +120,9 @@ CREATE TABLE noisegate_entry (
     digest TEXT NOT NULL UNIQUE
 )"""
 
+#: What every entry has; the other columns are for some kinds only.
+_TOLD: Final = ("at", "kind", "dataset", "previous", "digest")
+
 SELECT_ENTRIES: Final = f"SELECT {', '.join(COLUMNS)} FROM noisegate_entry ORDER BY seq"  # noqa: S608 - constants only
 SELECT_LAST: Final = "SELECT seq, digest FROM noisegate_entry ORDER BY seq DESC LIMIT 1"
 
@@ -135,6 +138,19 @@ def as_row(entry: Entry, /) -> list[Any]:
     return [getattr(entry, column) for column in COLUMNS]
 
 
-def as_entries(rows: Sequence[Sequence[Any]], /) -> list[Entry]:
-    """The entries that the rows of `SELECT_ENTRIES` hold."""
+def as_entries(rows: Sequence[Sequence[Any]], /, *, place: str) -> list[Entry]:
+    """The entries that the rows of `SELECT_ENTRIES` hold; `DataError` if a value is of no kind that we write."""
+    for number, row in enumerate(rows, start=1):
+        facts = dict(zip(COLUMNS, row, strict=True))
+        seq, told = facts.pop("seq"), [facts[name] for name in _TOLD]
+        odd = not isinstance(seq, int) or not all(isinstance(value, str) for value in told)
+        if odd or not all(value is None or isinstance(value, str) for value in facts.values()):
+            raise damaged(place, f"line {number} holds something else than text")
     return [Entry(**dict(zip(COLUMNS, row, strict=True))) for row in rows]
+
+
+def damaged(place: str, what: str, /) -> DataError:
+    """The error for a ledger that is one, but can no longer be read as it was written."""
+    return DataError(
+        f"The ledger {place} is damaged: {what}. Restore it from a backup; nothing can be charged to it before."
+    )

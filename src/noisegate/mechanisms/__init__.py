@@ -7,6 +7,7 @@ from noisegate.mechanisms.composition import (
     Bracket,
     Contribution,
     LossAt,
+    certainty,
     composed_delta,
     composed_epsilon,
     loss_by_week,
@@ -51,7 +52,6 @@ from noisegate.mechanisms.privacy import (
     epsilon,
     pure_epsilon,
     scale_for,
-    statement,
     threshold_for,
     verdict,
 )
@@ -65,6 +65,7 @@ from noisegate.mechanisms.recurrence import (
     whole_law,
     widths,
 )
+from noisegate.mechanisms.statement import statement
 from noisegate.mechanisms.thresholds import Reading, Threshold, find_threshold
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "Rule",
     "Threshold",
     "Zeros",
+    "certainty",
     "composed_delta",
     "composed_epsilon",
     "corrected",

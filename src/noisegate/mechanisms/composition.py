@@ -39,7 +39,8 @@ _ROUNDING = 1e-11
 #: The delta at which tight curves are stated.
 STATED_DELTA = 1e-6
 #: Grid points to the largest loss of one cell: few for long sums, many for short ones.
-_FINE, _COARSE, _MANY = 32, 8, 240
+_FINEST, _FINE, _COARSE = 128, 32, 8
+_FEW, _MANY = 64, 240
 #: Tails of unbounded noise that are cut when it is put on a grid are smaller than this.
 _NEGLIGIBLE = 1e-12
 
@@ -147,8 +148,41 @@ def composed_delta(contributions: Sequence[Contribution], epsilon: float, /) -> 
     live = tuple(c for c in contributions if c.cells)
     if not live:
         return Bracket(lower=0.0, upper=0.0)
-    upper = _composed(live, "upper", 0).delta(epsilon) * (1 + _ROUNDING)
-    lower = max(_composed(live, "lower", pick).delta(epsilon) for pick in range(3)) * (1 - _ROUNDING)
+    return _bracket(live, epsilon, _FINE)
+
+
+def certainty(contributions: Sequence[Contribution], /, *, prior: float = 0.5) -> Bracket:
+    """How often the best test is right about whether one person is in the data, between two bounds.
+
+    The attacker knows the mechanism, which cells the person would be in, and everything else; beforehand the person is
+    in with probability `prior`. Knowing nothing of the tables, the better guess is right with max(prior, 1 - prior), which is the
+    baseline. With outputs P and Q, with the person and without, the best test is right with probability
+    (1 - prior) + prior * delta(log((1 - prior) / prior)), delta being that of P against Q; by symmetry likewise for a
+    prior above one half. The worst case over all other data is meant.
+
+    Examples
+    --------
+    >>> from noisegate import Mechanism, make_law
+    >>> flows = Mechanism(law=make_law("laplace", scale=1 / 0.66), zeros="perturb")
+    >>> round(certainty([Contribution(mechanism=flows, cells=1)]).upper, 2)
+    0.64
+    >>> round(certainty([Contribution(mechanism=flows, cells=32)]).upper, 3)
+    0.955
+    """
+    if not 0 < prior < 1:
+        raise SpecError.for_value("prior", found=prior, allowed="between 0 and 1")
+    less, more = min(prior, 1 - prior), max(prior, 1 - prior)
+    live = tuple(c for c in contributions if c.cells)
+    if not live:
+        return Bracket(lower=more, upper=more)
+    points = _FINEST if sum(c.cells for c in live) <= _FEW else _FINE
+    gained = _bracket(live, math.log(more / less), points)
+    return Bracket(lower=more + less * gained.lower, upper=more + less * gained.upper)
+
+
+def _bracket(live: tuple[Contribution, ...], epsilon: float, points: int, /) -> Bracket:
+    upper = _composed(live, "upper", 0, points).delta(epsilon) * (1 + _ROUNDING)
+    lower = max(_composed(live, "lower", pick, points).delta(epsilon) for pick in range(3)) * (1 - _ROUNDING)
     return Bracket(lower=lower, upper=min(1.0, upper))
 
 
@@ -168,8 +202,8 @@ def composed_epsilon(contributions: Sequence[Contribution], delta: float, /) -> 
 
 
 @lru_cache(maxsize=64)
-def _composed(contributions: tuple[Contribution, ...], side: Side, pick: int, /) -> GridLoss:
-    step = _grid_step(contributions)
+def _composed(contributions: tuple[Contribution, ...], side: Side, pick: int, points: int, /) -> GridLoss:
+    step = _grid_step(contributions, points)
     total = GridLoss.nothing(step)
     for one in contributions:
         losses = count_losses(one.mechanism, change=one.change)
@@ -198,14 +232,14 @@ def _real_pair(losses: CountLosses, step: float, pick: int, /) -> LossAtoms:
     return losses.noisy_losing[0].atoms(step, side="lower") if zero is None else zero
 
 
-def _grid_step(contributions: Sequence[Contribution], /) -> float:
+def _grid_step(contributions: Sequence[Contribution], points: int, /) -> float:
     """A step on which the losses of the first law lie, where it has such: then nothing is rounded."""
     law, change = contributions[0].mechanism.law, contributions[0].change
     if math.isfinite(law.loss_bound(1)):
-        return law.loss_bound(1) / 32
+        return law.loss_bound(1) / points
     if isinstance(law, DiscreteGaussian):
         return 1 / (2 * law.scale**2)
-    return change / math.sqrt(law.variance) / 64
+    return change / math.sqrt(law.variance) / (2 * min(points, _FINE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

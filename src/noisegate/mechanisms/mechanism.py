@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws import ContinuousLaw, DiscreteLaplace, Laplace, LatticeLaw, Law
+from noisegate.laws import LARGEST, ContinuousLaw, DiscreteLaplace, Laplace, LatticeLaw, Law
 
 if TYPE_CHECKING:
     from noisegate.mechanisms.loss import NoLoss
@@ -66,10 +66,12 @@ class Mechanism:
         for name, kind in (("rule", Rule), ("rounding", Rounding), ("cut", Cut), ("zeros", Zeros)):
             if getattr(self, name) not in get_args(kind):
                 raise SpecError.for_choice(name, found=getattr(self, name), allowed=get_args(kind))
-        if self.threshold is not None and not (math.isfinite(self.threshold) and self.threshold >= 0):
+        if self.threshold is not None and not 0 <= self.threshold < math.inf:
             raise SpecError.for_value(
                 "threshold", found=self.threshold, allowed="a finite number of at least 0"
             )
+        if self.threshold is not None and self.threshold > LARGEST:
+            raise SpecError.for_value("threshold", found=str(self.threshold)[:40], allowed="at most 10^15")
 
     @property
     def published_law(self) -> Law:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ from noisegate.mechanisms.loss import (
     shift_loss,
     zero_losses,
 )
-from noisegate.mechanisms.mechanism import Mechanism, describe
+from noisegate.mechanisms.mechanism import Mechanism
 
 Neighbours = Literal["add-remove", "replace"]
 Floats = NDArray[np.float64]
@@ -218,34 +218,6 @@ def verdict(mechanism: Mechanism, /) -> tuple[Literal["pure", "approximate", "no
         "approximate",
         f"Approximate differential privacy only: no epsilon makes delta less than {at_large:.4g}.{cause}",
     )
-
-
-#: Group sizes for which detection is stated.
-GROUPS = (1, 2, 5, 10, 12, 17)
-
-
-def statement(mechanism: Mechanism, /, *, points: int = 25) -> dict[str, Any]:
-    """Guarantee, exact delta at epsilon = 1/scale, privacy curve, and detection by group size.
-
-    Assumes one event in one cell of one table, added or removed.
-    """
-    reference = 1 / float(getattr(mechanism.law, "scale", 1.0))
-    epsilons = np.linspace(0, 3 * reference, points)
-    deltas = delta(mechanism, epsilons)
-    pure = pure_epsilon(mechanism)
-    kind, sentence = verdict(mechanism)
-    return {
-        "mechanism": describe(mechanism),
-        "neighbours": "add-remove",
-        "pure": pure is not None,
-        "epsilon": pure,
-        "delta": float(delta(mechanism, reference)),
-        "delta_at_epsilon": reference,
-        "curve": [{"epsilon": float(e), "delta": float(d)} for e, d in zip(epsilons, deltas, strict=True)],
-        "detection": [{"group": g, "probability": detection(mechanism, g)} for g in GROUPS],
-        "guarantee": kind,
-        "verdict": sentence,
-    }
 
 
 _PURE = ("laplace", "rounded-laplace", "discrete-laplace")

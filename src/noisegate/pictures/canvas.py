@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import struct
+import zlib
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import altair as alt
 
 from noisegate.errors import OutputError
+from noisegate.places import MARK, write_file
 
 #: Colours that stay apart for colour-blind readers and in grey print (Okabe and Ito).
 INK = "#222222"
@@ -40,18 +44,29 @@ def styled(chart: Picture, /) -> Picture:
     )
 
 
-def save(chart: Picture, path: Path, /) -> None:
-    """Write `chart` to `path`; the ending (.svg, .png, .html) says how."""
+def save(chart: Picture, path: Path, /, *, marked: bool = False) -> None:
+    """Write `chart` to `path`; the ending (.svg, .png, .html) says how, `marked` that it is for the custodian only."""
     if path.suffix.lower() not in _KINDS:
         raise OutputError(f"a picture is written as {', '.join(_KINDS)}, got {path.name!r}.")
     if not path.parent.is_dir():
         raise OutputError(f"cannot write the picture {path}: there is no folder {str(path.parent)!r}.")
-    try:
-        styled(chart).save(str(path), **({"scale_factor": 2} if path.suffix.lower() == ".png" else {}))
-    except OSError as problem:
-        raise OutputError(
-            f"cannot write the picture {path}: {problem.strerror or 'unknown reason'}."
-        ) from None
+    kind = path.suffix.lower().removeprefix(".")
+    drawn = io.BytesIO() if kind == "png" else io.StringIO()
+    styled(chart).save(drawn, format=kind, **({"scale_factor": 2} if kind == "png" else {}))
+    content = drawn.getvalue()
+    octets = content if isinstance(content, bytes) else content.encode()
+    write_file(path, _marked(octets, kind) if marked else octets)
+
+
+def _marked(octets: bytes, kind: str, /) -> bytes:
+    """A picture that says in its file that it is for the custodian only."""
+    if kind == "png":
+        # A chunk of text after the header, which is always 33 bytes long.
+        chunk = b"tEXtComment\0" + MARK.encode()
+        text = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+        return octets[:33] + text + octets[33:]
+    note = f"<!-- {MARK} -->".encode()
+    return octets + b"\n" + note if kind == "svg" else octets.replace(b"<head>", b"<head>" + note, 1)
 
 
 def rows(**columns: Any) -> Picture:

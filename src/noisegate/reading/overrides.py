@@ -36,6 +36,7 @@ import yaml
 from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.mechanisms import Cut, Marker, Rule, Threshold
+from noisegate.places import compose_yaml, read_octets
 from noisegate.reading.published import PublishedTable, Source
 from noisegate.tables import Kind
 
@@ -145,20 +146,15 @@ def load_overrides(path: Path | str, /) -> Overrides:
         If the file cannot be read, is not YAML, or says something that is not understood.
     """
     where = Path(path)
+    most, way_out = limits.current().overrides_bytes, "it should hold a few decisions about tables"
+    octets = read_octets(where, most=most, what="The spec", error=SpecError, way_out=way_out)
     try:
-        with where.open("rb") as file:
-            text = file.read(limits.current().overrides_bytes + 1)
-    except OSError as error:
-        raise SpecError(
-            f"Cannot read the spec {where}: {(error.strerror or 'it cannot be opened').lower()}."
-        ) from error
-    if len(text) > limits.current().overrides_bytes:
-        raise SpecError(
-            f"The spec {where} is larger than 1 MiB; it should hold a few decisions about tables."
-        )
-    try:
+        text = octets.decode("utf-8-sig")
+        compose_yaml(text, name=where.name)
         document = yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
+    except (yaml.YAMLError, UnicodeError, RecursionError, ValueError, OverflowError) as error:
+        if isinstance(error, SpecError):
+            raise
         mark = getattr(error, "problem_mark", None)
         at = f" (line {mark.line + 1})" if mark else ""
         raise SpecError(

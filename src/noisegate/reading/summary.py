@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,7 @@ class TableSummary:
         return {
             "name": self.name,
             "role": self.role,
-            "files": list(self.files),
+            "files": [Path(file).name for file in self.files],
             "rows": self.rows,
             "dimensions": list(self.dimensions),
             "domain_size": self.domain_size,

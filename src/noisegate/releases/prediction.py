@@ -135,7 +135,10 @@ class Forecast:
 
 
 def warnings_before_spending(plan: Plan, counts: Counts, /) -> tuple[str, ...]:
-    """Sentences about choices that will disappoint, each with a better one."""
+    """Sentences about events and choices that will disappoint, each with a better one."""
+    uncounted = _uncounted(plan, counts)
+    if uncounted:
+        return (uncounted,)
     forecast = Forecast.of(plan, counts)
     share = 0.0 if forecast is None else forecast.spurious(plan.base.least)
     if forecast is None or share <= MOST_SPURIOUS:
@@ -150,3 +153,16 @@ def warnings_before_spending(plan: Plan, counts: Counts, /) -> tuple[str, ...]:
     about = "up to" if plan.spec.privacy.margins == "reconcile" else "about"
     what = f"{about} {100 * share:.0f} % of the rows of {plan.base.name} will be cells that are really empty"
     return (f"{what}, shown because of noise; {advice}.",)
+
+
+def _uncounted(plan: Plan, counts: Counts, /) -> str:
+    """The sentence about events of which none counts; empty if some do."""
+    if counts.tally.counted:
+        return ""
+    start = "none of the events is counted, so that the release would be noise alone"
+    reasons = list(counts.tally.outside)
+    if reasons == ["no person is named"]:
+        return f"{start}: column {plan.spec.events.person!r} is empty throughout; name the column of persons."
+    return (
+        f"{start}; compare the values, dates and columns of the spec with the events ({'; '.join(reasons)})."
+    )

@@ -168,7 +168,7 @@ def page_of(assessment: Assessment, /) -> Page:
         title=assessment.base.name,
         about=_about(assessment),
         software=f"noisegate {metadata.version('noisegate')}",
-        notice=_NOTICE if _knows_the_truth(assessment) else "",
+        notice=_NOTICE if assessment.custodian_only else "",
         verdict=verdict_of(assessment, anchors),
         tiles=tiles_of(assessment),
         steps=steps_of(assessment, anchors),
@@ -192,13 +192,6 @@ def _section(name: Section, exhibits: Iterable[Exhibit], rest: Sequence[Figure],
         figures=tuple(figure for one in mine for figure in one.figures if figure in rest),
         listings=tuple(listing for one in mine for listing in one.listings),
     )
-
-
-def _knows_the_truth(assessment: Assessment, /) -> bool:
-    """Whether anything in the assessment was measured against raw data."""
-    weeks = assessment.weeks
-    measured = (assessment.score, assessment.microdata, assessment.useful, weeks and weeks.persons)
-    return any(one is not None for one in measured)
 
 
 def _about(assessment: Assessment, /) -> str:

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from noisegate.assessment import Assessment, Inference, cells_batches, noise, vehicles_table, weeks
 from noisegate.errors import OutputError
+from noisegate.places import MARK, MARK_KEY
 from noisegate.report.html import print_pdf
 
 #: The files of an assessment: for programs, and for people.
@@ -54,11 +56,12 @@ def write_assessment(
     with _staged(folder) as staging:
         text = json.dumps(assessment.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (staging / ASSESSMENT).write_text(text, encoding="utf-8")
+        marked = assessment.custodian_only
         if assessment.vehicles is not None:
             content = vehicles_table(assessment.vehicles.services)
-            pq.write_table(content, staging / VEHICLES, compression="zstd")
+            pq.write_table(_with_mark(content, marked=marked), staging / VEHICLES, compression="zstd")
         if assessment.inference is not None:
-            _write_cells(staging / CELLS, assessment.inference)
+            _write_cells(staging / CELLS, assessment.inference, marked=marked)
         _write_pictures(staging, assessment)
         progress("writing the report")
         write_report(assessment, staging)
@@ -79,13 +82,18 @@ def _staged(folder: Path, /) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _write_cells(file: Path, inference: Inference, /) -> None:
-    batches = cells_batches(inference)
+def _write_cells(file: Path, inference: Inference, /, *, marked: bool) -> None:
+    batches = (_with_mark(batch, marked=marked) for batch in cells_batches(inference))
     first = next(batches)
     with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
         writer.write_table(first)
         for batch in batches:
             writer.write_table(batch)
+
+
+def _with_mark(table: pa.Table, /, *, marked: bool) -> pa.Table:
+    """A table whose file says that it is for the custodian only, if it is."""
+    return table.replace_schema_metadata({MARK_KEY: MARK}) if marked else table
 
 
 def _write_pictures(folder: Path, assessment: Assessment, /) -> None:
@@ -96,9 +104,10 @@ def _write_pictures(folder: Path, assessment: Assessment, /) -> None:
     shown = [noise.show(assessment), weeks.show(assessment)]
     for figure in (figure for one in shown if one is not None for figure in one.figures):
         if figure.table:
-            save(draw(figure.picture), folder / f"noise-{_UNSAFE.sub('_', figure.table)}.svg")
+            name = f"noise-{_UNSAFE.sub('_', figure.table)}.svg"
+            save(draw(figure.picture), folder / name, marked=assessment.custodian_only)
         elif figure.key == "weeks" and assessment.weeks is not None and assessment.weeks.width is not None:
-            save(draw(figure.picture), folder / "weeks.svg")
+            save(draw(figure.picture), folder / "weeks.svg", marked=assessment.custodian_only)
 
 
 def write_report(assessment: Assessment, directory: Path, /) -> None:
@@ -116,8 +125,10 @@ def write_report(assessment: Assessment, directory: Path, /) -> None:
 
     page = page_of(assessment)
     try:
-        (directory / HTML).write_text(render_html(page), encoding="utf-8")
-        (directory / MARKDOWN).write_text(render_markdown(page), encoding="utf-8")
+        # The page says so in words too; the mark is what programs look for.
+        mark = f"<!-- {MARK} -->\n" if assessment.custodian_only else ""
+        (directory / HTML).write_text(render_html(page) + mark, encoding="utf-8")
+        (directory / MARKDOWN).write_text(render_markdown(page) + mark, encoding="utf-8")
     except OSError as problem:
         reason = problem.strerror or "unknown reason"
         raise OutputError(f"The report cannot be written to {directory}: {reason}.") from problem

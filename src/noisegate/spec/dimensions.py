@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -12,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Discriminator, Field, PlainValidator, Tag, ValidationInfo, model_validator
 
 from noisegate import limits
+from noisegate.places import MARK, is_marked, try_reading
 from noisegate.spec.fields import (
     Day,
     Span,
@@ -107,18 +109,18 @@ def read_values(name: str, /, *, folder: Path, column: str) -> ValueList:
 
 def _rows(path: Path, name: str, /) -> Iterator[tuple[int, list[str]]]:
     """Each row that is not blank, with the number of its last line."""
+    octets, reason = try_reading(path, most=limits.current().values_bytes)
+    if reason == "does not exist":
+        raise refusal(f"names a file {name!r} that does not exist beside the spec")
+    if reason or is_marked(path):
+        raise refusal(f"names {name}, which {reason or f'is marked {MARK!r}'}")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            for row in reader:
-                if row:
-                    yield reader.line_num, row
-    except FileNotFoundError:
-        raise refusal(f"names a file {name!r} that does not exist beside the spec") from None
+        reader = csv.reader(io.StringIO(octets.decode("utf-8-sig"), newline=""), strict=True)
+        for row in reader:
+            if row:
+                yield reader.line_num, row
     except (UnicodeDecodeError, csv.Error):
         raise refusal(f"names {name}, which is not a CSV file in UTF-8") from None
-    except OSError as error:
-        raise refusal(f"names {name}, which cannot be read: {error.strerror}") from None
 
 
 def _first_repeated(values: tuple[str, ...], /) -> tuple[int, int] | None:

@@ -18,14 +18,15 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from noisegate import limits
 from noisegate.errors import InputError, SpecError
+from noisegate.places import compose_yaml, read_octets
 from noisegate.spec.dimensions import KINDS
 from noisegate.spec.model import ReleaseSpec
 
 Place = tuple[str | int, ...]
 
 _NOTHING = frozenset({"", "~", "null", "Null", "NULL"})
-_LONGEST = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,31 +47,18 @@ class Document:
 
 def read_document(path: Path, /) -> Document:
     """The contents of a YAML file, or a `SpecError` that says why there are none."""
+    most, way_out = limits.current().spec_bytes, "put long lists of values into a CSV file"
+    octets = read_octets(path, most=most, what="The spec", error=SpecError, way_out=way_out)
     try:
-        if path.stat().st_size > _LONGEST:
-            raise SpecError(
-                f"The spec {path.name} is longer than 10 MB; put long lists of values into a CSV file."
-            )
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise SpecError(f"The spec {str(path)!r} does not exist.") from None
+        text = octets.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise SpecError(f"The spec {str(path)!r} is not UTF-8 text.") from None
-    except OSError as error:
-        raise SpecError(f"The spec {str(path)!r} cannot be read: {error.strerror}.") from None
     return parse_document(text, name=path.name)
 
 
 def parse_document(text: str, /, *, name: str) -> Document:
     """The contents of YAML text; `name` is what messages call it."""
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{name}, line {mark.line + 1}" if mark else name
-        raise SpecError(f"{where}: this is not YAML ({error.problem}).") from None
-    except (yaml.YAMLError, RecursionError):
-        raise SpecError(f"{name}: this is not YAML text.") from None
+    root = compose_yaml(text, name=name)
     if root is None:
         raise SpecError(f"{name} is empty; a release spec has name, events, dimensions, tables and privacy.")
     lines: dict[Place, int] = {}
@@ -84,19 +72,13 @@ class _Reader:
     def __init__(self, name: str, lines: dict[Place, int], /) -> None:
         self._name = name
         self._lines = lines
-        self._open: set[int] = set()
 
     def read(self, node: yaml.Node, place: Place, /) -> Any:
         self._lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.ScalarNode):
-            plain = node.style is None
+            plain = not node.style
             return None if plain and node.value in _NOTHING else node.value
-        if id(node) in self._open:
-            raise SpecError(f"{self._at(node)}: an alias contains itself; write the value out.")
-        self._open.add(id(node))
-        found = self._list(node, place) if isinstance(node, yaml.SequenceNode) else self._dict(node, place)
-        self._open.remove(id(node))
-        return found
+        return self._list(node, place) if isinstance(node, yaml.SequenceNode) else self._dict(node, place)
 
     def _list(self, node: yaml.SequenceNode, place: Place, /) -> list[Any]:
         return [self.read(item, (*place, index)) for index, item in enumerate(node.value)]

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, Self, cast
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
+from noisegate.places import read_octets
 from noisegate.tables.domain import Domain
 from noisegate.tables.question import Question
 from noisegate.tables.stated import state_domain, stated_domain
@@ -457,6 +458,10 @@ class Card:
         document = source if isinstance(source, Mapping) else read_document(source)
         try:
             return cast("Self", replace(_card(_Block(document, "")), path=path))
+        except RecursionError:
+            raise DataError(
+                f"{'The card' if path is None else path} nests too deep; that is no card."
+            ) from None
         except _NotSo as problem:
             raise DataError(
                 f"{'The card' if path is None else path} is not the card of a release: {problem}. "
@@ -593,6 +598,8 @@ def read_document(source: Path | bytes, /) -> Mapping[str, Any]:
         raise DataError(f"{what} is larger than {most >> 20} MiB; that is no card.")
     try:
         document = json.loads(octets)
+        # What cannot be written again, such as half of a character, cannot be a label either.
+        json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise DataError(f"{what} is not JSON; name the card.json of the release.") from None
     if not isinstance(document, dict):
@@ -602,12 +609,7 @@ def read_document(source: Path | bytes, /) -> Mapping[str, Any]:
 
 def _octets(path: Path, most: int, /) -> bytes:
     """The bytes of a file, not many more than `most`."""
-    try:
-        with path.open("rb") as file:
-            return file.read(most + 1)
-    except OSError as problem:
-        reason = (problem.strerror or "it cannot be opened").lower()
-        raise DataError(f"Cannot read the card {path}: {reason}.") from None
+    return read_octets(path, most=most, what="The card", way_out="that is no card")
 
 
 def stated_payment(octets: bytes, /) -> StatedPayment:
@@ -637,6 +639,10 @@ def find_card(given: Path | None, tables: Iterable[Path], /) -> Card | None:
     folders = {table.parent for table in tables}
     beside = folders.pop() / CARD if len(folders) == 1 else None
     return None if beside is None or not beside.is_file() else Card.read(beside)
+
+
+#: Whole numbers on a card are counts, which have 64 bits.
+_LARGEST = 2**63 - 1
 
 
 class _NotSo(Exception):  # noqa: N818 - never leaves this module
@@ -676,11 +682,17 @@ class _Block:
 
     def number(self, name: str, /) -> Number | None:
         """A number as it is written."""
-        return cast("Number | None", self._get(name, (int, float), "a finite number"))
+        found = cast("Number | None", self._get(name, (int, float), "a finite number"))
+        if isinstance(found, int) and abs(found) > _LARGEST:
+            raise _NotSo(f"{self._place(name)} must be a finite number, got {_shown(found)}")
+        return found
 
     def whole(self, name: str, /) -> int | None:
         """A whole number."""
-        return cast("int | None", self._get(name, (int,), "a whole number"))
+        found = cast("int | None", self._get(name, (int,), "a whole number"))
+        if found is not None and abs(found) > _LARGEST:
+            raise _NotSo(f"{self._place(name)} must be a whole number of 64 bits, got {_shown(found)}")
+        return found
 
     def flag(self, name: str, /) -> bool:
         """Yes or no; no if it is not there."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import io
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,7 +20,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.errors import DataError, SpecError
+from noisegate.places import read_octets
 from noisegate.timetable.feed import Feed
 from noisegate.timetable.places import Stops
 
@@ -95,7 +98,8 @@ def read_groups(path: Path | str, /, *, column: str = "postcode", stop: str | No
     """
     place = Path(path)
     try:
-        with place.open(encoding="utf-8-sig", newline="") as file:
+        octets = read_octets(place, most=limits.current().values_bytes, what="The list of places")
+        with io.StringIO(octets.decode("utf-8-sig"), newline="") as file:
             reader = csv.DictReader(file)
             header = list(reader.fieldnames or [])
             key = stop or (header[0] if header else "")
@@ -105,8 +109,6 @@ def read_groups(path: Path | str, /, *, column: str = "postcode", stop: str | No
                         f"{str(place)!r} has no column {name!r}; it has {', '.join(header) or 'none'}."
                     )
             return {row[key].strip(): row[column].strip() for row in reader if row[key] and row[column]}
-    except OSError as error:
-        raise DataError(f"The list of places {str(place)!r} cannot be opened: {error.strerror}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"The list of places {str(place)!r} is not UTF-8 text with commas.") from error
 

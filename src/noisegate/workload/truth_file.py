@@ -19,7 +19,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.engine import AnyDimension, CountPlan, Source, count, one_row, quoted, reading
+from noisegate.engine import (
+    AnyDimension,
+    CountPlan,
+    Source,
+    count,
+    csv_header,
+    one_row,
+    own_connection,
+    quoted,
+    reading,
+)
 from noisegate.errors import DataError, SpecError
 from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.tables import Dimension, Domain, Kind, Table, folded, kind_of
@@ -124,12 +134,13 @@ class TruthFile:
             If it cannot be read, or a dimension has no column.
         """
         source = _source(path)
-        with duckdb.connect() as connection:
+        with own_connection() as connection:
             kinds = _columns(connection, source, path)
             if spec is not None:
                 source, kinds = on_the_clock_of(spec.events.timezone, source, kinds)
+            shown = _shown_columns(path, kinds, base, spec)
             if person is not None and person not in kinds:
-                raise SpecError.for_choice("--person", found=person, allowed=kinds)
+                raise SpecError(f"{path} has no column {person!r} that --person names; {shown}.")
             stated = (
                 {} if spec is None else {n: d.column for n, d in spec.dimensions.items() if d.column in kinds}
             )
@@ -147,7 +158,7 @@ class TruthFile:
             free = [name for name in kinds if name not in (who, count)]
             columns = {
                 dimension.name: stated.get(dimension.name)
-                or _column_of(dimension, free, kinds, connection, source, path)
+                or _column_of(dimension, free, kinds, connection, source, path, shown)
                 for dimension in base.dimensions
             }
         if spec is not None:
@@ -179,8 +190,7 @@ class TruthFile:
 
         `values` has SQL for what the file holds of each dimension, in the columns of `f`.
         """
-        with duckdb.connect() as connection:
-            connection.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
+        with own_connection() as connection:
             with reading(self.path.name):
                 spelled = self._spellings(connection, readers, values)
             joins, selected, kinds, dimensions = "", [], {}, {}
@@ -352,24 +362,35 @@ def _source(path: Path, /) -> str:
     if not path.is_file():
         raise DataError(f"There is no file {path}; name the raw events or counts with --truth.")
     text = str(path).replace("'", "''")
-    reader = "read_parquet" if path.suffix.casefold() in (".parquet", ".pq") else "read_csv"
-    return f"{reader}('{text}')"
+    if path.suffix.casefold() in (".parquet", ".pq"):
+        return f"read_parquet('{text}')"
+    # DuckDB finds the types of the columns; what they are called and how lines are split is ours to say.
+    return f"read_csv('{text}', {csv_header(path).dialect})"
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, source: str, path: Path, /) -> dict[str, str]:
     try:
-        rows = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608 - a quoted path
-    except duckdb.Error as problem:
-        raise _unreadable(path, problem) from None
+        with reading(path.name):
+            rows = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608 - a quoted path
+    except DataError:
+        raise DataError(
+            f"{path} cannot be read as Parquet or CSV with a header; give the raw events as such a file."
+        ) from None
     return {str(name): str(kind) for name, kind, *_ in rows}
 
 
-def _unreadable(path: Path, problem: duckdb.Error, /) -> DataError:
-    """The error for a file that is no table; what DuckDB says about it may quote its content and is left out."""
-    del problem
-    return DataError(
-        f"{path} cannot be read as Parquet or CSV with a header; give the raw events as such a file."
-    )
+def _shown_columns(path: Path, kinds: Mapping[str, str], base: Table, spec: ReleaseSpec | None, /) -> str:
+    """What a message says of the columns; a first line that may be a row of data is not shown."""
+    wanted = {
+        *(d.name for d in base.dimensions),
+        *_PERSON,
+        *_COUNT,
+        *(d.column for d in (spec.dimensions if spec else {}).values()),
+    }
+    packed = path.suffix.casefold() in (".parquet", ".pq")
+    if packed or csv_header(path).plausible(wanted):
+        return f"it has {', '.join(kinds)}"
+    return "its first line is not shown, as it may be a row of data and no line of column names"
 
 
 def _column_of(
@@ -379,6 +400,7 @@ def _column_of(
     connection: duckdb.DuckDBPyConnection,
     source: str,
     path: Path,
+    shown: str,
     /,
 ) -> str:
     """The column that holds a dimension: by name, by type, or by its values."""
@@ -397,8 +419,7 @@ def _column_of(
     best = max(shares, key=lambda name: shares[name], default=None)
     if best is None or shares[best] < _SHARE:
         raise DataError(
-            f"{path} has no column for {dimension.name} (its columns: {', '.join(kinds)}); name columns as the "
-            "published tables do."
+            f"{path} has no column for {dimension.name}; name columns as the published tables do ({shown})."
         )
     return best
 
@@ -406,7 +427,8 @@ def _column_of(
 def _share(name: str, dimension: Dimension, connection: duckdb.DuckDBPyConnection, source: str, /) -> float:
     """The share of the values of a dimension that a column holds."""
     query = f"SELECT DISTINCT {quoted(name)}::VARCHAR FROM {source} LIMIT {_DISTINCT}"  # noqa: S608 - quoted parts
-    held = {folded(value) for (value,) in connection.execute(query).fetchall() if value is not None}
+    with reading("the file with the raw data"):
+        held = {folded(value) for (value,) in connection.execute(query).fetchall() if value is not None}
     known = [k for k in range(dimension.size) if not dimension.unknown[k]]
     hits = sum(folded(dimension.labels[k]) in held or folded(dimension.keys[k]) in held for k in known)
     return hits / max(len(known), 1)

@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from noisegate import limits
+from noisegate.errors import DataError
 from noisegate.laws import compiled
 from noisegate.mechanisms import Mechanism
 
@@ -55,7 +57,13 @@ class Missing:
         grid = np.arange(LEAST_LOG, MOST_LOG + _STEP, _STEP)
         least = mechanism.whole_threshold or 0
         deviation = math.sqrt(mechanism.published_law.variance)
-        counts = np.arange(least + math.ceil(14 * deviation) + 8)
+        reach = least + 14 * deviation + 8
+        if reach > limits.current().weighed_counts:
+            raise DataError(
+                f"Noise of standard deviation {deviation:.3g} with a threshold of {least:.3g} leaves more than "
+                f"{limits.current().weighed_counts:,} counts for a missing cell, more than are weighed; check what the card says."
+            )
+        counts = np.arange(math.ceil(reach))
         seen = mechanism.log_likelihood(np.full(len(counts), np.nan), counts)
         prior = log_mass(counts, np.exp(grid)[:, None], 1 / dispersion)
         joint = prior + np.maximum(seen, -700.0)
