@@ -183,8 +183,8 @@ def _finer(total: int, groups: Sequence[Ints], tables: Sequence[Table], /) -> li
 
 
 def _refines(fine: int, wide: int, groups: Sequence[Ints], tables: Sequence[Table], /) -> bool:
-    """Whether each cell of the wide table is a sum of whole cells of the fine one, and these are more."""
-    if tables[fine].size <= tables[wide].size:
+    """Whether each cell of the wide table is a sum of whole cells of the fine one, and these are more, or it is the base."""
+    if tables[fine].size < tables[wide].size or (tables[fine].size == tables[wide].size and fine):
         return False
     one, other = groups[fine], groups[wide]
     if ((one < 0) & (other >= 0)).any():
