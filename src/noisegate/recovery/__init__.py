@@ -36,7 +36,7 @@ from noisegate.recovery.identities import (
     residual_identities,
 )
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
-from noisegate.recovery.lattice import Lattice, find_lattice
+from noisegate.recovery.lattice import RoundingBase, find_lattice
 from noisegate.recovery.likelihood import columns, observe
 from noisegate.recovery.makers import Makers, Noise, Seen
 from noisegate.recovery.margin_rows import MarginRows, Pieces, find_pieces, perturbed_apart
@@ -69,7 +69,6 @@ __all__ = [
     "Goodness",
     "IdentityLedger",
     "IdentitySet",
-    "Lattice",
     "LawEvidence",
     "Makers",
     "MarginRows",
@@ -83,6 +82,7 @@ __all__ = [
     "Recognition",
     "ResidualIdentities",
     "ResidualLaw",
+    "RoundingBase",
     "Search",
     "Seen",
     "Sharpening",

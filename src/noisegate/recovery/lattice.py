@@ -25,7 +25,7 @@ _NEVER = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lattice:
+class RoundingBase:
     """The base that values are multiples of.
 
     Attributes
@@ -51,7 +51,7 @@ class Lattice:
         return f"all {self.n:,} values other than 0 are multiples of {self.base}{odd}"
 
 
-def find_lattice(values: NDArray[np.generic], /) -> Lattice:
+def find_lattice(values: NDArray[np.generic], /) -> RoundingBase:
     """The largest base that all but the odd exception of the values are multiples of, if chance does not explain it.
 
     Examples
@@ -61,15 +61,15 @@ def find_lattice(values: NDArray[np.generic], /) -> Lattice:
     """
     whole = np.asarray(values, np.float64)
     if not whole.size or (whole != np.rint(whole)).any():
-        return Lattice(base=1, exceptions=0, n=int(whole.size))
+        return RoundingBase(base=1, exceptions=0, n=int(whole.size))
     counts = np.abs(whole[whole != 0]).astype(np.int64)
-    best = Lattice(base=1, exceptions=0, n=int(counts.size))
+    best = RoundingBase(base=1, exceptions=0, n=int(counts.size))
     if not counts.size:
         return best
     for base in range(2, min(_LARGEST, int(np.median(counts)) + 1) + 1):
         odd = int((counts % base != 0).sum())
         if odd <= _ODD * counts.size and _log_odds(counts.size, odd, base) >= _SURE:
-            best = Lattice(base=base, exceptions=odd, n=int(counts.size))
+            best = RoundingBase(base=base, exceptions=odd, n=int(counts.size))
     return best
 
 

@@ -23,7 +23,7 @@ from noisegate.mechanisms import Known, Mechanism
 from noisegate.recovery.families import SLIPS, Family, IdentityLedger
 from noisegate.recovery.free_law import Excluded, LawFit, NoiseSums, chances, exclude, fit_laws
 from noisegate.recovery.identity_sets import IdentitySet
-from noisegate.recovery.lattice import Lattice, find_lattice, rounding_evidence
+from noisegate.recovery.lattice import RoundingBase, find_lattice, rounding_evidence
 from noisegate.tables import Table
 
 Floats = NDArray[np.float64]
@@ -238,7 +238,7 @@ def _of_family(family: Family, /, *, noisy_totals: bool = True) -> _Complete:
     )
 
 
-def _of_set(one: IdentitySet, lattice: Lattice, /) -> _Complete:
+def _of_set(one: IdentitySet, lattice: RoundingBase, /) -> _Complete:
     found = one.identities
     whole = (found.missing == 0) & (found.low == found.high)
     noises = found.noises[whole].sum(axis=1).astype(np.int64)
@@ -252,7 +252,7 @@ def _of_set(one: IdentitySet, lattice: Lattice, /) -> _Complete:
     )
 
 
-def _rounded(table: Table, lattice: Lattice, complete: Sequence[_Complete], /) -> Recognition:
+def _rounded(table: Table, lattice: RoundingBase, complete: Sequence[_Complete], /) -> Recognition:
     """A table on a lattice: rounded to the nearest, at random, or nobody can tell."""
     base = lattice.base
     logs: dict[str, float] = {"nearest-rounding": 0.0, "random-rounding": 0.0}
