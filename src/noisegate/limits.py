@@ -4,9 +4,9 @@ They bound memory and time; none of them changes what is true. Whoever has a lar
 limit, sets them for a while:
 
 >>> from noisegate import limits
->>> with limits.override(file_columns=500):
+>>> with limits.override(file_columns=9_000):
 ...     limits.current().file_columns
-500
+9000
 """
 
 from __future__ import annotations
@@ -150,7 +150,10 @@ class Limits:
     held_bytes: int = _limit(
         1 << 30, "Bytes of memory for the encoded columns of one file.", "refused: assess the table in parts"
     )
-    file_columns: int = _limit(200, "Columns of one file.", "refused: put one count per row")
+    file_columns: int = _limit(5_000, "Columns of one file.", "refused: put one count per row")
+    sheet_cells: int = _limit(
+        30_000_000, "Cells of one sheet of a workbook.", "refused: save the part that holds the table as CSV"
+    )
     rejected_lines: int = _limit(
         1_000_000,
         "Lines of a file that do not fit its header, before it is given up.",
@@ -178,6 +181,11 @@ class Limits:
         10_000_000,
         "Cells of linked tables whose sums are weighed and whose hidden counts are bounded.",
         "sums are not weighed and hidden counts not bounded; how tables were made is then told from their values alone",
+    )
+    assessed_beside: int = _limit(
+        60,
+        "Other measures and tables that overlap which are assessed beside the first.",
+        "left out; assess them by themselves",
     )
     overrides_bytes: int = _limit(
         1 << 20, "Bytes of a file that says how to read tables; such a file is written by hand.", "refused"
