@@ -131,11 +131,18 @@ class Facts:
         return tuple(MarginRows.of(link, self.pieces, stated=add_up) for link in self.structure.links)
 
     @cached_property
+    def sound_rows(self) -> tuple[MarginRows, ...]:
+        """The rows of the margins that count what the base does, as far as nothing refutes it."""
+        ledger = self.identity_ledger
+        refuted = frozenset() if ledger is None else ledger.refuted_totals
+        return tuple(one for one in self.rows if one.link.margin.name not in refuted)
+
+    @cached_property
     def noise(self) -> dict[str, Noise]:
         """The noise of each table, by name."""
         pieces = self.pieces
         return recover(
-            [*self._sets, *_margin_sets(self.rows)],
+            [*self._sets, *_margin_sets(self.sound_rows)],
             [cells.name for cells in self.structure.tables],
             level=self.request.level,
             assumes=pieces.assumption if pieces is not None and pieces.number else "",
@@ -178,7 +185,12 @@ class Facts:
         stated = None if card is None else card.about(tables[0])
         if ledger is None or (stated is not None and stated.law not in (None, "none")):
             return None
-        ranges = [self.recognised[table.name].ranges(table) for table in tables]
+        raw = {name for name, one in self.recognised.items() if one.raw_counts}
+        raw |= ledger.never_below(raw)
+        ranges = [
+            table.ranges() if table.name in raw else self.recognised[table.name].ranges(table)
+            for table in tables
+        ]
         known = [place for place, one in enumerate(ranges) if one is not None]
         useless = [
             place

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from noisegate.assessment.finding import Check, Finding, Result, Severity
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.inference import Bounds, LinkedCells
+from noisegate.tables import Status
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -78,8 +79,12 @@ class KnownCounts:
 
     @property
     def exact(self) -> Ints:
-        """Cells that are known exactly."""
-        return np.flatnonzero(self._cells(self.bounds.exact))
+        """Cells that are known exactly; not those without a row that hold nobody, as their total says."""
+        absent = np.concatenate(
+            [table.status(np.arange(table.size)) == Status.ABSENT for table in self.linked.tables]
+        )
+        absent = np.append(absent, np.zeros(self.linked.low.size - absent.size, bool))
+        return np.flatnonzero(self._cells(self.bounds.exact & ~(absent & (self.bounds.high == 0))))
 
     @property
     def within_one(self) -> Ints:

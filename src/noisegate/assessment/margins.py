@@ -36,7 +36,7 @@ def ask(facts: Facts, /) -> list[Result]:
     """How each margin compares with the sums of the base."""
     base = facts.recognised.get(facts.structure.base.name)
     as_counted = facts.card is None and base is not None and base.raw_counts
-    return [one for rows in facts.rows for one in about_margins(rows, as_counted=as_counted)]
+    return [one for rows in facts.sound_rows for one in about_margins(rows, as_counted=as_counted)]
 
 
 def about_margins(rows: MarginRows, /, *, as_counted: bool = False) -> list[Result]:

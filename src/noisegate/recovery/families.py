@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -27,6 +28,8 @@ Standing = Literal["exact", "noisy", "refuted", "untested"]
 SLIPS = 0.01
 #: A bias of so many standard errors shows that totals do not count what their parts do.
 _BIASED = 6.0
+#: So many complete sums, or log-odds from incomplete ones, show that counts are published as they are.
+_SOLID = 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,6 +137,23 @@ class IdentityLedger:
     families: tuple[Family, ...]
 
     @property
+    def refuted_totals(self) -> frozenset[str]:
+        """Tables that do not count what their parts do."""
+        return frozenset(one.total.name for one in self.families if one.refuted_by)
+
+    def never_below(self, exact: AbstractSet[str], /) -> frozenset[str]:
+        """Tables that count more than exact ones list, and whose totals never fall below what those leave: exact as well."""
+        return frozenset(
+            one.total.name
+            for one in self.families
+            if one.rest
+            and one.parts.name in exact
+            and not one.broken
+            and not one.refuted_by
+            and one.odds >= _SOLID
+        )
+
+    @property
     def refused(self) -> tuple[int, ...]:
         """The families that nothing may rest on: refuted, or sums of published parts alone."""
         return tuple(one.number for one in self.families if one.refuted_by or one.derived)
@@ -195,7 +215,7 @@ def weigh_identities(
     """
     linked = link_cells(tables)
     families = _families(linked)
-    own = [_biased(one) for one in families]
+    own = _against_each_other([_biased(one) for one in families])
     others = [(name, _families(link_cells(other))) for name, other in sisters]
     return IdentityLedger(linked=linked, families=tuple(_refuted(one, others) for one in own))
 
@@ -269,6 +289,31 @@ def _biased(family: Family, /) -> Family:
     side = "above" if mean > 0 else "below"
     said = f"totals are {side} the sums of their parts, by {abs(share):.2%} on average"
     return replace(family, refuted_by=(*family.refuted_by, said))
+
+
+def _against_each_other(families: Sequence[Family], /) -> list[Family]:
+    """The families, those refuted whose totals lie on one side of their parts while other sums of the same counts are exact.
+
+    Noise of its own would lie on both sides; what lies on one side counts others.
+    """
+    solid = [one for one in families if one.standing == "exact" and one.n + one.odds >= _SOLID]
+    exact = {name for one in solid for name in (one.parts.name, one.total.name)}
+    return [
+        replace(
+            one,
+            refuted_by=(
+                "totals that are off are all on one side, and other sums of the same counts are exact",
+            ),
+        )
+        if one.standing == "noisy" and one.parts.name in exact and _one_sided(one)
+        else one
+        for one in families
+    ]
+
+
+def _one_sided(family: Family, /) -> bool:
+    off = family.residual[family.residual != 0]
+    return bool((off > 0).all() or (off < 0).all())
 
 
 def _refuted(family: Family, sisters: Sequence[tuple[str, Sequence[Family]]], /) -> Family:

@@ -119,10 +119,12 @@ def link_cells(tables: Sequence[Table], ranges: Sequence[Ranges] | None = None, 
     families, parts, extra = [], [], 0
     for total in range(1, len(tables)):
         for finer in _finer(total, groups, tables):
-            mapped = _mapped(groups[finer], groups[total], tables[finer].size)
+            mapped = _by_labels(tables[finer], tables[total])
+            if mapped is None:
+                mapped = _mapped(groups[finer], groups[total], tables[finer].size)
             totals = np.arange(tables[total].size)[_met(mapped, tables[total].size)]
             margin = tables[total].margin
-            rest = margin is not None and bool(margin.unlisted)
+            rest = margin is not None and not _lists(tables[finer], margin.unlisted)
             place = np.full(tables[total].size + 1, -1)
             place[totals] = np.arange(totals.size)
             found = Equations.sums(
@@ -164,6 +166,30 @@ def _mapped(fine: Ints, wide: Ints, size: int, /) -> Ints:
     inside = fine >= 0
     found[fine[inside]] = wide[inside]
     return found
+
+
+def _by_labels(fine: Table, wide: Table, /) -> Ints | None:
+    """The same from the labels of the cells, also of those that the base does not list; None if labels differ."""
+    names = fine.domain.names
+    if any(one.name not in names for one in wide.dimensions):
+        return None
+    places = [names.index(one.name) for one in wide.dimensions]
+    if any(
+        fine.dimensions[place].labels != one.labels
+        for place, one in zip(places, wide.dimensions, strict=True)
+    ):
+        return None
+    return wide.locate(fine.codes(np.arange(fine.size, dtype=np.int64))[places])
+
+
+def _lists(table: Table, values: Sequence[str], /) -> bool:
+    """Whether a table has cells for values that the base does not list, each as dimension=value."""
+    cells = np.arange(table.size, dtype=np.int64)
+    for one in values:
+        name, _, value = one.partition("=")
+        if name not in table.domain.names or value not in set(map(str, table.labels(cells)[name])):
+            return False
+    return True
 
 
 def _met(mapped: Ints, size: int, /) -> NDArray[np.bool_]:
