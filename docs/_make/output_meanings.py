@@ -26,6 +26,7 @@ MEANINGS: Mapping[str, str] = {
     "software": "name and version of the program",
     "custodian_only": "whether raw data was at hand, so that nothing here may be published",
     "notice": "the mark of a file that is for the custodian only; null if it is for anybody",
+    "provenance": "when it was made, its title, the command line without folders, and name, size and SHA-256 digest of each file",
     "level": "level of all intervals",
     "tables": "what was decided about each table, the base first",
     "findings": "what somebody should act on, the most severe first",

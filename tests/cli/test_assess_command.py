@@ -1,6 +1,7 @@
 """`noisegate assess` as a person uses it."""
 
 import csv
+import hashlib
 import json
 import resource
 
@@ -48,7 +49,7 @@ PAIR = ("--pair", "tap=on,wharf=Beach", "tap=off,wharf=Quay", "--lag", "30min")
 def test_what_was_decided_recovered_and_found(noisegate, release, tmp_path):
     target = tmp_path / "a.json"
     code, out, err = noisegate(
-        "assess", release / "base.csv", release / "daily.csv", *PAIR, *QUICK, "--json", target
+        "assess", "--verbose", release / "base.csv", release / "daily.csv", *PAIR, *QUICK, "--json", target
     )
     assert (code, err) == (0, "")
     for text in (
@@ -103,7 +104,7 @@ def test_a_gate_writes_everything_first(noisegate, release, tmp_path):
 def test_a_gate_lets_a_release_without_findings_pass(noisegate, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("region,count\n" + "".join(f"r{k},{30 + 7 * k % 50}\n" for k in range(40)))
-    code, out, err = noisegate("assess", path, *QUICK, "--fail-on", "low")
+    code, out, err = noisegate("assess", "--verbose", path, *QUICK, "--fail-on", "low")
     assert (code, err) == (0, "")
     assert "Findings: none" in out
 
@@ -119,6 +120,7 @@ def test_two_pairs(noisegate, release):
     pair = PAIR[:3]
     code, out, _ = noisegate(
         "assess",
+        "--verbose",
         release / "base.csv",
         *QUICK,
         *pair,
@@ -136,7 +138,7 @@ def test_two_pairs(noisegate, release):
 def test_an_override(noisegate, release, tmp_path):
     spec = tmp_path / "spec.yaml"
     spec.write_text("tables:\n  base.csv:\n    threshold: {value: 15}\n")
-    code, out, _ = noisegate("assess", release / "base.csv", *QUICK, "--spec", spec)
+    code, out, _ = noisegate("assess", "--verbose", release / "base.csv", *QUICK, "--spec", spec)
     assert code == 0
     assert "15" in out
 
@@ -232,7 +234,7 @@ def test_tables_that_do_not_go_together(noisegate, tmp_path):
     one.write_text(crossed(REGIONS, MONTHS))
     other.write_text(crossed(REGIONS, COLOURS))
     apart.write_text(crossed(COLOURS, SHAPES))
-    code, out, _ = noisegate("assess", one, other)
+    code, out, _ = noisegate("assess", "--verbose", one, other)
     assert code == 0
     assert "one: base" in out
     assert "share no dimension" in sentence(noisegate, one, apart)
@@ -256,3 +258,47 @@ def test_help_shows_examples(noisegate):
     for text in ("TABLE...", "--pair", "--lag", "--identity", "--fail-on", "Example"):
         assert text in out
     assert noisegate("assess")[0] == 2
+
+
+def test_the_first_screen_has_24_lines_of_80_letters_and_cuts_no_number(noisegate, tmp_path):
+    rng = np.random.default_rng(6)
+    rows = rng.poisson(30, (60, 8))
+    base = "".join(
+        f"a place with a long name {i},group {j},{rows[i, j]}\n" for i in range(60) for j in range(8)
+    )
+    noisy = rng.laplace(0, 2, 60).round().astype(int) + rows.sum(axis=1)
+    (tmp_path / "base.csv").write_text("area,group,count\n" + base)
+    (tmp_path / "areas.csv").write_text(
+        "area,count\n" + "".join(f"a place with a long name {i},{noisy[i]}\n" for i in range(60))
+    )
+    code, out, _ = noisegate(
+        "assess", tmp_path / "base.csv", tmp_path / "areas.csv", "--title", "Our release"
+    )
+    lines = out.rstrip("\n").split("\n")
+    assert code == 0
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("Our release: ")
+    assert "…" not in out
+    assert sum(line.startswith(("HIGH", "MEDIUM", "LOW")) for line in lines) <= 3
+
+
+def test_report_and_json_say_where_they_come_from(noisegate, tmp_path):
+    file = tmp_path / "towns.csv"
+    file.write_text("town,age,count\n" + "".join(f"t{k},g{k % 3},{20 + k}\n" for k in range(30)))
+    out = tmp_path / "assessed"
+    code, _, _ = noisegate("assess", file, "--title", "Towns of 2020", "--out", out)
+    assert code == 0
+    origin = json.loads((out / "assessment.json").read_text())["provenance"]
+    assert origin["title"] == "Towns of 2020"
+    assert origin["files"] == [
+        {
+            "name": "towns.csv",
+            "bytes": file.stat().st_size,
+            "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        }
+    ]
+    assert origin["made"][:2] == "20"
+    page = (out / "report.html").read_text()
+    assert "Towns of 2020" in page
+    assert origin["files"][0]["sha256"] in page

@@ -246,7 +246,7 @@ def assessed(tmp_path_factory, run):
 
     def assessed(name, *arguments):
         if name not in made:
-            said = run("assess", *arguments, "--out", folder / name, "--quiet")
+            said = run("assess", *arguments, "--out", folder / name, "--verbose", "--quiet")
             content = json.loads((folder / name / "assessment.json").read_text())
             made[name] = SimpleNamespace(folder=folder / name, said=said, content=content)
         return made[name]

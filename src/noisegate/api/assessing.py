@@ -128,6 +128,7 @@ def assess(
     claims: Sequence[str] = (),
     weeks: int | None = None,
     level: float = 0.95,
+    title: str = "",
     out: AnyPath | None = None,
     progress: Progress | None = None,
 ) -> OpenAssessment:
@@ -171,6 +172,8 @@ def assess(
         How many weeks of such releases to look ahead.
     level
         Of all intervals.
+    title
+        What the report is called, in place of the base.
     out
         A folder to make for `assessment.json`, `cells.parquet`, pictures and the report.
     progress
@@ -208,6 +211,7 @@ def assess(
             claims=claims,
             weeks=weeks,
             level=level,
+            title=title,
             progress=progress,
         )
     )

@@ -17,6 +17,7 @@ from noisegate.assessment.growth import Weeks
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.loss import LossSummary
 from noisegate.assessment.microdata import Microdata
+from noisegate.assessment.provenance import Provenance
 from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.words import plain
@@ -97,6 +98,8 @@ class Assessment:
         How few known points single a person out, if the raw data say whose events they are.
     beside
         Assessments of other measures and of tables that overlap; their findings and tables are among those here as well.
+    provenance
+        When it was made, by which command, from which files.
     """
 
     tables: tuple[AssessedTable, ...]
@@ -118,6 +121,7 @@ class Assessment:
     weeks: Weeks | None = None
     microdata: Microdata | None = None
     beside: tuple[Assessment, ...] = ()
+    provenance: Provenance | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "findings", tuple(by_severity(self.findings)))
@@ -179,6 +183,7 @@ class Assessment:
                 "software": {"name": "noisegate", "version": metadata.version("noisegate")},
                 MARK_KEY: self.custodian_only,
                 "notice": f"{MARK}: not private, not to be published" if self.custodian_only else None,
+                "provenance": None if self.provenance is None else self.provenance.to_json(),
                 "level": self.level,
                 "tables": [table.to_json(level=self.level) for table in self.tables],
                 "findings": [finding.to_json() for finding in self.findings],

@@ -10,6 +10,7 @@ from noisegate import limits
 from noisegate.assessment.assessment import Assessment
 from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.judgement import judge
+from noisegate.assessment.provenance import Provenance
 from noisegate.assessment.request import AnyPath, Request, Said
 from noisegate.reading import Overrides, TableSources, find_structure, read_sources
 from noisegate.tables import find_card
@@ -21,6 +22,8 @@ def assess(
     *,
     overrides: Overrides | None = None,
     card: AnyPath | None = None,
+    title: str = "",
+    command: str = "",
     progress: Progress | None = None,
     **said: Unpack[Said],
 ) -> Assessment:
@@ -32,7 +35,9 @@ def assess(
         One sentence: what is wrong, and the way out.
     """
     facts = find_facts(tables, overrides=overrides, card=card, progress=progress, **said)
-    return _with_beside(judge(facts), facts)
+    files = [file for one in facts.structure.every for table in one.sources for file in table.files]
+    origin = Provenance.of(files, title=title, command=command)
+    return replace(_with_beside(judge(facts), facts), provenance=origin)
 
 
 def _with_beside(assessment: Assessment, facts: Facts) -> Assessment:

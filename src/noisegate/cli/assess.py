@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -158,6 +159,13 @@ def assess(
             help="Exit with 3 on findings so severe or worse; 'unrecognised' also on tables whose protection is not recognised.",
         ),
     ] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the report is called, in place of the base.")
+    ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Print every table, finding and check, not only what matters most."),
+    ] = False,
     json: JsonOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -211,11 +219,13 @@ def assess(
             claims=claim or (),
             weeks=weeks,
             level=level,
+            title=title or "",
+            command=_command(),
             progress=steps.show,
         )
         if out is not None:
             write_assessment(result, out, progress=steps.show)
-    show(result)
+    (show if verbose else show_brief)(result)
     write_json(json, result.to_json())
     if out is not None:
         console.print(f"Written to {escape(str(out))}; open {escape(str(out / 'report.html'))} in a browser.")
@@ -227,6 +237,82 @@ def assess(
             f"{len(failed)} finding{'s are' if len(failed) > 1 else ' is'} of severity {least} or above"
             f"{', or not recognised' if fail_on == 'unrecognised' else ''}: {', '.join(dict.fromkeys(failed))}."
         )
+
+
+def _command() -> str:
+    """The command as it was typed, files without their folders: a report may go to people who need not know these."""
+    import shlex
+    import sys
+
+    return shlex.join(["noisegate", *(Path(one).name if os.sep in one else one for one in sys.argv[1:])])
+
+
+#: What fits on one screen, and how many lines what was read and each finding may take of it.
+_WIDTH, _LINES, _READ_LINES, _FINDING_LINES = 80, 24, 7, 3
+_TOP = 3
+
+
+def show_brief(result: Assessment, /) -> None:
+    """Print what matters most of an assessment, on one screen of 24 lines of 80 letters."""
+    from noisegate.report import verdict_of
+
+    verdict = verdict_of(result, dict.fromkeys(range(len(result.findings)), ""))
+    lines = [f"[bold]{escape(text)}[/bold]" for text in _wrapped(f"{_title(result)}: {verdict.headline}", 2)]
+    lines += map(escape, _wrapped(verdict.tally, 2))
+    read = [text for line in _read_lines(result) for text in _wrapped(line, 2, indent="  ")]
+    lines += ["", *map(escape, read[:_READ_LINES])]
+    if result.findings:
+        lines.append("")
+    for finding in result.findings[:_TOP]:
+        colour = _COLOURS[finding.severity]
+        mark = finding.severity.upper()
+        first, *rest = _wrapped(f"{mark} {finding.title}", _FINDING_LINES, indent="  ")
+        lines.append(f"[bold {colour}]{mark}[/bold {colour}]{escape(first.removeprefix(mark))}")
+        lines += map(escape, rest)
+    more = len(result.findings) - _TOP
+    left = f"{more} more finding{'s' if more > 1 else ''} and all else" if more > 0 else "All else"
+    lines.append(f"[dim]{left}: --verbose, --out DIR (a report), --json FILE[/dim]")
+    for line in lines[: _LINES - 1]:
+        console.print(line, soft_wrap=True)
+    show_questions(result)
+
+
+def _title(result: Assessment) -> str:
+    return (result.provenance.title if result.provenance is not None else "") or result.base.name
+
+
+def _wrapped(text: str, most: int, /, *, indent: str = "") -> list[str]:
+    """The text in lines of a screen, broken between words; what does not fit is left to the full output, at the end of a word."""
+    import textwrap
+
+    lines = textwrap.wrap(text, _WIDTH - 1, subsequent_indent=indent, break_on_hyphens=False)
+    if len(lines) <= most:
+        return lines
+    short = textwrap.wrap(" ".join(lines[most - 1 : most]), _WIDTH - 1 - len(" (more: --verbose)"))[0]
+    return [*lines[: most - 1], f"{indent}{short.strip()} (more: --verbose)"]
+
+
+def _read_lines(result: Assessment) -> list[str]:
+    """What was read: the base, what its markers mean, and how much there is beside it."""
+    base = result.base
+    over = ", ".join(f"{one.name} ({one.values:,})" for one in base.details if one.values > 1)
+    lines = [f"{base.name}: {over}; {base.rows:,} of {base.domain_size:,} cells published"]
+    lines += [one.describe() for one in base.markers]
+    margins = sum(table.summary.link is not None for table in result.tables)
+    beside = [one.structure.measure or one.base.name for one in result.beside]
+    counted = [f"{margins} margin{'s' if margins != 1 else ''}"] if margins else []
+    counted += (
+        [f"{len(beside)} beside it ({', '.join(beside[:3])}{', ...' if len(beside) > 3 else ''})"]
+        if beside
+        else []
+    )
+    lines += [f"with {' and '.join(counted)}"] if counted else []
+    aside = sum(one.rows for table in result.tables for one in table.summary.set_aside)
+    columns = sum(len(table.summary.extra) for table in result.tables)
+    left = [f"{aside:,} lines set aside"] * bool(aside) + [f"{columns} columns left out"] * bool(columns)
+    left += [f"{len(result.structure.left_out)} sheets not read"] * bool(result.structure.left_out)
+    lines += [f"{', '.join(left)}; --verbose says why"] if left else []
+    return lines
 
 
 def show(result: Assessment, /) -> None:

@@ -68,13 +68,15 @@ def next_header(rows: Rows, header: Header, /) -> int | None:
     """Where another header stands in the rows below; None if there is none. A repetition of the same is none."""
     values = _value_columns(rows[header.start :])
     names = {tuple(without_notes(text) for text in rows[k]) for k in range(header.first, header.start)}
+    least = max(2, len(values) / 2) if len(values) > 1 else 1
     for place in range(header.start + 1, len(rows)):
         row = rows[place]
         texts = [row[k] for k in values if k < len(row) and row[k] and not row[k][0].isdigit()]
-        if len(texts) >= max(2, len(values) / 2):
-            words = [text for text in texts if not is_number(text) and not is_marker(text)]
-            if len(words) >= max(2, len(values) / 2) and tuple(map(without_notes, row)) not in names:
-                return place
+        if len(texts) < least or (least == 1 and sum(map(bool, rows[place - 1])) > 1):
+            continue
+        words = [text for text in texts if not is_number(text) and not is_marker(text)]
+        if len(words) >= least and sum(map(bool, row)) > 1 and tuple(map(without_notes, row)) not in names:
+            return place
     return None
 
 

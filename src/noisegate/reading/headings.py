@@ -35,7 +35,9 @@ def without_remarks(raw: RawTable, /) -> tuple[RawTable, list[ExtraColumn]]:
         texts = [label for label in column.labels if label]
         mean = sum(map(len, texts)) / max(len(texts), 1)
         wordy = is_remarks(column.name) and numeric_share(column, ",") < 0.5
-        if wordy or (mean > _NOTE_LETTERS and len(texts) < raw.rows / 2):
+        # A long text in every row may be a value; remarks are made here and there, or once for all.
+        scattered = len(texts) < len(column.labels) or len(texts) == 1
+        if wordy or (mean > _NOTE_LETTERS and scattered and len(texts) < raw.rows / 2):
             extra.append(ExtraColumn(name=column.name, reason="remarks"))
             notes += texts[:50]
         else:

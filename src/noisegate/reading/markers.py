@@ -9,6 +9,7 @@ markers allow, something larger was hidden to protect the rest.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -170,7 +171,7 @@ def _in_notes(text: str, notes: Sequence[str]) -> tuple[int, int | None, str] | 
         if not said or (not text and not _HIDES.search(note)):
             continue
         meaning = said[1][:200]
-        quoted = f'a note says "{note.strip()[:80]}"'
+        quoted = f'a note says "{textwrap.shorten(note, 80, placeholder=" ...")}"'
         for pattern, shift in ((_BETWEEN, 0), (_BELOW, 1), (_UP_TO, 0)):
             if match := pattern.search(meaning):
                 numbers = [int(group) for group in match.groups() if group]

@@ -95,8 +95,9 @@ def _by_decimals(laid: Laid, odd: Bools, gone: Bools) -> list[tuple[str, Bools]]
         rows = np.bincount(column.codes[~gone], minlength=size)
         part = np.bincount(column.codes[odd & ~gone], minlength=size)
         mixed = part > 0
-        enough = rows[mixed].min(initial=0) >= _ENOUGH and rows[~mixed].sum() >= _ENOUGH
-        if mixed.any() and enough and (part[mixed] >= 0.3 * rows[mixed]).all():
+        if not mixed.any() or rows[mixed].min() < _ENOUGH or rows[~mixed].sum() < _ENOUGH:
+            continue
+        if (part[mixed] >= 0.3 * rows[mixed]).all():
             return [
                 (
                     f"no counts: decimal numbers where {column.name} is {column.labels[k][:40]!r}",

@@ -155,7 +155,7 @@ def _of_measure(
     tables: Sequence[PublishedTable], told: Overrides, card: Card | None, hierarchies: Sequence[Hierarchy]
 ) -> list[Structure]:
     """How the tables of one measure hang together: as one base with its margins, or as several that overlap."""
-    parts = [part for table in tables for part in _parts(table, told)]
+    parts = _parts(tables, told)
     whole = _distinct_names(stack_pieces(parts))
     stated = _stated_base(whole, card)
     chosen = [] if stated is not None else _choose_bases(whole, told, hierarchies)
@@ -178,10 +178,19 @@ def _of_measure(
     return found
 
 
-def _parts(table: PublishedTable, told: Overrides) -> list[PublishedTable]:
-    """A table without its totals, then these; with what its markers mean."""
-    override = told.of(table.sources[0], table.name)
-    return find_meanings(split_totals(table, override), told=override.markers)
+def _parts(tables: Sequence[PublishedTable], told: Overrides) -> list[PublishedTable]:
+    """Each table without its totals, then these; with what markers mean, which follow one rule in each file."""
+    parts = [part for table in tables for part in split_totals(table, told.of(table.sources[0], table.name))]
+    for file in dict.fromkeys(part.sources[0] for part in parts):
+        mine = [place for place, part in enumerate(parts) if part.sources[0] == file]
+        said = {
+            text: one
+            for k in mine
+            for text, one in told.of(file, parts[k].part_of or parts[k].name).markers.items()
+        }
+        for place, part in zip(mine, find_meanings([parts[k] for k in mine], told=said), strict=True):
+            parts[place] = part
+    return parts
 
 
 def _stated_base(tables: Sequence[PublishedTable], card: Card | None) -> PublishedTable | None:
@@ -324,16 +333,29 @@ def _check_related(chosen: list[_Chosen], hierarchies: Sequence[Hierarchy]) -> N
     (first, margins), *others = chosen
     family = [first, *(table for table, _ in margins)]
     for other, _ in others:
-        related = any(
-            match(one, other, hierarchies=hierarchies).pairs
-            or match(other, one, hierarchies=hierarchies).pairs
-            for one in family
-        )
-        if not related and not set(first.sources) & set(other.sources):
+        if set(first.sources) & set(other.sources):
+            continue
+        found = [match(one, other, hierarchies=hierarchies) for one in family]
+        back = [match(other, one, hierarchies=hierarchies) for one in family]
+        if not any(one.pairs for one in (*found, *back)):
             raise DataError(
                 f"{first.name} ({', '.join(first.names)}) and {other.name} ({', '.join(other.names)}) share no dimension; "
                 "assess them separately, or say which columns are the same with 'as' in the spec."
             )
+        apart = _days_apart(first, other, found[0])
+        if apart:
+            raise DataError(
+                f"{first.name} and {other.name} have no {apart} in common, so nothing can be compared; assess them separately."
+            )
+
+
+def _days_apart(first: PublishedTable, other: PublishedTable, matching: Matching) -> str:
+    """The name of a date that both have without a day in common; empty if there is none."""
+    for pair in matching.pairs:
+        ours, theirs = first.dimensions[pair.base], other.dimensions[pair.margin]
+        if ours.kind is theirs.kind is Kind.DATE and set(ours.keys).isdisjoint(theirs.keys):
+            return ours.name
+    return ""
 
 
 def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matching) -> None:

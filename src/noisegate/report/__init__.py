@@ -9,7 +9,7 @@ from noisegate.report.build import page_of
 from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
 from noisegate.report.html import VARIABLE, browser_command, find_browser, print_pdf, render_html
 from noisegate.report.markdown import escaped, render_markdown
-from noisegate.report.summary import tiles_of
+from noisegate.report.summary import tiles_of, verdict_of
 from noisegate.report.write import check_output, print_report, write_assessment, write_report
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "render_html",
     "render_markdown",
     "tiles_of",
+    "verdict_of",
     "write_assessment",
     "write_report",
 ]

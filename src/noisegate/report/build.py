@@ -156,6 +156,7 @@ SECTIONS: Mapping[Section, tuple[str, str]] = {
 
 def page_of(assessment: Assessment, /) -> Page:
     """The whole report."""
+    origin = assessment.provenance
     exhibits = exhibits_of(assessment)
     figures = [figure for one in exhibits for figure in one.figures]
     found, looked = assessment.findings, assessment.checks
@@ -165,9 +166,10 @@ def page_of(assessment: Assessment, /) -> Page:
     frameworks = frameworks_of(assessment.privacy, _places(findings, looked, check_anchors, shown))
     findings, placed = _numbered(with_references(findings, frameworks), shown)
     return Page(
-        title=assessment.base.name,
+        title=(origin.title if origin is not None else "") or assessment.base.name,
         about=_about(assessment),
         software=f"noisegate {metadata.version('noisegate')}",
+        provenance=() if origin is None else origin.lines(),
         notice=_NOTICE if assessment.custodian_only else "",
         verdict=verdict_of(assessment, anchors),
         tiles=tiles_of(assessment),

@@ -59,6 +59,7 @@ def render_markdown(page: Page, /) -> str:
     lines += ["## Words", ""]
     lines += [f"- **{escaped(word)}**: {escaped(meaning)}" for word, meaning in page.glossary]
     lines += ["", f"Made by {escaped(page.software or 'noisegate')}; the pictures are in report.html.", ""]
+    lines += [f"- {escaped(line)}" for line in page.provenance]
     return "\n".join(lines)
 
 

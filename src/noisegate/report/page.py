@@ -137,6 +137,7 @@ class Page:
     title: str
     about: str
     software: str
+    provenance: tuple[str, ...]
     notice: str
     verdict: Verdict
     tiles: tuple[Tile, ...]
