@@ -151,6 +151,11 @@ class Limits:
         1 << 30, "Bytes of memory for the encoded columns of one file.", "refused: assess the table in parts"
     )
     file_columns: int = _limit(200, "Columns of one file.", "refused: put one count per row")
+    dimension_values: int = _limit(
+        1_000_000,
+        "Different values of a column that is a dimension.",
+        "refused: leave the column out, or sum over it",
+    )
     rejected_lines: int = _limit(
         1_000_000,
         "Lines of a file that do not fit its header, before it is given up.",

@@ -1,15 +1,17 @@
 """The `noisegate` command: its sub-commands, and what each kind of error returns.
 
-Exit codes: 0 fine; 1 a fault of ours; 2 bad input; 3 a gate said no; 130 interrupted.
+Exit codes: 0 fine; 1 a fault of ours; 2 bad input; 3 a gate said no; 130 interrupted; 143 asked to end.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import metadata
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -86,8 +88,13 @@ def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for 
 
 
 def run() -> None:
-    """Entry point of the `noisegate` program."""
+    """Entry point of the `noisegate` program; asked to end, it clears away what it has begun."""
+    signal.signal(signal.SIGTERM, _end)
     sys.exit(main(sys.argv[1:]))
+
+
+def _end(number: int, _: FrameType | None, /) -> None:
+    raise SystemExit(128 + number)
 
 
 def _say(sentence: str, code: int, /) -> int:
