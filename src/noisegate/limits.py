@@ -4,9 +4,9 @@ They bound memory and time; none of them changes what is true. Whoever has a lar
 limit, sets them for a while:
 
 >>> from noisegate import limits
->>> with limits.override(file_columns=500):
+>>> with limits.override(file_columns=9_000):
 ...     limits.current().file_columns
-500
+9000
 """
 
 from __future__ import annotations
@@ -150,11 +150,17 @@ class Limits:
     held_bytes: int = _limit(
         1 << 30, "Bytes of memory for the encoded columns of one file.", "refused: assess the table in parts"
     )
+<<<<<<< HEAD
     file_columns: int = _limit(200, "Columns of one file.", "refused: put one count per row")
     dimension_values: int = _limit(
         1_000_000,
         "Different values of a column that is a dimension.",
         "refused: leave the column out, or sum over it",
+=======
+    file_columns: int = _limit(5_000, "Columns of one file.", "refused: put one count per row")
+    sheet_cells: int = _limit(
+        30_000_000, "Cells of one sheet of a workbook.", "refused: save the part that holds the table as CSV"
+>>>>>>> main
     )
     rejected_lines: int = _limit(
         1_000_000,
@@ -178,6 +184,11 @@ class Limits:
     )
     values_bytes: int = _limit(
         256 << 20, "Bytes of a file with the values of a dimension, a map of stops or of places.", "refused"
+    )
+    assessed_beside: int = _limit(
+        60,
+        "Other measures and tables that overlap which are assessed beside the first.",
+        "left out; assess them by themselves",
     )
     overrides_bytes: int = _limit(
         1 << 20, "Bytes of a file that says how to read tables; such a file is written by hand.", "refused"

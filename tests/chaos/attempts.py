@@ -198,9 +198,11 @@ def attempt(
         for path in (place, place / "ledger", place / "tmp"):
             os.chown(path, _NOBODY, _NOBODY)
     words = ["release", str(world / "spec.yaml"), "--out", str(place / "out"), "--ledger", ledger, "--quiet"]
+    heard, told = os.pipe()  # no files: a full disk must not silence it
     child = os.fork()
     if child == 0:
-        _be_the_release(fault, place, words, chance, unprivileged=unprivileged)
+        _be_the_release(fault, place, words, chance, unprivileged=unprivileged, told=told)
+    os.close(told)
     if fault in _SIGNALS:
         time.sleep(lasts_s * 1.1 * chance.random())
         with contextlib.suppress(ProcessLookupError):
@@ -212,19 +214,21 @@ def attempt(
     for path in (place, place / "ledger"):
         path.chmod(0o700)
     end = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else str(os.WEXITSTATUS(status))
-    return judge(end, place, ledger)
+    with open(heard, "rb") as stream:
+        said = stream.read().decode(errors="replace")
+    return judge(end, place, ledger, said)
 
 
 def _be_the_release(
-    fault: str, place: Path, words: list[str], chance: random.Random, *, unprivileged: bool
+    fault: str, place: Path, words: list[str], chance: random.Random, *, unprivileged: bool, told: int
 ) -> None:
     """The rest of the child's life."""
     code = 1
     try:
         os.chdir(place)
         tempfile.tempdir = str(place / "tmp")
-        for number, name in ((1, "stdout"), (2, "stderr")):
-            os.dup2(os.open(place / name, os.O_CREAT | os.O_WRONLY, 0o600), number)
+        for number in (1, 2):
+            os.dup2(told, number)
         if unprivileged:
             os.setgid(_NOBODY)
             os.setuid(_NOBODY)
@@ -242,7 +246,7 @@ def _be_the_release(
         os._exit(code)
 
 
-def judge(end: str, place: Path, ledger: str) -> Found:
+def judge(end: str, place: Path, ledger: str, said: str) -> Found:
     """What anybody finds after an attempt."""
     with open_ledger(ledger, read_only=True) as book:
         accounts, faults = book.accounts(), [one for one in book.check() if one.fault]
@@ -257,7 +261,6 @@ def judge(end: str, place: Path, ledger: str) -> Found:
         wrong.append("half-written")
     if end == "0" and not (out.exists() and [one.state for one in paid] == ["published"]):
         wrong.append("said to be fine, and is not")
-    said = "".join((place / name).read_text() for name in ("stdout", "stderr") if (place / name).exists())
     if end == "1":
         wrong.append(f"a fault of ours: {said[-300:]}")
     if SECRET in said:
@@ -275,7 +278,7 @@ def judge(end: str, place: Path, ledger: str) -> Found:
     return Found(exit=end, state=state, wrong=wrong)
 
 
-_EXPECTED = {"out", "ledger", "tmp", "stdout", "stderr"}
+_EXPECTED = {"out", "ledger", "tmp"}
 _STAGING = re.compile(r"\.out\.[0-9a-f]{32}\.staging")
 
 

@@ -184,7 +184,7 @@ def test_extra_columns_are_named_with_the_reason(write):
     table = read_table(write("t.csv", "row,loc,tap,latitude,note,count\n" + body))
     assert table.names == ("loc", "tap")
     assert {one.name: one.reason for one in table.extra} == {
-        "note": "empty",
+        "note": "remarks",
         "latitude": "decimal numbers: a measurement, not a code",
         "row": "a running number",
     }

@@ -305,11 +305,6 @@ def test_a_release_in_parquet(tmp_path, week_rows):
     ("first", "second", "words"),
     [
         (
-            "region,sex,count\nN,m,40\nS,f,50\n",
-            "region,age,count\nN,young,40\nS,old,50\n",
-            "are two bases: the first lacks age, the second lacks sex. Assess them separately",
-        ),
-        (
             "region,count\nN,40\nS,50\n",
             "colour,count\nred,40\nblue,50\n",
             "share no dimension; assess them separately",
@@ -318,11 +313,6 @@ def test_a_release_in_parquet(tmp_path, week_rows):
             "date,tap,loc,count\n20160808,on,a,40\n20160809,off,b,50\n",
             "date,tap,count\n20160901,on,90\n20160902,off,80\n",
             "have no date in common, so nothing can be compared",
-        ),
-        (
-            "time,loc,count\n07:00,a,40\n08:00,b,50\n",
-            "time,count\n07:00,40\n07:15,50\n",
-            "lacks time in bins of 15 min (it has 60)",
         ),
         (
             "origin,destination,count\na,b,40\nb,a,50\nb,c,60\nc,b,61\nc,a,62\na,c,66\n",

@@ -19,8 +19,8 @@ from noisegate.reading import (
     find_structure,
     load_overrides,
     parse_overrides,
+    read_sources,
 )
-from noisegate.reading import read_tables as read_sources
 from noisegate.recovery import Noise
 from noisegate.report import check_output, write_assessment
 from noisegate.tables import find_card
@@ -231,8 +231,11 @@ def read_tables(
     """
     decided = _decided(decisions)
     read = read_sources(tables, overrides=decided)
-    stated = find_card(None if card is None else Path(card), [file for table in read for file in table.files])
-    return find_structure(read, overrides=decided, card=stated)
+    files = [file for table in read.tables for file in table.files]
+    stated = find_card(None if card is None else Path(card), files)
+    return find_structure(
+        read.tables, overrides=decided, card=stated, lookups=read.lookups, left_out=read.left_out
+    )
 
 
 def recover(tables: TableSources, /, **said: Any) -> dict[str, Noise]:

@@ -23,6 +23,7 @@ from noisegate.assessment.words import plain
 from noisegate.places import MARK, MARK_KEY
 from noisegate.reading import Structure, TableSummary
 from noisegate.recovery import Coupling, Noise, Pieces, ZeroRule
+from noisegate.tables import SharedMargin
 from noisegate.workload import Answered, Usefulness
 
 #: A `repr` shows so many findings.
@@ -39,6 +40,26 @@ class AssessedTable:
     def to_json(self, *, level: float) -> dict[str, Any]:
         """As it stands in `assessment.json`."""
         return {**self.summary.to_json(), "noise": self.noise.to_json(level=level)}
+
+
+def _shared_json(link: SharedMargin) -> dict[str, Any]:
+    return {
+        "left": link.left.name,
+        "right": link.right.name,
+        "dimensions": list(link.dimensions),
+        "cells": link.domain.size,
+        "how": link.how,
+    }
+
+
+def _beside_json(other: Assessment) -> dict[str, Any]:
+    return {
+        "measure": other.structure.measure,
+        "base": other.base.name,
+        "findings": [finding.id for finding in other.findings],
+        "privacy": other.privacy.to_json(),
+        "checks": [check.to_json() for check in other.checks],
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -72,6 +93,8 @@ class Assessment:
         What more weeks of the same would give away, if somebody asked and the noise is known.
     microdata
         How few known points single a person out, if the raw data say whose events they are.
+    beside
+        Assessments of other measures and of tables that overlap; their findings and tables are among those here as well.
     """
 
     tables: tuple[AssessedTable, ...]
@@ -92,6 +115,7 @@ class Assessment:
     claims: tuple[Judged, ...] = ()
     weeks: Weeks | None = None
     microdata: Microdata | None = None
+    beside: tuple[Assessment, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "findings", tuple(by_severity(self.findings)))
@@ -137,6 +161,9 @@ class Assessment:
                 "findings": [finding.to_json() for finding in self.findings],
                 "privacy": self.privacy.to_json(),
                 "checks": [check.to_json() for check in self.checks],
+                "left_out": list(self.structure.left_out),
+                "shared": [_shared_json(one) for one in self.structure.shared],
+                "beside": [_beside_json(one) for one in self.beside],
                 "inference": None if self.inference is None else self.inference.to_json(),
                 "score": None if self.score is None else self.score.to_json(),
                 "utility": None if (asked := self.useful or self.answered) is None else asked.to_json(),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
+from noisegate import limits
 from noisegate.assessment.assessment import Assessment
 from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.request import AnyPath, Request, Said
-from noisegate.reading import Overrides, TableSources, find_structure, read_tables
+from noisegate.reading import Overrides, TableSources, find_structure, read_sources
 from noisegate.tables import find_card
 
 
@@ -29,7 +31,29 @@ def assess(
     DataError, SpecError
         One sentence: what is wrong, and the way out.
     """
-    return judge(find_facts(tables, overrides=overrides, card=card, progress=progress, **said))
+    facts = find_facts(tables, overrides=overrides, card=card, progress=progress, **said)
+    return _with_beside(judge(facts), facts)
+
+
+def _with_beside(assessment: Assessment, facts: Facts) -> Assessment:
+    """The assessment with those of other measures and of tables that overlap; their findings stand among its own.
+
+    What a person says about cells, persons and services is about the first of them.
+    """
+    alone = Request(level=facts.request.level, attacker=facts.request.attacker, noise=facts.request.noise)
+    others = []
+    for structure in facts.structure.beside[: limits.current().assessed_beside]:
+        name = structure.measure or structure.base.name
+        facts.report(f"assessing {name}")
+        others.append((name, judge(Facts(structure, alone, None, facts.report))))
+    found = [replace(one, title=f"{name}: {one.title}") for name, other in others for one in other.findings]
+    tables = [table for _, other in others for table in other.tables]
+    return replace(
+        assessment,
+        findings=(*assessment.findings, *found),
+        tables=(*assessment.tables, *tables),
+        beside=tuple(other for _, other in others),
+    )
 
 
 def find_facts(
@@ -44,9 +68,11 @@ def find_facts(
     """What published tables tell, each fact worked out when it is first asked for; see `assess`."""
     request = Request.of(**said)
     report = progress or (lambda _: None)
-    read = read_tables(tables, overrides=overrides, progress=report)
-    files = [file for table in read for file in table.files]
+    read = read_sources(tables, overrides=overrides, progress=report)
+    files = [file for table in read.tables for file in table.files]
     stated = find_card(None if card is None else Path(card), files)
     report("finding the structure")
-    structure = find_structure(read, overrides=overrides, card=stated)
+    structure = find_structure(
+        read.tables, overrides=overrides, card=stated, lookups=read.lookups, left_out=read.left_out
+    )
     return Facts(structure, request, stated, report)

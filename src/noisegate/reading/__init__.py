@@ -8,6 +8,7 @@ margins, and which base cells every margin cell sums; `summarise` puts the decis
 from __future__ import annotations
 
 from noisegate.reading.counts import read_numbers
+from noisegate.reading.hierarchy import LookupFile
 from noisegate.reading.overrides import (
     DimensionOverride,
     Overrides,
@@ -16,17 +17,27 @@ from noisegate.reading.overrides import (
     parse_overrides,
 )
 from noisegate.reading.placing import MisplacedError, describe, place_rows
-from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
-from noisegate.reading.reader import TableSources, read_table, read_tables
+from noisegate.reading.published import ExtraColumn, Hierarchy, PublishedTable, SetAside
+from noisegate.reading.reader import (
+    Contents,
+    TableSources,
+    read_source,
+    read_sources,
+    read_table,
+    read_tables,
+)
 from noisegate.reading.structure import Structure, find_structure
 from noisegate.reading.summary import DimensionSummary, LinkSummary, MarkerSummary, TableSummary, summarise
 from noisegate.reading.values import find_form
 
 __all__ = [
+    "Contents",
     "DimensionOverride",
     "DimensionSummary",
     "ExtraColumn",
+    "Hierarchy",
     "LinkSummary",
+    "LookupFile",
     "MarkerSummary",
     "MisplacedError",
     "Overrides",
@@ -43,6 +54,8 @@ __all__ = [
     "parse_overrides",
     "place_rows",
     "read_numbers",
+    "read_source",
+    "read_sources",
     "read_table",
     "read_tables",
     "summarise",

@@ -9,14 +9,16 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from noisegate.reading.dimensions import declared, time_grid, unite
-from noisegate.reading.published import Codes, PublishedTable
+from noisegate.reading.dimensions import declared, spellings, time_grid, unite
+from noisegate.reading.hierarchy import parents_of
+from noisegate.reading.published import Codes, Hierarchy, PublishedTable
+from noisegate.reading.words import fold
 from noisegate.tables import NO_ORDINAL, Dimension, Kind
 
 #: Words that mean the same thing at the head of a column.
@@ -40,11 +42,15 @@ TIE_NAMED, TIE = 0.02, 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A dimension of a margin and the dimension of the base that it keeps, perhaps in coarser bins."""
+    """A dimension of a margin and the dimension of the base that it keeps, perhaps in coarser bins or groups.
+
+    `through` says which values of the base make up each of the margin, where these are not times.
+    """
 
     margin: int
     base: int
     coarser: bool
+    through: Hierarchy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,14 +73,30 @@ class Matching:
         return not self.missing
 
 
-def match(base: PublishedTable, margin: PublishedTable, /) -> Matching:
-    """The dimensions of `margin` among those of `base`, whichever names they go by."""
-    affinity = np.array([[_affinity(b, m) for b in base.dimensions] for m in margin.dimensions]).reshape(
-        len(margin.dimensions), len(base.dimensions)
-    )
+def match(
+    base: PublishedTable, margin: PublishedTable, /, *, hierarchies: Sequence[Hierarchy] = ()
+) -> Matching:
+    """The dimensions of `margin` among those of `base`, whichever names they go by.
+
+    `hierarchies` say which values are made up of others, beside those that the margin itself has.
+    """
+    known = (*margin.hierarchies, *hierarchies)
+    affinity = np.zeros((len(margin.dimensions), len(base.dimensions)))
+    through: dict[tuple[int, int], Hierarchy] = {}
+    for i, theirs in enumerate(margin.dimensions):
+        for j, ours in enumerate(base.dimensions):
+            affinity[i, j] = _affinity(ours, theirs)
+            grouped = _grouped(ours, theirs, known)
+            if grouped is not None and grouped[0] > affinity[i, j]:
+                affinity[i, j], through[i, j] = grouped
     rows, columns = linear_sum_assignment(affinity, maximize=True)
     pairs = tuple(
-        Pair(margin=i, base=j, coarser=is_coarser(base.dimensions[j], margin.dimensions[i]))
+        Pair(
+            margin=i,
+            base=j,
+            coarser=(i, j) in through or is_coarser(base.dimensions[j], margin.dimensions[i]),
+            through=through.get((i, j)),
+        )
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
         if affinity[i, j] >= ACCEPTED
     )
@@ -118,12 +140,36 @@ def _affinity(fine: Dimension, coarse: Dimension) -> float:
         if fine.kind is not coarse.kind or not _nests(fine, coarse):
             return 0.0
         return 0.5 + 0.3 * _overlap(_bins(fine, coarse), _bins(coarse, coarse)) + 0.2 * name
-    shared = _overlap(_known(fine), _known(coarse))
+    shared = _shared(fine, coarse)
     if fine.kind is coarse.kind is Kind.NUMBER and name < 0.5:
         return 0.0
     if shared < 0.5 and name < 0.8:
         return 0.0
     return 0.6 * shared + 0.4 * name
+
+
+def _grouped(
+    fine: Dimension, coarse: Dimension, hierarchies: Sequence[Hierarchy]
+) -> tuple[float, Hierarchy] | None:
+    """How well the second has the values of the first in groups that are listed; None where nothing lists them."""
+    best: tuple[float, Hierarchy] | None = None
+    if fine.kind is Kind.TIME or coarse.kind is Kind.TIME:
+        return None
+    ours, theirs = spellings(fine), spellings(coarse)
+    for one in hierarchies:
+        children = len(ours & one.parents.keys()) / max(min(len(ours), len(one.parents)), 1)
+        parents = len(theirs & set(one.parents.values())) / max(
+            min(len(theirs), len(set(one.parents.values()))), 1
+        )
+        told = 0.1 * (one.coarse == coarse.name) + 0.1 * (one.fine == fine.name)
+        few = len(ours & one.parents.keys()) < 2
+        if (
+            not few
+            and min(children, parents) >= 0.5
+            and (best is None or 0.8 * min(children, parents) + told > best[0])
+        ):
+            best = 0.8 * min(children, parents) + told, one
+    return best
 
 
 def _nests(fine: Dimension, coarse: Dimension) -> bool:
@@ -138,10 +184,23 @@ def _bins(dimension: Dimension, like: Dimension) -> frozenset[str]:
     return frozenset(map(str, np.unique(known // width).tolist()))
 
 
+def _shared(one: Dimension, other: Dimension) -> float:
+    """Share of values that both have, by their keys, or by names where one of them has codes."""
+    found = _overlap(_known(one), _known(other))
+    if found < 1 and one.kind is other.kind is Kind.TEXT:
+        both = spellings(one) & spellings(other)
+        found = max(found, min(1.0, len(both) / max(min(len(_known(one)), len(_known(other))), 1)))
+    return found
+
+
 def _known(dimension: Dimension) -> frozenset[str]:
-    return frozenset(
-        key for key, gone in zip(dimension.keys, dimension.unknown.tolist(), strict=True) if not gone
-    )
+    return _known_keys(dimension.keys, dimension.unknown.tobytes())
+
+
+@lru_cache(maxsize=4096)
+def _known_keys(keys: tuple[str, ...], unknown: bytes) -> frozenset[str]:
+    gone = np.frombuffer(unknown, dtype=bool).tolist()
+    return frozenset(key for key, away in zip(keys, gone, strict=True) if not away)
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -266,7 +325,7 @@ def _partners(
     wide: list[Dimension] = []
     for table, matching in margins:
         for pair in matching.pairs:
-            if pair.base == j:
+            if pair.base == j and pair.through is None:
                 (wide if pair.coarser else same).append(table.dimensions[pair.margin])
     return same, wide
 
@@ -302,7 +361,9 @@ def _aligned(
     dimensions, codes, hidden, maps = [], [], [], []
     for pair in pairs:
         own = table.dimensions[pair.margin]
-        if pair.coarser:
+        if pair.through is not None:
+            dimension, recode, onto = _through(united[pair.base], own, pair.through)
+        elif pair.coarser:
             dimension, recode, onto = _coarse(united[pair.base], own)
         else:
             dimension = replace(united[pair.base], name=own.name, written=own.written)
@@ -325,6 +386,17 @@ def _aligned(
 
 def _stack(rows: list[Codes], length: int) -> Codes:
     return np.array(rows, dtype=np.int32).reshape(len(rows), length)
+
+
+def _through(fine: Dimension, own: Dimension, hierarchy: Hierarchy) -> tuple[Dimension, Codes, Codes]:
+    """The groups as they are, the margin's codes in them, and the group of each fine value."""
+    place = {fold(label): code for code, label in enumerate(own.labels)}
+    place |= {key: code for code, key in enumerate(own.keys)}
+    parents = parents_of(fine.keys, fine.labels, hierarchy)
+    onto = np.array(
+        [place.get(parent, -1) if parent is not None else -1 for parent in parents], dtype=np.int32
+    )
+    return own, np.arange(own.size, dtype=np.int32), onto
 
 
 def _coarse(fine: Dimension, own: Dimension) -> tuple[Dimension, Codes, Codes]:

@@ -12,25 +12,29 @@ pandas, Polars, DuckDB, Ibis and Arrow itself are served alike and none of them 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.reading.dialect import PREFIX, Dialect
-from noisegate.reading.published import Codes, Ints, Source
+from noisegate.reading.headers import Header
+from noisegate.reading.published import Codes, Ints, SetAside, Source
 from noisegate.tables import arrow_texts
 
 #: Arrow parses this many bytes at a time; no line can be longer.
 BLOCK = 4 * PREFIX
 
+#: Lines that do not fit the header and are kept as notes.
+_NOTES = 50
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 #: As an Arrow value: to turn a plain one into it, Arrow would import all of pandas first.
 _BLANK = arrow_texts([""])[0]
@@ -38,11 +42,32 @@ _BLANK = arrow_texts([""])[0]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Column:
-    """One column: `labels[codes]` is its text, row by row."""
+    """One column: `labels[codes]` is its text, row by row; `path` are the texts over it, where its header has several rows."""
 
     name: str
     codes: Codes
     labels: tuple[str, ...]
+    path: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, texts: Sequence[str], /, *, path: tuple[str, ...] = ()) -> Self:
+        """The column of these texts."""
+        place: dict[str, int] = {}
+        codes = np.fromiter((place.setdefault(text, len(place)) for text in texts), np.int32, len(texts))
+        return cls(name=name, codes=codes, labels=tuple(place), path=path)
+
+    def take(self, rows: NDArray[Any], /) -> Self:
+        """The column on some rows, given as a mask or as numbers, with all its labels."""
+        return replace(self, codes=self.codes[rows])
+
+    def share(self, test: Callable[[str], bool], /) -> float:
+        """The share of rows whose text passes a test."""
+        passed = np.array([test(label) for label in self.labels], dtype=bool)
+        return float(passed[self.codes].mean()) if self.codes.size else 0.0
+
+    def where(self, test: Callable[[str], bool], /) -> NDArray[np.bool_]:
+        """The rows whose text passes a test."""
+        return np.array([test(label) for label in self.labels], dtype=bool)[self.codes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +81,12 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RawTable:
-    """The rows of a file or a frame before anything is known about them; `unit` is what places are counted in."""
+    """The rows of a file, a sheet or a frame before anything is known about them.
+
+    `unit` is what places are counted in; `lines` are the places of rows where they do not follow each other; `notes` are texts
+    around the table. Where rows were made from those of another table,
+    `whole` is that table and `origin` the row there of each row here.
+    """
 
     columns: tuple[Column, ...]
     rows: int
@@ -64,9 +94,34 @@ class RawTable:
     rejected: tuple[Rejected, ...]
     dialect: str
     unit: str = "line"
+    notes: tuple[str, ...] = ()
+    lines: NDArray[Any] | None = None
+    whole: RawTable | None = None
+    origin: NDArray[Any] | None = None
+
+    def take(self, rows: NDArray[Any], /) -> RawTable:
+        """The table with some of its rows, given as a mask or as numbers."""
+        chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return self.made(tuple(column.take(chosen) for column in self.columns), chosen)
+
+    def made(self, columns: tuple[Column, ...], origin: NDArray[Any], /) -> RawTable:
+        """Other columns, made from rows of this table."""
+        return replace(self, columns=columns, rows=int(origin.size), whole=self, origin=origin)
+
+    def aside(self, reason: str, rows: NDArray[np.bool_], file: str, /) -> SetAside:
+        """Some of the rows as what is set aside, with the first of them."""
+        first = int(np.flatnonzero(rows)[0])
+        text = ",".join(column.labels[column.codes[first]] for column in self.columns[:40])
+        return SetAside(
+            reason=reason, rows=int(rows.sum()), first_line=self.line_of(first), example=text[:60], file=file
+        )
 
     def line_of(self, row: int, /) -> int:
         """The line of the file on which this row starts, counting from 1."""
+        if self.whole is not None and self.origin is not None:
+            return self.whole.line_of(int(self.origin[row]))
+        if self.lines is not None:
+            return int(self.lines[row])
         passed = np.array([r.record for r in self.rejected], dtype=np.int64) - self.first_record
         passed -= np.arange(passed.size)
         record = self.first_record + row + int(np.searchsorted(passed, row, side="right"))
@@ -105,7 +160,7 @@ def _read_csv(path: Path, dialect: Dialect) -> RawTable:
     names = [str(position) for position in range(len(dialect.header))]
     _check_width(len(names), path)
     rejected: list[Rejected] = []
-    skip = dialect.header_line + dialect.has_header
+    skip = dialect.header_line + dialect.header_rows
     try:
         with (
             pa.input_stream(os.fspath(path), compression=dialect.compression) as stream,
@@ -135,11 +190,49 @@ def _read_csv(path: Path, dialect: Dialect) -> RawTable:
             ) from error
         raise _unreadable(path, error) from error
     return RawTable(
-        columns=_columns(table, dialect.header),
+        columns=_with_paths(_columns(table, dialect.header), dialect.paths),
         rows=table.num_rows,
         first_record=skip + 1,
         rejected=tuple(rejected),
         dialect=dialect.describe(),
+        notes=(*dialect.preamble, *(one.text for one in rejected[:_NOTES])),
+    )
+
+
+def _with_paths(columns: tuple[Column, ...], paths: tuple[tuple[str, ...], ...]) -> tuple[Column, ...]:
+    return tuple(
+        replace(column, path=path)
+        for column, path in zip(columns, paths or ((),) * len(columns), strict=True)
+    )
+
+
+def read_rows(
+    rows: Sequence[Sequence[str]],
+    header: Header,
+    /,
+    *,
+    names: tuple[str, ...],
+    dialect: str,
+    notes: Sequence[str],
+) -> RawTable:
+    """The columns of a table in a sheet: the rows below its header. Rows without anything are left out."""
+    width = len(names)
+    filled = [(place, row) for place, row in enumerate(rows) if place >= header.start and any(row[:width])]
+    whole = [tuple(row[:width]) + ("",) * (width - len(row)) for _, row in filled]
+    texts = list(zip(*whole, strict=True)) or [()] * width
+    columns = tuple(
+        Column.of(name, own, path=path) for name, own, path in zip(names, texts, header.paths, strict=True)
+    )
+    lines = np.array([place + 1 for place, _ in filled], dtype=np.int64)
+    return RawTable(
+        columns=columns,
+        rows=len(filled),
+        first_record=1,
+        rejected=(),
+        dialect=dialect,
+        unit="row",
+        notes=tuple(notes),
+        lines=lines,
     )
 
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.errors import DataError, SpecError
+from noisegate.errors import DataError
 from noisegate.reading.columns import Column
 from noisegate.reading.markers import is_marker
-from noisegate.reading.published import row_ids
 from noisegate.reading.values import find_form
 from noisegate.tables import Kind
 
@@ -55,14 +54,18 @@ def read_numbers(labels: Sequence[str], /, *, delimiter: str = ",") -> Numbers:
     A point or a comma is what all values together allow: `1.234` beside `12.5` is a decimal, beside
     `12.345.678` a separator of thousands.
     """
-    texts = [label.translate(_BLANKS).strip() for label in labels]
+    plain = np.array([label.isdecimal() and len(label) < 16 for label in labels], dtype=bool)
+    values = np.full(len(labels), np.nan)
+    values[plain] = [int(label) for label, easy in zip(labels, plain.tolist(), strict=True) if easy]
+    rest = np.flatnonzero(~plain)
+    texts = [labels[k].translate(_BLANKS).strip() for k in rest.tolist()]
     group, decimal = _separators(texts, delimiter)
-    return Numbers(
-        values=np.array([_number(text, group, decimal) for text in texts], dtype=np.float64),
-        marked=np.array([is_marker(text) for text in texts], dtype=bool),
-        blank=np.array([not text for text in texts], dtype=bool),
-        note=f"counts use {group!r} between thousands" if group else "",
-    )
+    values[rest] = [_number(text, group, decimal) for text in texts]
+    marked, blank = np.zeros(len(labels), dtype=bool), np.zeros(len(labels), dtype=bool)
+    marked[rest] = [is_marker(text) for text in texts]
+    blank[rest] = [not text for text in texts]
+    note = f"counts use {group!r} between thousands" if group else ""
+    return Numbers(values=values, marked=marked, blank=blank, note=note)
 
 
 def _separators(texts: Sequence[str], delimiter: str) -> tuple[str, str]:
@@ -122,59 +125,33 @@ _LIKELY = frozenset(
 _ENOUGH = 0.5
 
 
-def find_count(
-    columns: Sequence[Column], /, *, table: str, delimiter: str, given: str | None = None
-) -> tuple[int, Numbers]:
-    """The position of the count column and its distinct values as numbers.
-
-    A column named for it comes first; without one, the only column of numbers that is no date, no time
-    and not the same everywhere. Where two columns are equally good, none is chosen.
-    """
-    names = [column.name for column in columns]
-    if given is not None:
-        if given not in names:
-            raise SpecError.for_choice(f"count of table {table}", found=given, allowed=names)
-        position = names.index(given)
-        return position, _checked(columns[position], table, delimiter)
-    scores = [_name_score(name) for name in names]
-    best = max(scores)
-    if best > 0:
-        top = [position for position, score in enumerate(scores) if score == best]
-        numeric = [position for position in top if _numeric_share(columns[position], delimiter) >= _ENOUGH]
-        if len(numeric) > 1:
-            raise _ambiguous([names[position] for position in numeric], table)
-        return (numeric or top)[0], _checked(columns[(numeric or top)[0]], table, delimiter)
-    return _nameless(columns, table, delimiter)
-
-
-def _nameless(columns: Sequence[Column], table: str, delimiter: str) -> tuple[int, Numbers]:
-    """The one column that can only be counts."""
-    able = [
-        position
-        for position, column in enumerate(columns)
-        if _numeric_share(column, delimiter) >= 0.9 and _varies(column)
-    ]
-    if not able:
+def checked(column: Column, table: str, delimiter: str, /) -> Numbers:
+    """The numbers of a column that is named for counts; refuse it when it holds text."""
+    numbers = read_numbers(column.labels, delimiter=delimiter)
+    if numeric_share(column, delimiter) < _ENOUGH:
+        bad = ~(numbers.is_number | numbers.marked | numbers.blank)
+        odd = [label[:20] for label, gone in zip(column.labels, bad, strict=True) if gone]
+        found = f"text such as {odd[0]!r}" if odd else "hardly any numbers"
         raise DataError(
-            f"{table} has no count column: none of {_listed([c.name for c in columns])} is named like one or holds "
-            "numbers that can only be counts. Name it with 'count' in the spec."
+            f"Column {column.name!r} of {table} should hold counts but holds {found}; "
+            "name the column of numbers with 'count' in the spec."
         )
-    if len(able) > 1:
-        # Rows stay distinct without their count; without a dimension they do not.
-        spare = [position for position in able if _distinct_without(columns, position)]
-        able = spare if len(spare) == 1 else able
-    if len(able) > 1:
-        raise _ambiguous([columns[position].name for position in able], table)
-    return able[0], read_numbers(columns[able[0]].labels, delimiter=delimiter)
+    return numbers
 
 
-def _distinct_without(columns: Sequence[Column], position: int) -> bool:
-    rest = [column for place, column in enumerate(columns) if place != position]
-    ids = row_ids(np.stack([column.codes for column in rest]), tuple(len(column.labels) for column in rest))
-    return np.unique(ids).size == ids.size
+def no_count(columns: Sequence[Column], table: str, delimiter: str, /) -> DataError:
+    """Why a table has no column of counts."""
+    for column in columns:
+        if name_score(column.name) > 0:
+            checked(column, table, delimiter)
+    return DataError(
+        f"{table} has no count column: none of {_listed([c.name for c in columns])} is named like one or holds "
+        "numbers that can only be counts. Name it with 'count' in the spec."
+    )
 
 
-def _name_score(name: str) -> float:
+def name_score(name: str, /) -> float:
+    """How surely a name says that its column holds counts, from 0 to 1."""
     words = " ".join(re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).casefold())).strip()
     if words in _SURE:
         return 1.0
@@ -184,7 +161,7 @@ def _name_score(name: str) -> float:
     return 0.7 if words in _LIKELY else 0.0
 
 
-def _numeric_share(column: Column, delimiter: str) -> float:
+def numeric_share(column: Column, delimiter: str, /) -> float:
     """Share of rows with something in them that hold a number or a mark for a hidden one."""
     if not column.labels:
         return 0.0
@@ -196,37 +173,11 @@ def _numeric_share(column: Column, delimiter: str) -> float:
     return 0.0 if good == 0 or not filled else (good + hidden) / filled
 
 
-def _varies(column: Column) -> bool:
+def varies(column: Column, /) -> bool:
     """Whether a column of numbers has many values and is neither dates nor times."""
     sample = [label for label in column.labels[:2000] if label]
     form = find_form(column.name, sample, unknown=[False] * len(sample))
     return len(sample) > 1 and form.kind not in {Kind.DATE, Kind.TIME}
-
-
-def _checked(column: Column, table: str, delimiter: str) -> Numbers:
-    """The numbers of a column that is named for counts; refuse it when it holds text."""
-    numbers = read_numbers(column.labels, delimiter=delimiter)
-    if _numeric_share(column, delimiter) < _ENOUGH:
-        odd = [
-            label[:20]
-            for label, bad in zip(
-                column.labels, ~(numbers.is_number | numbers.marked | numbers.blank), strict=True
-            )
-            if bad
-        ]
-        found = f"text such as {odd[0]!r}" if odd else "hardly any numbers"
-        raise DataError(
-            f"Column {column.name!r} of {table} should hold counts but holds {found}; "
-            "name the column of numbers with 'count' in the spec."
-        )
-    return numbers
-
-
-def _ambiguous(names: list[str], table: str) -> DataError:
-    return DataError(
-        f"{table} has {len(names)} columns that could be the count ({_listed(names)}); "
-        "say which with 'count' in the spec."
-    )
 
 
 def _listed(names: list[str]) -> str:

@@ -12,12 +12,14 @@ import os
 import re
 import stat
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from noisegate.errors import DataError, SpecError
+from noisegate.reading.headers import find_header
 
 #: How much of a file is looked at to find out how it is written; also the longest line allowed.
 PREFIX = 1 << 20
@@ -27,9 +29,9 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _REFUSED = {
-    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it or save it as CSV",
+    b"PK\x03\x04": "a zip archive; unpack it",
     b"\xfd7zXZ": "an xz archive; unpack it",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet; save it as CSV",
+    b"\xd0\xcf\x11\xe0": "an old document that holds no workbook; save its table as CSV",
     b"%PDF": "a PDF document; export its table as CSV",
     b"SQLite format": "a database; export the table as CSV",
 }
@@ -39,14 +41,19 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.B
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How a text file is written; `header_line` counts the lines before the header."""
+    """How a text file is written; `header_line` counts the lines before the header, `header_rows` its own.
+
+    `paths` are the texts over each column from the top, where the header has several rows; `preamble` what stands above it.
+    """
 
     compression: str | None
     encoding: str
     delimiter: str
     header: tuple[str, ...]
     header_line: int
-    has_header: bool = True
+    header_rows: int = 1
+    paths: tuple[tuple[str, ...], ...] = ()
+    preamble: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """In words, for people."""
@@ -72,6 +79,11 @@ def _why(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
     return (error.strerror or "the file cannot be opened").lower()
+
+
+def is_archive(path: Path, /) -> bool:
+    """Whether the file starts as zip archives and old documents of offices do; workbooks are such files."""
+    return _start(path, 4) in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
 
 def is_parquet(path: Path, /) -> bool:
@@ -102,11 +114,18 @@ def find_dialect(
             delimiter=delimiter,
             header=columns,
             header_line=0,
-            has_header=False,
+            header_rows=0,
         )
-    line, header = _header(lines, delimiter, fields, path)
+    line, rows, paths = _header(lines, delimiter, fields, path)
     return Dialect(
-        compression=compression, encoding=encoding, delimiter=delimiter, header=header, header_line=line
+        compression=compression,
+        encoding=encoding,
+        delimiter=delimiter,
+        header=column_names(paths),
+        header_line=line,
+        header_rows=rows,
+        paths=paths,
+        preamble=tuple(filter(None, (text.strip(' \t;,|"') for text in lines[:line]))),
     )
 
 
@@ -203,24 +222,49 @@ def _delimiter(lines: list[str], given: str | None, path: Path) -> tuple[str, in
     return best[2], best[1]
 
 
-def _header(lines: list[str], delimiter: str, width: int, path: Path) -> tuple[int, tuple[str, ...]]:
-    """The first line with as many fields as most lines have; lines before it are a preamble."""
-    for number, line in enumerate(lines):
-        rows = _fields([line], delimiter)
-        if rows and len(rows[0]) == width:
-            header = tuple(field.strip() for field in rows[0])
-            if _looks_like_data(header):
-                raise DataError(
-                    f"{path} has numbers where column names belong (line {number + 1}). Add a header line, or list "
-                    "'columns' in the spec; a table with a column for each year needs one count per row instead."
-                )
-            return number, _unique(header)
+def _header(
+    lines: list[str], delimiter: str, width: int, path: Path
+) -> tuple[int, int, tuple[tuple[str, ...], ...]]:
+    """The line on which the header starts, how many lines it has, and what its columns are called."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    rows: list[list[str]] = []
+    starts = [0]
+    try:
+        for row in reader:
+            rows.append([field.strip() for field in row])
+            starts.append(reader.line_num)
+    except csv.Error:
+        rows = rows[:VOTERS]
+    fitting = [place for place, row in enumerate(rows) if len(row) == width]
+    found = find_header([row if len(row) == width else row[:1] + [""] * (width - 1) for row in rows])
+    if (
+        found is not None
+        and len(found.paths) == width
+        and any(found.first <= place < found.start for place in fitting)
+    ):
+        return starts[found.first], starts[found.start] - starts[found.first], found.paths
+    for place in fitting:
+        if _looks_like_data(rows[place]):
+            raise DataError(
+                f"{path} has numbers where column names belong (line {starts[place] + 1}). Add a header line, or list "
+                "'columns' in the spec."
+            )
+        return (
+            starts[place],
+            starts[place + 1] - starts[place],
+            tuple((text,) if text else () for text in rows[place]),
+        )
     raise DataError(f"{path} has no line of {width} column names; add a header.")
 
 
-def _looks_like_data(header: tuple[str, ...]) -> bool:
+def _looks_like_data(header: Sequence[str]) -> bool:
     """Whether a line that should name columns holds a number, a date or a time."""
     return not any(header) or any(_NUMERIC.fullmatch(field) for field in header)
+
+
+def column_names(paths: Sequence[tuple[str, ...]], /) -> tuple[str, ...]:
+    """A name for each column: the texts over it, told apart by a number where one comes twice."""
+    return _unique(tuple(" / ".join(path) for path in paths))
 
 
 def _unique(header: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from noisegate.errors import SpecError
 from noisegate.reading.columns import Column
 from noisegate.reading.overrides import DimensionOverride, TableOverride
-from noisegate.reading.published import Codes, ExtraColumn, Ints, row_ids
+from noisegate.reading.published import Codes, ExtraColumn, Ints, PublishedTable, row_ids
 from noisegate.reading.values import (
     UNKNOWN_NUMBERS,
     UNKNOWN_WORDS,
     Form,
     clock_key,
     find_form,
-    fold,
     is_decimal,
     split_moments,
 )
+from noisegate.reading.words import fold, is_code, spaced
 from noisegate.tables import NO_ORDINAL, Dimension, Kind
 
 #: A column that is blank in more than this share of rows holds remarks.
@@ -41,21 +43,77 @@ def used(column: Column, rows: Ints, /) -> Column:
 
 def choose_dimensions(
     columns: Sequence[Column], override: TableOverride, /, *, table: str
-) -> tuple[list[Column], list[ExtraColumn]]:
-    """The columns that are dimensions, and the others with the reason why not."""
+) -> tuple[list[Column], dict[str, Column], list[ExtraColumn]]:
+    """The columns that are dimensions, those with their codes by their names, and the others with the reason why not."""
     names = [column.name for column in columns]
     for name in (*override.ignore, *override.dimensions):
         if name not in names:
             raise SpecError.for_choice(f"a column of table {table}", found=name, allowed=names)
     extra = [ExtraColumn(name=name, reason="ignored as told") for name in names if name in override.ignore]
     kept = [column for column in columns if column.name not in override.ignore]
-    for test in (_remarks, _measurement, _determined):
+    for test in (_remarks, _measurement, _determined, _accompanies):
         for column in list(kept):
             reason = test(column, kept) if column.name not in override.dimensions else ""
             if reason:
                 kept.remove(column)
                 extra.append(ExtraColumn(name=column.name, reason=reason))
-    return kept, extra
+    twins, codes = _twins(kept, override)
+    gone = [column.name for column in twins]
+    extra += [ExtraColumn(name=column.name, reason=f"says the same as {twins[column]}") for column in twins]
+    return [column for column in kept if column.name not in gone], codes, extra
+
+
+def _twins(columns: Sequence[Column], override: TableOverride) -> tuple[dict[Column, str], dict[str, Column]]:
+    """Columns that say what another one says, with its name; and for names that have codes beside them, the codes."""
+    said: dict[Column, str] = {}
+    codes: dict[str, Column] = {}
+    for place, one in enumerate(columns):
+        for other in columns[place + 1 :]:
+            if one in said or other in said or not _paired(one, other):
+                continue
+            if {one.name, other.name} <= set(override.dimensions):
+                continue
+            code, name = (other, one) if _codeness(other) > _codeness(one) else (one, other)
+            if _codeness(code) == _codeness(name) or name.name in codes:
+                said[other] = one.name
+            else:
+                said[code] = name.name
+                codes[name.name] = code
+    return said, codes
+
+
+def _codeness(column: Column) -> int:
+    """How much a column looks like codes: by its name, by values without blanks and with digits."""
+    labels = [label for label in column.labels if label]
+    compact = all(" " not in label for label in labels)
+    return 2 * is_code(column.name) + (compact and any(char.isdigit() for label in labels for char in label))
+
+
+_TWIN_WORDS = re.compile(
+    r"[\W_]*(?:codes?|names?|labels?|descriptions?|desc|titles?|id|cd|nm|nr|key|fips|geoid)[\W_]*",
+    re.IGNORECASE,
+)
+
+
+def _paired(one: Column, other: Column) -> bool:
+    """Whether each value of one column goes with one value of the other, beyond chance; blanks do not count."""
+    both = one.where(bool) & other.where(bool)
+    if both.mean() < 0.5:
+        return False
+    left, right = one.codes[both].astype(np.int64), other.codes[both].astype(np.int64)
+    values = np.unique(left).size
+    if (
+        values < 2
+        or values != np.unique(right).size
+        or np.unique(left * len(other.labels) + right).size != values
+    ):
+        return False
+    stems = [_TWIN_WORDS.sub("", spaced(column.name)).casefold() for column in (one, other)]
+    alike = stems[0] == stems[1] or (
+        is_code(one.name) != is_code(other.name) and (stems[0] in stems[1] or stems[1] in stems[0])
+    )
+    # Two dimensions may go together by chance or because little is shown: then one is no code of the other.
+    return bool(alike or (values >= 10 and _codeness(one) != _codeness(other)))
 
 
 def _remarks(column: Column, _: Sequence[Column]) -> str:
@@ -84,12 +142,44 @@ def _determined(column: Column, kept: Sequence[Column]) -> str:
     return "a running number" if len(column.labels) == rows else "numbers that the dimensions determine"
 
 
-def encode(column: Column, override: TableOverride, /) -> tuple[list[tuple[Dimension, Codes]], list[str]]:
+def _accompanies(column: Column, kept: Sequence[Column]) -> str:
+    """Whether a few dates go with the values of another column, such as the reporting period of a measure."""
+    values = np.unique(column.codes).size
+    if not 2 <= values <= 12:
+        return ""
+    labels = [label for label in column.labels if fold(label) not in UNKNOWN_WORDS]
+    if not labels or find_form(column.name, labels, unknown=[False] * len(labels)).kind is not Kind.DATE:
+        return ""
+    for other in kept:
+        size = np.unique(other.codes).size
+        if other is column or size <= 2 * values or column.codes.size < 3 * size:
+            continue
+        pairs = np.unique(other.codes.astype(np.int64) * len(column.labels) + column.codes).size
+        if pairs == size:
+            return f"dates that go with {other.name}"
+    return ""
+
+
+def encode(
+    column: Column, override: TableOverride, /, *, code: Column | None = None
+) -> tuple[list[tuple[Dimension, Codes]], list[str]]:
     """The dimension or dimensions of a column with the code of each row, and notes for the reader.
 
-    A column of moments (date and time in one) becomes two dimensions.
+    A column of moments (date and time in one) becomes two dimensions. Where another column holds the codes of its values,
+    these are what tells values apart in all files, and the names are what is shown.
     """
-    decided = override.dimensions.get(column.name, DimensionOverride())
+    told = [
+        override.dimensions[one.name]
+        for one in (column, code)
+        if one is not None and one.name in override.dimensions
+    ]
+    decided = told[0] if told else DimensionOverride()
+    if code is not None:
+        dimension, codes, _ = _encode_one(column, override, decided)
+        keyed = replace(dimension, keys=_code_keys(dimension, codes, code))
+        return [(keyed, codes)], [
+            f"column {code.name!r} holds the codes of {column.name!r}: they are one dimension"
+        ]
     moments = _moments(column) if decided.kind is None and decided.pattern is None else []
     if moments:
         parts = [_encode_one(part, override, DimensionOverride()) for part in moments]
@@ -102,6 +192,15 @@ def encode(column: Column, override: TableOverride, /) -> tuple[list[tuple[Dimen
         return [(dimension, codes) for dimension, codes, _ in parts], notes
     dimension, codes, note = _encode_one(column, override, decided)
     return [(dimension, codes)], [f"column {column.name!r}: {note}"] if note else []
+
+
+def _code_keys(dimension: Dimension, codes: Codes, code: Column) -> tuple[str, ...]:
+    """The code of each value as its key; the value itself where it has none, or one that others have."""
+    keys = list(dimension.keys)
+    first = {value: row for row, value in reversed(list(enumerate(codes.tolist())))}
+    for value, row in first.items():
+        keys[value] = fold(code.labels[code.codes[row]]) or keys[value]
+    return tuple(keys) if len(set(keys)) == len(keys) else dimension.keys
 
 
 def _moments(column: Column) -> list[Column]:
@@ -169,6 +268,66 @@ def find_unknown(labels: Sequence[str], missing: Sequence[str] | None = None, /)
     return [fold(label) in UNKNOWN_WORDS or label in numbers for label in labels]
 
 
+def merged_values(
+    table: PublishedTable, position: int, renamed: Mapping[int, str], /
+) -> PublishedTable | None:
+    """The table with some values of a dimension called otherwise, perhaps as others are; None if a cell got two counts."""
+    old = table.dimensions[position]
+    labels = [renamed.get(code, label) for code, label in enumerate(old.labels)]
+    keys = [fold(renamed[code]) if code in renamed else key for code, key in enumerate(old.keys)]
+    spelled = {fold(label): key for label, key in zip(old.labels, old.keys, strict=True)}
+    keys = [
+        spelled.get(key, key) if code in renamed and key not in old.keys else key
+        for code, key in enumerate(keys)
+    ]
+    place: dict[str, int] = {}
+    chosen: list[int] = []
+    for code, key in sorted(enumerate(keys), key=lambda pair: (pair[0] in renamed, pair[0])):
+        if key not in place:
+            place[key] = len(place)
+            chosen.append(code)
+    order = sorted(range(len(chosen)), key=lambda k: chosen[k])
+    rank = {key: order.index(k) for key, k in place.items()}
+    recode = np.array([rank[key] for key in keys], dtype=np.int32)
+    kept = [chosen[k] for k in order]
+    dimension = replace(
+        old,
+        values=tuple(labels[code] for code in kept),
+        groups=(),
+        keys=tuple(keys[code] for code in kept),
+        ordinals=old.ordinals[kept],
+        unknown=old.unknown[kept],
+    )
+    codes, hidden = table.codes.copy(), table.hidden.copy()
+    codes[position], hidden[position] = recode[codes[position]], recode[hidden[position]]
+    dimensions = tuple(dimension if i == position else one for i, one in enumerate(table.dimensions))
+    return _once(replace(table, dimensions=dimensions, codes=codes, hidden=hidden))
+
+
+def _once(table: PublishedTable) -> PublishedTable | None:
+    """The table with each cell once; None if a cell comes twice with different counts."""
+    ids = row_ids(
+        np.concatenate([table.codes, table.hidden], axis=1), tuple(one.size for one in table.dimensions)
+    )
+    _, first, place = np.unique(ids, return_index=True, return_inverse=True)
+    if first.size == ids.size:
+        return table
+    every = np.concatenate([table.counts.astype(np.float64), -1.0 - table.marks])
+    if (every != every[first][place]).any():
+        return None
+    kept = np.zeros(ids.size, dtype=bool)
+    kept[first] = True
+    shown, hidden = kept[: table.rows], kept[table.rows :]
+    return replace(
+        table,
+        codes=table.codes[:, shown],
+        counts=table.counts[shown],
+        hidden=table.hidden[:, hidden],
+        marks=table.marks[hidden],
+        notes=(*table.notes, f"{int((~kept).sum())} rows give a total once more; they were left out"),
+    )
+
+
 def unite(dimensions: Sequence[Dimension], /) -> tuple[Dimension, list[Codes]]:
     """The dimension with the values of all, named as the first; and for each, its codes' new codes.
 
@@ -214,11 +373,46 @@ def _distinct(labels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _alias(first: Dimension, other: Dimension) -> dict[str, str]:
-    """The other's word for "unknown" in the words of the first, where that is clear."""
+    """The other's values in the words of the first: "unknown" where that is clear, and names of what the first has codes of."""
     ours = [key for key, gone in zip(first.keys, first.unknown.tolist(), strict=True) if gone]
     theirs = [key for key, gone in zip(other.keys, other.unknown.tolist(), strict=True) if gone]
     clear = len(ours) == len(theirs) == 1 and ours != theirs and ours[0] not in other.keys
-    return {theirs[0]: ours[0]} if clear else {}
+    found = {theirs[0]: ours[0]} if clear else {}
+    if first.kind is not Kind.TEXT or other.kind is not Kind.TEXT:
+        return found
+    known, names = set(first.keys), _by_name(first)
+    if len(known & set(other.keys)) < len(other.keys):
+        for key, label in zip(other.keys, other.labels, strict=True):
+            same = names.get(key) or names.get(fold(label)) or (fold(label) if fold(label) in known else None)
+            if (
+                key not in known
+                and same is not None
+                and same not in other.keys
+                and same not in found.values()
+            ):
+                found[key] = same
+    return found
+
+
+def _by_name(dimension: Dimension) -> dict[str, str]:
+    """The key of each value by its label in one spelling, where these differ."""
+    return {
+        fold(label): key
+        for key, label in zip(dimension.keys, dimension.labels, strict=True)
+        if fold(label) != key
+    }
+
+
+def spellings(dimension: Dimension, /) -> frozenset[str]:
+    """What the known values of a dimension are called in any file: by key, and by name where the key is a code."""
+    return _spelled(dimension.keys, dimension.labels, dimension.unknown.tobytes())
+
+
+@lru_cache(maxsize=4096)
+def _spelled(keys: tuple[str, ...], labels: tuple[str, ...], unknown: bytes) -> frozenset[str]:
+    known = np.frombuffer(unknown, dtype=bool).tolist()
+    pairs = [(key, fold(label)) for key, label, gone in zip(keys, labels, known, strict=True) if not gone]
+    return frozenset(key for pair in pairs for key in pair)
 
 
 def declared(values: Sequence[str], like: Dimension, /) -> Dimension:

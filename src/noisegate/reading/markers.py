@@ -11,53 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from noisegate.mechanisms import Marker
 from noisegate.reading.published import PublishedTable
-from noisegate.reading.values import fold
+from noisegate.reading.words import fold, words_of
 
 #: Signs and words that hide a count without saying which.
-OPAQUE = frozenset(
-    {
-        "*",
-        "**",
-        "***",
-        "x",
-        "c",
-        "s",
-        "p",
-        "np",
-        "n.p.",
-        "..",
-        "...",
-        "…",
-        ".",
-        "-",
-        "--",
-        "–",
-        "—",
-        ":",
-        "..c",
-    }
-    | {"suppressed", "n/a", "na", "nan", "null", "none", "hidden", "confidential", "d", "(d)", "(s)", "(x)"}
-    | {
-        "not published",
-        "supp",
-        "#",
-        "†",
-        "^",
-        "~",
-        "z",
-        "[c]",
-        "[x]",
-        "[z]",
-        "[u]",
-        "[low]",
-        "low",
-        "not available",
-    }
+OPAQUE = words_of(
+    "*, **, ***, x, c, s, p, np, n.p., .., ..., …, ., -, --, –, —, :, ..c, suppressed, n/a, na, nan, null, none, "
+    "hidden, confidential, d, (d), (s), (x), not published, supp, #, †, ^, ~, z, [c], [x], [z], [u], [low], low, "
+    "not available"
 )
 #: Signs that say "nothing there" in the tables of some offices, and those that say "not available".
 _DASHES = frozenset({"-", "--", "–", "—"})
@@ -100,6 +66,7 @@ def own_range(text: str, /) -> tuple[int, int] | None:
     return None
 
 
+@cache
 def is_marker(text: str, /) -> bool:
     """Whether a text in a column of counts says that a count is hidden."""
     return fold(text) in OPAQUE or own_range(text) is not None
@@ -110,7 +77,8 @@ class _Shown:
     """What the published counts of tables that hide something say about what they hide."""
 
     least: int | None
-    counts: int
+    near: int
+    step: int
     zeros: bool
     sparse: bool
 
@@ -148,9 +116,12 @@ def _shown(text: str, parts: Sequence[PublishedTable]) -> _Shown:
     counts = np.concatenate([part.counts for part in hiding]) if hiding else np.zeros(0)
     positive = counts[counts > 0]
     sparse = any(part.rows + part.hidden.shape[1] < part.possible for part in hiding)
+    least = int(np.ceil(positive.min())) if positive.size else None
+    whole = bool(positive.size) and bool((positive == np.rint(positive)).all())
     return _Shown(
-        least=int(np.ceil(positive.min())) if positive.size else None,
-        counts=int(positive.size),
+        least=least,
+        near=int((positive < 2 * (least or 0)).sum()),
+        step=int(np.gcd.reduce(positive.astype(np.int64))) if whole else 1,
         zeros=bool((counts == 0).any()),
         sparse=sparse,
     )
@@ -250,13 +221,12 @@ def _gap(text: str, shown: _Shown, high: int) -> Marker:
     return Marker(text=text, high=high, cause="primary", evidence=f"zeros are not shown, and {never}")
 
 
-#: A gap from 1 to m - 1 tells of a rule if it is narrow, or if many counts lie above it: at least so many for each missing one.
-_COUNTS_PER_MISSING = 2
-
-
 def _telling(shown: _Shown) -> bool:
-    """Whether the gap below the least published count is a rule rather than a table of few, large counts."""
-    return (shown.least or 0) > 1 and shown.counts >= _COUNTS_PER_MISSING * ((shown.least or 1) - 1)
+    """Whether the gap below the least published count is a rule: above it, every count up to twice as many comes up on average.
+
+    Otherwise it is a table of few or large counts, which leaves such gaps everywhere.
+    """
+    return (shown.least or 0) > 1 and shown.near * shown.step >= (shown.least or 1) - 1
 
 
 def _absent(part: PublishedTable, found: Mapping[str, Marker]) -> Marker | None:

@@ -3,6 +3,8 @@
     tables:
       time-loc.csv:                  # the file, by name or path, with or without endings
         count: n
+        measures: [births, deaths]     # several columns of counts, a table each
+        wide: diagnosis                # or: the columns of counts are values of this dimension
         base: true
         ignore: [note]
         missing: ["-1", UNKNOWN]
@@ -42,6 +44,8 @@ from noisegate.tables import Kind
 
 _TABLE_KEYS = (
     "count",
+    "measures",
+    "wide",
     "base",
     "ignore",
     "missing",
@@ -74,6 +78,8 @@ class TableOverride:
     """What is decided about one file."""
 
     count: str | None = None
+    measures: tuple[str, ...] | None = None
+    wide: str | None = None
     base: bool | None = None
     ignore: tuple[str, ...] = ()
     missing: tuple[str, ...] | None = None
@@ -186,6 +192,8 @@ def _table(name: str, document: object) -> TableOverride:
         raise SpecError.for_value(f"delimiter {where}", found=delimiter, allowed="one character")
     return TableOverride(
         count=_text(given.get("count"), f"count {where}"),
+        measures=_texts(given["measures"], f"measures {where}") if "measures" in given else None,
+        wide=_text(given.get("wide"), f"wide {where}"),
         base=base,
         ignore=_texts(given.get("ignore", []), f"ignore {where}"),
         missing=_texts(given["missing"], f"missing {where}") if "missing" in given else None,

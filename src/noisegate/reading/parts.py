@@ -1,138 +1,153 @@
 """Tables inside a table, and tables in several files.
 
-Totals inside a column (Male, Female, Total) are rows of a margin that live among the rows of the base. A
-value is taken for a total only if its wording says so (or the overrides do) *and* its counts agree: they are
-the sums of the other values where all of those are published, and no less than them elsewhere. A sum that
-nobody calls a total is never guessed: counts that happen to add up prove nothing.
-
-Files may be pieces of one table (a week each, a mode each), or copies of it (CSV and Parquet).
-
+Totals inside a column (Male, Female, Total) are rows of a margin that live among the rows of the base; subtotals are a margin over
+wider values. Files may be pieces of one table (a week each, a mode each), or copies of it (CSV and Parquet).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from noisegate.reading.alignment import match
 from noisegate.reading.dimensions import unite
 from noisegate.reading.overrides import TableOverride, source_name
-from noisegate.reading.published import Bools, Ints, PublishedTable, row_ids
-from noisegate.reading.values import fold, is_total
+from noisegate.reading.published import Bools, Hierarchy, Ints, PublishedTable, SetAside, row_ids
+from noisegate.reading.totals import Totals, find_totals, spell_totals
 from noisegate.tables import Dimension
-
-#: How far a total may be from the sum of its parts: a share of it, and noise on every part.
-_RELATIVE, _NOISE = 0.1, 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Total:
-    """A value of a dimension that is the total of the others."""
-
-    dimension: int
-    code: int
 
 
 def split_totals(table: PublishedTable, override: TableOverride, /) -> list[PublishedTable]:
-    """The table without its totals, then a margin for each combination of dimensions summed over."""
-    totals: list[_Total] = []
-    notes = list(table.notes)
-    for position, dimension in enumerate(table.dimensions):
-        code, told = _candidate(dimension, override)
-        if code is None:
-            continue
-        label = dimension.labels[code]
-        if told or _adds_up(table, position, code):
-            totals.append(_Total(dimension=position, code=code))
-            notes.append(f"{label!r} of {dimension.name} is the total of its other values")
-        else:
-            notes.append(
-                f"{label!r} of {dimension.name} does not add up; it was kept as a value like any other"
-            )
-    table = replace(table, notes=tuple(notes))
-    summed = _summed(table.codes, totals)
+    """The table without its totals, then a margin for each combination of dimensions summed over, wholly or in groups."""
+    table = spell_totals(table)
+    every = [find_totals(table, position, override) for position in range(len(table.dimensions))]
+    table = _without_untold(
+        replace(table, notes=(*table.notes, *(note for one in every for note in one.notes))), every
+    )
+    totals = [one for one in every if one.sums]
+    summed = _patterns(table.codes, totals)
     if not totals or not (summed == 0).any():
         return [table]
-    hidden = _summed(table.hidden, totals)
-    patterns = np.unique(summed).tolist()
-    return [_part(table, totals, pattern, summed == pattern, hidden == pattern) for pattern in patterns]
+    hidden = _patterns(table.hidden, totals)
+    found = []
+    for pattern in np.union1d(summed, hidden).tolist():
+        rows = summed == pattern
+        if rows.any():
+            found.append(_part(table, totals, pattern, rows, hidden == pattern))
+    return found
 
 
-def _candidate(dimension: Dimension, override: TableOverride) -> tuple[int | None, bool]:
-    """The code of the value that may be a total, and whether a person said so."""
-    told = next(
-        (d.total for name, d in override.dimensions.items() if d.total and dimension.name in {name, d.name}),
-        None,
-    )
-    if told is not None:
-        return (dimension.keys.index(fold(told)), True) if fold(told) in dimension.keys else (None, True)
-    worded = [code for code, label in enumerate(dimension.labels) if is_total(label)]
-    return (worded[0] if len(worded) == 1 and dimension.size > 1 else None), False
+def _without_untold(table: PublishedTable, totals: list[Totals]) -> PublishedTable:
+    """The table without subtotals of which nothing tells what they sum: they are no values like the others."""
+    for one in totals:
+        if not one.untold:
+            continue
+        shown = ~np.isin(table.codes[one.dimension], one.untold)
+        hidden = ~np.isin(table.hidden[one.dimension], one.untold)
+        dimension = table.dimensions[one.dimension]
+        named = ", ".join(repr(dimension.labels[code]) for code in one.untold[:3])
+        gone = SetAside(
+            reason=f"subtotals of {dimension.name} that nothing tells the parts of: {named}",
+            rows=int((~shown).sum() + (~hidden).sum()),
+            first_line=0,
+        )
+        table = replace(
+            table,
+            codes=table.codes[:, shown],
+            counts=table.counts[shown],
+            hidden=table.hidden[:, hidden],
+            marks=table.marks[hidden],
+            set_aside=(*table.set_aside, gone),
+        )
+    return table
 
 
-def _adds_up(table: PublishedTable, position: int, code: int) -> bool:
-    """Whether the counts with this value are sums of those with the others."""
-    others = [i for i in range(len(table.dimensions)) if i != position]
-    sizes = tuple(table.dimensions[i].size for i in others)
-    _, group = np.unique(row_ids(table.codes[others], sizes), return_inverse=True)
-    groups = int(group.max(initial=-1)) + 1
-    is_sum = table.codes[position] == code
-    counts = table.counts.astype(np.float64)
-    total = np.full(groups, np.nan)
-    total[group[is_sum]] = counts[is_sum]
-    parts = np.bincount(group[~is_sum], weights=counts[~is_sum], minlength=groups)
-    shown = np.bincount(group[~is_sum], minlength=groups)
-    members = np.unique(table.codes[position][~is_sum]).size
-    both = np.isfinite(total) & (shown > 0)
-    complete = both & (shown == members)
-    noise = _NOISE * np.sqrt(members + 1.0)
-    if complete.any():
-        gap = np.abs(total[complete] - parts[complete])
-        return bool(gap.sum() <= _RELATIVE * np.abs(total[complete]).sum() + noise * gap.size)
-    short = total[both] < parts[both] * (1 - _RELATIVE) - noise
-    return bool(both.any() and short.mean() <= 0.05)
+def _patterns(codes: np.ndarray, totals: list[Totals]) -> Ints:
+    """For each row, how it sums over each dimension, as one number: 0 not at all, 1 wholly, 2 and on by a level of subtotals."""
+    patterns = np.zeros(codes.shape[1], dtype=np.int64)
+    for one in totals:
+        kind = np.zeros(1 + int(codes[one.dimension].max(initial=0)), dtype=np.int64)
+        for level, members in enumerate(one.levels, start=2):
+            for code in members:
+                if code < kind.size:
+                    kind[code] = level
+        if one.total is not None and one.total < kind.size:
+            kind[one.total] = 1
+        patterns = patterns * (2 + len(one.levels)) + kind[codes[one.dimension]]
+    return patterns
 
 
-def _summed(codes: np.ndarray, totals: list[_Total]) -> Ints:
-    """For each row, which dimensions it is a total over, as bits."""
-    summed = np.zeros(codes.shape[1], dtype=np.int64)
-    for bit, total in enumerate(totals):
-        summed |= (codes[total.dimension] == total.code).astype(np.int64) << bit
-    return summed
+def _unpacked(pattern: int, totals: list[Totals]) -> list[int]:
+    kinds = []
+    for one in reversed(totals):
+        pattern, kind = divmod(pattern, 2 + len(one.levels))
+        kinds.append(kind)
+    return kinds[::-1]
 
 
 def _part(
-    table: PublishedTable, totals: list[_Total], pattern: int, rows: Bools, hidden: Bools
+    table: PublishedTable, totals: list[Totals], pattern: int, rows: Bools, hidden: Bools
 ) -> PublishedTable:
     """The rows with one pattern of totals, over the dimensions that they are not totals of."""
-    over = [total for bit, total in enumerate(totals) if pattern >> bit & 1]
-    gone = {total.dimension for total in over}
-    kept = [i for i in range(len(table.dimensions)) if i not in gone]
-    code_of = {total.dimension: total.code for total in totals}
-    dimensions, codes, concealed = [], [], []
+    kinds = {one.dimension: (one, kind) for one, kind in zip(totals, _unpacked(pattern, totals), strict=True)}
+    kept = [i for i in range(len(table.dimensions)) if i not in kinds or kinds[i][1] != 1]
+    dimensions, codes, concealed, hierarchies = [], [], [], []
     for i in kept:
         dimension = table.dimensions[i]
-        values = np.array([k for k in range(dimension.size) if k != code_of.get(i)], dtype=np.int64)
+        one, kind = kinds.get(i, (Totals(dimension=i), 0))
+        level = one.levels[kind - 2] if kind >= 2 else None
+        chosen = [
+            k
+            for k in range(dimension.size)
+            if (k in level if level is not None else k not in one.sums and k not in one.untold)
+        ]
+        values = np.array(chosen, dtype=np.int64)
         recode = np.zeros(dimension.size, dtype=np.int32)
         recode[values] = np.arange(values.size, dtype=np.int32)
-        dimensions.append(dimension.take(values))
+        own = dimension.take(values)
+        if level is not None:
+            own = replace(own, name=_level_name(dimension.name, kind - 1))
+            hierarchies.append(_level_hierarchy(dimension, own.name, level))
+        dimensions.append(own)
         codes.append(recode[table.codes[i, rows]])
         concealed.append(recode[table.hidden[i, hidden]])
-    summed = ", ".join(table.dimensions[i].name for i in sorted(gone))
+    gone = [table.dimensions[i].name for i in range(len(table.dimensions)) if i not in kept]
+    groups = [
+        dimension.name.replace(" (subtotals", " (level")
+        for dimension in dimensions
+        if "(subtotals" in dimension.name
+    ]
+    groups = [name.removesuffix(" (level)") for name in groups]
+    words = [f"total over {', '.join(gone)}"] * bool(gone) + [f"subtotals of {', '.join(groups)}"] * bool(
+        groups
+    )
     return replace(
         table,
-        name=f"{table.name} (total over {summed})" if gone else table.name,
+        name=f"{table.name} ({'; '.join(words)})" if words else table.name,
+        part_of=table.name if words else "",
         dimensions=tuple(dimensions),
         codes=np.array(codes, dtype=np.int32).reshape(len(kept), int(rows.sum())),
         counts=table.counts[rows],
         hidden=np.array(concealed, dtype=np.int32).reshape(len(kept), int(hidden.sum())),
         marks=table.marks[hidden],
-        set_aside=() if gone else table.set_aside,
-        extra=() if gone else table.extra,
-        notes=() if gone else table.notes,
+        hierarchies=(*table.hierarchies, *hierarchies),
+        set_aside=() if words else table.set_aside,
+        extra=() if words else table.extra,
+        notes=() if words else table.notes,
     )
+
+
+def _level_name(name: str, level: int) -> str:
+    return f"{name} (subtotals)" if level == 1 else f"{name} (subtotals {level})"
+
+
+def _level_hierarchy(dimension: Dimension, name: str, level: Mapping[int, Sequence[int]]) -> Hierarchy:
+    parents = {
+        dimension.keys[member]: dimension.keys[code] for code, members in level.items() for member in members
+    }
+    return Hierarchy(fine=dimension.name, coarse=name, parents=parents, how="subtotals of the same column")
 
 
 def stack_pieces(tables: Sequence[PublishedTable], /) -> list[PublishedTable]:
@@ -152,9 +167,25 @@ def stack_pieces(tables: Sequence[PublishedTable], /) -> list[PublishedTable]:
     return stacked
 
 
+def _may_join(first: PublishedTable, second: PublishedTable) -> bool:
+    """Whether two tables may be pieces of one: the same measure and as many dimensions; called alike, if they are in one file."""
+    if (
+        first.measure != second.measure
+        or len(first.dimensions) != len(second.dimensions)
+        or not first.dimensions
+    ):
+        return False
+    if bool(first.part_of) != bool(second.part_of):
+        return False
+    one_file = bool(set(first.sources) & set(second.sources))
+    return not one_file or (
+        set(first.names) == set(second.names) and (not first.part_of or first.part_of != second.part_of)
+    )
+
+
 def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | None:
     """Both as one table, if they are pieces of one."""
-    if len(first.dimensions) != len(second.dimensions) or not first.dimensions:
+    if not _may_join(first, second):
         return None
     matching = match(first, second)
     if (
@@ -187,6 +218,8 @@ def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | Non
     return replace(
         first,
         name=f"{first.name} + {second.name}",
+        part_of=f"{first.part_of} + {second.part_of}" if first.part_of else "",
+        dates=first.dates | second.dates,
         sources=first.sources + second.sources,
         dimensions=tuple(united),
         codes=stacked,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
@@ -52,6 +53,16 @@ class ExtraColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hierarchy:
+    """For values of one dimension the value of a coarser one that they belong to, both in one spelling."""
+
+    fine: str
+    coarse: str
+    parents: Mapping[str, str] = field(repr=False)
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublishedTable:
     """One table as published.
 
@@ -77,6 +88,12 @@ class PublishedTable:
         What is counted, where a file has several counts side by side; empty if it has one.
     legend
         Notes of the file that may say what markers mean.
+    part_of
+        The table whose totals or subtotals it is; empty for a table of its own.
+    dates
+        Texts such as 02/03/2020 anywhere in the file, which together tell whether day or month comes first.
+    hierarchies
+        For dimensions that hold subtotals, what each of them sums.
     dialect
         How the file is written, in words.
     set_aside, extra, notes
@@ -95,6 +112,9 @@ class PublishedTable:
     count_name: str = "count"
     measure: str = ""
     legend: tuple[str, ...] = ()
+    part_of: str = ""
+    dates: frozenset[str] = frozenset()
+    hierarchies: tuple[Hierarchy, ...] = ()
     dialect: str = ""
     set_aside: tuple[SetAside, ...] = ()
     extra: tuple[ExtraColumn, ...] = ()

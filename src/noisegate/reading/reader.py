@@ -13,13 +13,28 @@ import numpy as np
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.mechanisms import Marker
-from noisegate.reading.columns import Column, RawTable, is_frame, read_csv, read_frame, read_parquet
-from noisegate.reading.counts import Numbers, find_count
-from noisegate.reading.dialect import check_file, find_dialect, is_parquet
+from noisegate.reading.columns import (
+    Column,
+    RawTable,
+    is_frame,
+    read_csv,
+    read_frame,
+    read_parquet,
+    read_rows,
+)
+from noisegate.reading.counts import Numbers, no_count
+from noisegate.reading.dates import slashed
+from noisegate.reading.dialect import check_file, column_names, find_dialect, is_archive, is_parquet
 from noisegate.reading.dimensions import choose_dimensions, encode, used
+from noisegate.reading.headers import Header, find_header, next_header
+from noisegate.reading.headings import clean_labels, with_headings, without_remarks
+from noisegate.reading.hierarchy import LookupFile, find_lookup
+from noisegate.reading.layout import MOST_REPEATED, Laid, lay_out
+from noisegate.reading.measures import split_measures
 from noisegate.reading.overrides import Overrides, TableOverride, source_name, table_name
 from noisegate.reading.published import Bools, Codes, Counts, Ints, PublishedTable, SetAside, Source, row_ids
-from noisegate.reading.values import is_total
+from noisegate.reading.words import is_total
+from noisegate.reading.workbook import Sheet, is_workbook, read_sheets
 
 _Test = Callable[[str], bool]
 
@@ -28,8 +43,6 @@ TableSource = str | os.PathLike[str] | Any
 #: One of these, several, or several by name.
 TableSources = TableSource | Sequence[TableSource] | Mapping[str, TableSource]
 
-#: Share of rows that may repeat a cell; beyond it a dimension was missed.
-MOST_REPEATED = 0.05
 #: Share of lines that must be rows of the table.
 LEAST_USED = 0.5
 
@@ -39,7 +52,7 @@ def read_table(
 ) -> PublishedTable:
     """The table that a file publishes, or that a frame holds.
 
-    Finds the delimiter, the encoding, the count column, the dimensions and how their values are written.
+    Finds the delimiter, the encoding, the layout, the counts, the dimensions and how their values are written.
     Rows that are not part of the table are set aside, counted by reason, with the line of the first one.
     A cell that comes twice keeps its first count: sums of published counts carry two noises and two cuts,
     so rows are never added up.
@@ -47,8 +60,8 @@ def read_table(
     Parameters
     ----------
     source
-        A CSV file (comma, semicolon, tab or bar; gzip, bzip2 or zstd allowed), a Parquet file, or a frame: pandas, Polars,
-        Arrow, whatever gives its columns as an Arrow stream. The same is decided about a frame as about a file.
+        A CSV file (comma, semicolon, tab or bar; gzip, bzip2 or zstd allowed), a workbook, a Parquet file, or a frame: pandas,
+        Polars, Arrow, whatever gives its columns as an Arrow stream. The same is decided about a frame as about a file.
     name
         What the table is called; a file's name without its endings, and "table" for a frame, unless said otherwise.
     overrides
@@ -57,20 +70,134 @@ def read_table(
     Raises
     ------
     DataError
-        If the source is not such a table; one sentence says why. Memory is bounded whatever a file holds.
+        If the source is not such a table, or holds several; one sentence says why. Memory is bounded whatever a file holds.
     SpecError
         If the overrides name columns that are not there.
     """
+    found = read_source(source, name=name, overrides=overrides)
+    if len(found.tables) != 1:
+        what = (
+            f"{len(found.tables)} tables" if found.tables else "a list of what belongs to what, and no counts"
+        )
+        names = f" ({', '.join(table.name for table in found.tables[:4])})" if found.tables else ""
+        raise DataError(
+            f"{found.where} holds {what}{names}; read all with read_tables, or choose one with 'count' in the spec."
+        )
+    return found.tables[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contents:
+    """What files and frames hold: tables, lists of what belongs to what, and parts that are neither, with the reason."""
+
+    where: Source = ""
+    tables: tuple[PublishedTable, ...] = ()
+    lookups: tuple[LookupFile, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def read_source(
+    source: TableSource, /, *, name: str | None = None, overrides: Overrides | None = None
+) -> Contents:
+    """All that a file or a frame holds; see `read_table`."""
     where = find_source(source, name=name)
-    override = (overrides or Overrides()).of(where, name or "")
-    raw, delimiter = (read_frame(source, where), ",") if isinstance(where, str) else _raw(where, override)
+    told = overrides or Overrides()
+    if isinstance(where, str):
+        return _of_raw(
+            read_frame(source, where), where, told.of(where, name or ""), name=name or where, delimiter=","
+        )
+    check_file(where)
+    if is_archive(where) and is_workbook(where):
+        return _of_workbook(where, name, told)
+    override = told.of(where, name or "")
+    raw, delimiter = _raw(where, override)
+    return _of_raw(raw, where, override, name=name or table_name(where), delimiter=delimiter)
+
+
+def _of_workbook(path: Path, name: str | None, told: Overrides) -> Contents:
+    """The tables of all sheets. A sheet without one is left out; it is an error only if no sheet has one."""
+    tables: list[PublishedTable] = []
+    lookups: list[LookupFile] = []
+    left_out: list[str] = []
+    problems: list[DataError] = []
+    sheets = read_sheets(path)
+    for sheet in sheets:
+        override = told.of(path, sheet.name)
+        title = sheet.name if len(sheets) > 1 else name or table_name(path)
+        blocks = list(_blocks(sheet))
+        if not blocks:
+            left_out.append(f"sheet {sheet.name!r} of {path.name}: no row of text stands over numbers")
+        for place, (rows, header) in enumerate(blocks, start=1):
+            called = title if len(blocks) == 1 else f"{title} ({place})"
+            notes = [text for row in rows[: header.first] for text in row if text]
+            raw = read_rows(
+                rows, header, names=column_names(header.paths), dialect=f"sheet {sheet.name!r}", notes=notes
+            )
+            try:
+                found = _of_raw(raw, path, override, name=called, delimiter="\t")
+            except DataError as problem:
+                problems.append(problem)
+                left_out.append(f"sheet {sheet.name!r} of {path.name}: {problem}")
+            else:
+                tables += found.tables
+                lookups += found.lookups
+    if not tables and not lookups:
+        if len(problems) == 1:
+            raise problems[0]
+        raise DataError(f"{path} holds no table of counts; the first reason is {left_out[0]}")
+    return Contents(where=path, tables=tuple(tables), lookups=tuple(lookups), left_out=tuple(left_out))
+
+
+def _blocks(sheet: Sheet) -> Iterator[tuple[list[list[str]], Header]]:
+    """Each table of a sheet: its rows, with those above it, and its header."""
+    rows, merged = sheet.rows, sheet.merged
+    header = find_header(rows, merged=merged)
+    while header is not None:
+        end = next_header(rows, header)
+        yield rows[:end], header
+        if end is None:
+            return
+        rows, merged = rows[end:], tuple((a - end, b, c - end, d) for a, b, c, d in merged if a >= end)
+        header = find_header(rows, merged=merged)
+
+
+def _of_raw(
+    raw: RawTable, where: Source, override: TableOverride, /, *, name: str, delimiter: str
+) -> Contents:
+    """The tables in the rows of a file, a sheet or a frame."""
     if raw.rows == 0:
         raise DataError(f"{where} has a header but no rows that fit it; there is nothing to assess.")
-    position, numbers = find_count(
-        raw.columns, table=source_name(where), delimiter=delimiter, given=override.count
-    )
-    found = _Rows(where, raw, position, numbers).table(override)
-    return found if name is None else replace(found, name=name)
+    file = source_name(where)
+    plain, remarks = without_remarks(clean_labels(raw))
+    headed, aside, headings = with_headings(plain, delimiter=delimiter, file=file)
+    laid = lay_out(headed, table=file, delimiter=delimiter, override=override)
+    if laid is None:
+        lookup = find_lookup(plain, name=name)
+        if lookup is None:
+            raise no_count(headed.columns, file, delimiter)
+        return Contents(where=where, lookups=(lookup,))
+    found: list[PublishedTable] = []
+    for one in laid:
+        parts, gone = split_measures(one, file=file)
+        for part in parts:
+            rows = _Rows(
+                where, part.raw, part.position, part.numbers, aside=[*aside, *gone] if not found else []
+            )
+            full = replace(part, extra=(*remarks, *headings, *part.extra) if not found else part.extra)
+            found.append(rows.table(override, full, name=name))
+    dates = slashed(raw.columns)
+    return Contents(where=where, tables=tuple(replace(one, dates=dates) for one in _told_apart(found)))
+
+
+def _told_apart(tables: list[PublishedTable]) -> list[PublishedTable]:
+    """The tables of one file, called by what they count where they are several."""
+    if len(tables) == 1:
+        return tables
+    names = [f"{table.name}: {table.measure}" if table.measure else table.name for table in tables]
+    return [
+        replace(table, name=name if names.count(name) == 1 else f"{name} ({', '.join(table.names)})")
+        for table, name in zip(tables, names, strict=True)
+    ]
 
 
 def read_tables(
@@ -80,7 +207,7 @@ def read_tables(
     overrides: Overrides | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[PublishedTable]:
-    """All tables that files and frames hold, as `read_table` reads them.
+    """All tables that files and frames hold, as `read_table` reads them; several where a file holds several.
 
     Parameters
     ----------
@@ -92,12 +219,27 @@ def read_tables(
     progress
         Told what is read.
     """
+    return list(read_sources(sources, overrides=overrides, progress=progress).tables)
+
+
+def read_sources(
+    sources: TableSources,
+    /,
+    *,
+    overrides: Overrides | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Contents:
+    """All that files and frames hold: tables, and lists of what belongs to what; see `read_tables`."""
     found = []
     for name, source in _named(sources):
         if progress is not None:
             progress(f"reading {name or Path(source).name}")
-        found.append(read_table(source, name=name, overrides=overrides))
-    return found
+        found.append(read_source(source, name=name, overrides=overrides))
+    return Contents(
+        tables=tuple(table for one in found for table in one.tables),
+        lookups=tuple(lookup for one in found for lookup in one.lookups),
+        left_out=tuple(text for one in found for text in one.left_out),
+    )
 
 
 def _named(sources: TableSources, /) -> Iterator[tuple[str | None, TableSource]]:
@@ -115,14 +257,18 @@ def _named(sources: TableSources, /) -> Iterator[tuple[str | None, TableSource]]
 
 
 def table_files(path: Path, /) -> list[Path]:
-    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files."""
+    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files, else all its workbooks."""
     if not path.is_dir():
         return [path]
-    for ending in (".csv", ".parquet"):
-        found = sorted(file for file in path.iterdir() if file.suffix.casefold() == ending and file.is_file())
+    for endings in ((".csv",), (".parquet",), (".xlsx", ".xlsb", ".xlsm", ".xls", ".ods")):
+        found = sorted(
+            file for file in path.iterdir() if file.suffix.casefold() in endings and file.is_file()
+        )
         if found:
             return found
-    raise DataError(f"{path} is a directory without a CSV or Parquet file; name the published tables.")
+    raise DataError(
+        f"{path} is a directory without a CSV or Parquet file or a workbook; name the published tables."
+    )
 
 
 def find_source(source: TableSource, /, *, name: str | None = None) -> Source:
@@ -157,7 +303,7 @@ class _Rows:
     numbers: Numbers
     aside: list[SetAside] = field(default_factory=list)
 
-    def table(self, override: TableOverride) -> PublishedTable:
+    def table(self, override: TableOverride, laid: Laid, /, *, name: str) -> PublishedTable:
         """The table made of the rows that belong to it."""
         others = [column for place, column in enumerate(self.raw.columns) if place != self.position]
         most = limits.current().dimension_values
@@ -169,27 +315,27 @@ class _Rows:
             )
         shown, hidden = self._sorted()
         rows = np.concatenate([shown, hidden])
-        columns, extra = choose_dimensions(
+        columns, twins, extra = choose_dimensions(
             [used(c, rows) for c in others], override, table=source_name(self.where)
         )
-        if not columns:
+        if not columns and rows.size > 1:
             raise DataError(
                 f"{self.where} has counts but no dimension; a table needs at least one column of values."
             )
-        parts, notes = [], [self.numbers.note] if self.numbers.note else []
+        parts, notes = [], [*laid.notes, *([self.numbers.note] if self.numbers.note else [])]
         for column in columns:
-            encoded, remarks = encode(column, override)
+            encoded, remarks = encode(column, override, code=twins.get(column.name))
             parts += encoded
             notes += remarks
         dimensions = tuple(dimension for dimension, _ in parts)
         self._check_names([dimension.name for dimension in dimensions])
-        codes = np.stack([code for _, code in parts])
+        codes = np.array([code for _, code in parts], dtype=np.int32).reshape(len(parts), rows.size)
         ids = row_ids(codes, tuple(dimension.size for dimension in dimensions))
         counts = self._counts(shown)
         keep = self._first_of_each(ids[: shown.size], counts, shown)
         covered, texts, marks = self._hidden(codes[:, shown.size :], ids, hidden)
         return PublishedTable(
-            name=table_name(self.where),
+            name=f"{name} ({laid.name})" if laid.name else name,
             sources=(self.where,),
             dimensions=dimensions,
             codes=codes[:, : shown.size][:, keep],
@@ -198,9 +344,11 @@ class _Rows:
             markers=tuple(Marker(text=text) for text in texts),
             marks=marks,
             count_name=self.raw.columns[self.position].name,
+            measure=laid.measure,
+            legend=self.raw.notes,
             dialect=self.raw.dialect,
             set_aside=tuple(sorted(self.aside, key=lambda one: one.first_line)),
-            extra=tuple(extra),
+            extra=(*laid.extra, *extra),
             notes=tuple(notes),
         )
 
@@ -254,19 +402,8 @@ class _Rows:
         return sum(1 + one.breaks for one in rejected)
 
     def _put_aside(self, reason: str, which: Bools) -> None:
-        rows = np.flatnonzero(which)
-        if rows.size:
-            first = int(rows[0])
-            text = ",".join(column.labels[column.codes[first]] for column in self.raw.columns)
-            self.aside.append(
-                SetAside(
-                    reason=reason,
-                    rows=int(rows.size),
-                    first_line=self.raw.line_of(first),
-                    example=text[:60],
-                    file=source_name(self.where),
-                )
-            )
+        if which.any():
+            self.aside.append(self.raw.aside(reason, which, source_name(self.where)))
 
     def _masks(self, test: _Test) -> list[Bools]:
         """For each column but the count, the rows whose value passes a test."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -13,14 +13,16 @@ from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms import Threshold, find_threshold
 from noisegate.reading.alignment import AlignedTable, Alignment, Matching, align, match
 from noisegate.reading.coverage import Domains, find_domains, find_nests, nest_shown
+from noisegate.reading.dates import settle_dates
+from noisegate.reading.hierarchy import LookupFile
 from noisegate.reading.markers import find_meanings
+from noisegate.reading.overlap import find_shared
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
 from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
-from noisegate.reading.published import Ints, PublishedTable
+from noisegate.reading.published import Hierarchy, Ints, PublishedTable, row_ids
 from noisegate.tables import (
     Card,
-    Dimension,
     Domain,
     Kind,
     Margin,
@@ -52,6 +54,8 @@ class Structure:
         For tables that overlap, here and beside, what both sum to.
     measure
         What is counted, where files have several counts side by side; empty if there is one.
+    left_out
+        Sheets that were not read, and why.
     """
 
     release: Release
@@ -60,6 +64,7 @@ class Structure:
     beside: tuple[Structure, ...] = ()
     shared: tuple[SharedMargin, ...] = ()
     measure: str = ""
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, tables: Sequence[Table], sources: Sequence[PublishedTable], card: Card | None, /) -> Self:
@@ -102,12 +107,20 @@ class Structure:
 
 
 def find_structure(
-    tables: Sequence[PublishedTable], /, *, overrides: Overrides | None = None, card: Card | None = None
+    tables: Sequence[PublishedTable],
+    /,
+    *,
+    overrides: Overrides | None = None,
+    card: Card | None = None,
+    lookups: Sequence[LookupFile] = (),
+    left_out: Sequence[str] = (),
 ) -> Structure:
     """How `tables` hang together, in whichever order they are given.
 
     Totals inside a column become margins; files that are pieces of one table are put together. The base
-    is the table that has every dimension of all others, at least as fine. The domain of a dimension is
+    is the table that has every dimension of all others, at least as fine. Where none has, the first of `Structure.every` has the
+    table with the most dimensions as its base, and the others stand beside it with what they share; so do tables that count
+    something else. `lookups` list which values belong to which, `left_out` says what was not read. The domain of a dimension is
     what all tables show of it, time grids filled; a table covers the part of it that it shows or that it
     can have suppressed. Where a card states the domain of the base, that is taken instead, unless a table publishes
     what it does not list; a note on the base says which.
@@ -121,25 +134,48 @@ def find_structure(
         raise DataError("There is no table to assess; name at least one CSV or Parquet file.")
     told = overrides or Overrides()
     told.check(tables)
+    hierarchies = [one for lookup in lookups for one in lookup.hierarchies()]
+    every = [_of_measure(group, told, card, hierarchies) for group in _by_measure(settle_dates(tables, told))]
+    structures = [one for group in every for one in group]
+    first, *beside = structures
+    shared = tuple(link for group in every if len(group) > 1 for link in find_shared(group, hierarchies))
+    return replace(first, beside=tuple(beside), shared=shared, left_out=tuple(left_out))
+
+
+def _by_measure(tables: Sequence[PublishedTable]) -> list[list[PublishedTable]]:
+    """The tables of each measure, in order; those that name none go with the only one that is named."""
+    names = list(dict.fromkeys(table.measure for table in tables))
+    named = [name for name in names if name]
+    if len(named) <= 1:
+        return [list(tables)]
+    return [[table for table in tables if table.measure == name] for name in names]
+
+
+def _of_measure(
+    tables: Sequence[PublishedTable], told: Overrides, card: Card | None, hierarchies: Sequence[Hierarchy]
+) -> list[Structure]:
+    """How the tables of one measure hang together: as one base with its margins, or as several that overlap."""
     parts = [part for table in tables for part in _parts(table, told)]
     whole = _distinct_names(stack_pieces(parts))
     stated = _stated_base(whole, card)
-    chosen = None if stated is not None else _choose_base(whole, told)
+    chosen = [] if stated is not None else _choose_bases(whole, told, hierarchies)
     refused = ""
     if card is not None and card.domain is not None:
-        first = stated if chosen is None else chosen[0]
+        first = stated if not chosen else chosen[0][0]
         assert first is not None
         try:
-            return _on_card(first, [table for table in whole if table is not first], card, told)
+            return [_on_card(first, [table for table in whole if table is not first], card, told)]
         except SpecError as problem:
             refused = f"the domain on the card was not used: {problem}"
-    base, margins = chosen or _choose_base(whole, told)
-    if refused:
-        base = replace(base, notes=(*base.notes, refused))
-    alignment = align(base, margins, domain=told.domain)
-    members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
-    nests = find_nests(alignment.base.dimensions, members)
-    return _assemble(alignment, find_domains(alignment, nests), told, card)
+    found = []
+    for base, margins in chosen or _choose_bases(whole, told, hierarchies):
+        noted = replace(base, notes=(*base.notes, refused)) if refused else base
+        alignment = align(noted, margins, domain=told.domain)
+        members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
+        nests = find_nests(alignment.base.dimensions, members)
+        structure = _assemble(alignment, find_domains(alignment, nests), told, card)
+        found.append(replace(structure, measure=base.measure))
+    return found
 
 
 def _parts(table: PublishedTable, told: Overrides) -> list[PublishedTable]:
@@ -159,67 +195,145 @@ def _stated_base(tables: Sequence[PublishedTable], card: Card | None) -> Publish
 def _distinct_names(tables: list[PublishedTable]) -> list[PublishedTable]:
     """The tables, those of one name told apart by their folders."""
     names = [table.name for table in tables]
+    twice = {name for name in names if names.count(name) > 1}
     return [
-        replace(table, name=f"{table.files[0].parent.name}/{table.name}")
-        if names.count(table.name) > 1 and table.files
+        replace(
+            table,
+            name=_in_folder(table, table.name),
+            part_of=_in_folder(table, table.part_of) if table.part_of else "",
+        )
+        if table.files and {table.name, table.part_of} & twice
         else table
         for table in tables
     ]
 
 
-def _choose_base(
-    tables: list[PublishedTable], told: Overrides
-) -> tuple[PublishedTable, list[tuple[PublishedTable, Matching]]]:
-    """The table that contains all others, and how the others match it."""
-    named = [table for table in tables if any(told.of(source, table.name).base for source in table.sources)]
+def _in_folder(table: PublishedTable, name: str) -> str:
+    return f"{table.files[0].parent.name}/{name}"
+
+
+_Chosen = tuple[PublishedTable, list[tuple[PublishedTable, Matching]]]
+#: With so many tables, the totals inside one are no longer tried as margins of the others.
+_FEW = 12
+
+
+def _choose_bases(
+    tables: list[PublishedTable], told: Overrides, hierarchies: Sequence[Hierarchy]
+) -> list[_Chosen]:
+    """Each table that no other contains, the largest first, and how those that it contains match it."""
+    heads = [table for table in tables if not table.part_of]
+    named = [table for table in heads if any(told.of(source, table.name).base for source in table.sources)]
     if len({table.sources for table in named}) > 1:
         raise SpecError("The spec calls more than one table the base; leave 'base: true' on the finest one.")
-    candidates = [table for table in named if "(total over" not in table.name][:1] or tables
-    best: tuple[tuple[int, int, int], int] | None = None
-    matchings = {}
-    for place, table in enumerate(candidates):
-        found = [(other, match(table, other)) for other in tables if other is not table]
-        matchings[place] = found
-        if all(matching.complete for _, matching in found):
-            rank = (sum(len(m.dropped) for _, m in found), -len(table.dimensions), -table.rows)
-            if best is None or rank < best[0]:
-                best = (rank, place)
-    if best is None:
-        raise _no_base(candidates, tables)
-    base, margins = candidates[best[1]], matchings[best[1]]
-    for table, matching in margins:
-        _check_clear(base, table, matching)
-    return base, margins
+    pairs = {
+        (one.name, other.name): match(one, other, hierarchies=hierarchies)
+        for one in heads
+        for other in heads
+        if one is not other
+    }
+    left, found = list(heads), list[_Chosen]()
+    while left:
+        able = [table for table in named[:1] if table in left] or left
+        base = min(able, key=lambda table: _rank(table, pairs, left))
+        alone = all(pairs[base.name, other.name].complete for other in heads if other is not base)
+        inside = [
+            other
+            for other in heads
+            if other is not base
+            and pairs[base.name, other.name].complete
+            and (alone or _agrees(base, other, pairs[base.name, other.name]))
+        ]
+        margins = _margins(base, inside, tables, pairs, hierarchies, few=len(heads) <= _FEW and not alone)
+        for table, matching in margins:
+            _check_clear(base, table, matching)
+        found.append((base, margins))
+        left = [table for table in left if table is not base and table not in inside]
+    if len(found) > 1:
+        _check_related(found, hierarchies)
+    return found
 
 
-def _no_base(candidates: list[PublishedTable], tables: list[PublishedTable]) -> DataError:
-    """Why no table contains all others: the first two that do not fit into each other."""
-    largest = max(candidates, key=lambda t: (len(t.dimensions), t.rows))
-    other, ours = next(
-        (t, m) for t in tables if t is not largest for m in [match(largest, t)] if not m.complete
-    )
-    theirs = match(other, largest)
-    if not ours.pairs and not theirs.pairs:
-        return DataError(
-            f"{largest.name} ({', '.join(largest.names)}) and {other.name} ({', '.join(other.names)}) share no dimension; "
-            "assess them separately, or say which columns are the same with 'as' in the spec."
+def _margins(
+    base: PublishedTable,
+    inside: Sequence[PublishedTable],
+    tables: Sequence[PublishedTable],
+    pairs: Mapping[tuple[str, str], Matching],
+    hierarchies: Sequence[Hierarchy],
+    /,
+    *,
+    few: bool,
+) -> list[tuple[PublishedTable, Matching]]:
+    """What the base contains: its own totals, other tables with theirs, and totals of tables that overlap with it."""
+    names = {base.name, *(table.name for table in inside)}
+    found = []
+    for table in tables:
+        if table in inside:
+            found.append((table, pairs[base.name, table.name]))
+        elif table.part_of and (table.part_of in names or few):
+            matching = match(base, table, hierarchies=hierarchies)
+            own = table.part_of == base.name
+            if matching.complete and (own or _agrees(base, table, matching)):
+                found.append((table, matching))
+    return found
+
+
+def _rank(
+    table: PublishedTable, pairs: Mapping[tuple[str, str], Matching], left: Sequence[PublishedTable]
+) -> tuple[bool, int, int, int, int]:
+    """The best base comes first: it contains most of what is left, then with most dimensions, then with most rows."""
+    inside = [m for other in left if other is not table and (m := pairs[table.name, other.name]).complete]
+    outside = len(left) - 1 - len(inside)
+    return outside > 0, sum(len(m.dropped) for m in inside), outside, -len(table.dimensions), -table.rows
+
+
+#: Cells that must be comparable before sums that differ tell that two tables count different things, and by how much.
+_COMPARED, _APART = 10, 0.25
+
+
+def _agrees(base: PublishedTable, margin: PublishedTable, matching: Matching) -> bool:
+    """Whether sums of the base may be the counts of a table that could be its margin; where few can be compared, they may."""
+    if not matching.pairs and margin.dimensions:
+        return False
+    alignment = align(base, [(margin, matching)], domain={})
+    (other,) = alignment.margins
+    onto = [np.asarray(m)[alignment.base.codes[j]] for j, m in zip(other.origin, other.maps, strict=True)]
+    sizes = tuple(dimension.size for dimension in other.dimensions)
+    rows = np.array(onto, dtype=np.int64).reshape(len(onto), base.rows)
+    kept = (rows >= 0).all(axis=0)
+    mine = row_ids(rows[:, kept], sizes)
+    theirs = row_ids(other.codes, sizes)
+    cells, place = np.unique(mine, return_inverse=True)
+    sums = np.bincount(place, weights=base.counts[kept].astype(np.float64), minlength=cells.size)
+    order = np.argsort(theirs)
+    at = np.searchsorted(theirs[order], cells)
+    met = (at < theirs.size) & (theirs[order][np.minimum(at, theirs.size - 1)] == cells)
+    counts = margin.counts[order][at[met]].astype(np.float64)
+    if not counts.size:
+        return False
+    if counts.size < _COMPARED:
+        return True
+    # Hidden cells make sums smaller, never larger.
+    excess = sums[met] - counts
+    hidden = base.hidden.shape[1] > 0 or base.rows < base.possible
+    gap = np.maximum(excess, 0) if hidden else np.abs(excess)
+    return bool(np.median(gap) <= _APART * np.median(np.abs(counts)) + 10)
+
+
+def _check_related(chosen: list[_Chosen], hierarchies: Sequence[Hierarchy]) -> None:
+    """Refuse tables of different files that have nothing to do with each other; a workbook may hold anything."""
+    (first, margins), *others = chosen
+    family = [first, *(table for table, _ in margins)]
+    for other, _ in others:
+        related = any(
+            match(one, other, hierarchies=hierarchies).pairs
+            or match(other, one, hierarchies=hierarchies).pairs
+            for one in family
         )
-    lacks = ", ".join(_lack(other.dimensions[i], largest) for i in ours.missing)
-    misses = ", ".join(_lack(largest.dimensions[i], other) for i in theirs.missing) or "nothing"
-    return DataError(
-        f"{largest.name} and {other.name} are two bases: the first lacks {lacks}, the second lacks {misses}. "
-        "Assess them separately, or add the table that has both."
-    )
-
-
-def _lack(dimension: Dimension, other: PublishedTable) -> str:
-    """The dimension that the other table lacks, or has in wider bins only."""
-    wide = [d for d in other.dimensions if d.kind is Kind.TIME and d.step and dimension.kind is Kind.TIME]
-    return (
-        f"{dimension.name} in bins of {dimension.step} min (it has {wide[0].step})"
-        if wide
-        else dimension.name
-    )
+        if not related and not set(first.sources) & set(other.sources):
+            raise DataError(
+                f"{first.name} ({', '.join(first.names)}) and {other.name} ({', '.join(other.names)}) share no dimension; "
+                "assess them separately, or say which columns are the same with 'as' in the spec."
+            )
 
 
 def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matching) -> None:
@@ -275,11 +389,14 @@ def _placed(table: PublishedTable, domain: Domain, margin: Margin | None, told: 
 
 def _assemble(alignment: Alignment, domains: Domains, told: Overrides, card: Card | None) -> Structure:
     base = _table(alignment.base, domains.base, None, told)
-    tables = [base]
+    tables, sources, notes = [base], [alignment.base.table], list(alignment.base.table.notes)
     for aligned, margin in zip(alignment.margins, domains.margins, strict=True):
-        _check_meeting(base, aligned, margin)
-        tables.append(_table(aligned, margin.domain, margin, told))
-    sources = (alignment.base.table, *(aligned.table for aligned in alignment.margins))
+        if _meets(base, aligned, margin):
+            tables.append(_table(aligned, margin.domain, margin, told))
+            sources.append(aligned.table)
+        else:
+            notes.append(f"{aligned.table.name} has no value in common with the rest, and was left out")
+    sources[0] = replace(sources[0], notes=tuple(notes))
     return Structure.of(tables, sources, card)
 
 
@@ -316,15 +433,18 @@ def _threshold(table: PublishedTable, told: Overrides) -> Threshold:
     return next((one for one in stated if one is not None), None) or find_threshold(table.counts)
 
 
-def _check_meeting(base: Table, aligned: AlignedTable, margin: Margin) -> None:
-    """Refuse a margin that shares no cell with the base; another date is another table."""
+def _meets(base: Table, aligned: AlignedTable, margin: Margin) -> bool:
+    """Whether a margin shares a cell with the base; refused if not, unless it is a total inside another table."""
     here = base.entries(base.cells)
     for axis, (place, entries) in zip(margin.domain.blocks[0].axes, margin.entry_maps(), strict=True):
         dated = any(aligned.dimensions[i].kind is Kind.DATE for i in axis.dimensions)
         reached = entries[here[place]] if dated else entries
         if not np.isin(axis.find(aligned.codes[list(axis.dimensions)]), reached).any():
+            if aligned.table.part_of:
+                return False
             names = " and ".join(aligned.dimensions[i].name for i in axis.dimensions)
             raise DataError(
                 f"{base.name} and {aligned.table.name} have no {names} in common, so nothing can be compared; "
                 "assess them separately."
             )
+    return True

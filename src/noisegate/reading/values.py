@@ -15,6 +15,7 @@ from functools import reduce
 from math import gcd
 
 from noisegate.errors import DataError
+from noisegate.reading.words import fold, is_total
 from noisegate.tables import Kind
 
 UNKNOWN_WORDS = frozenset(
@@ -40,40 +41,6 @@ UNKNOWN_WORDS = frozenset(
 )
 #: Numbers that stand for "unknown" where nothing else is negative.
 UNKNOWN_NUMBERS = frozenset({"-1", "-9", "-99", "-999", "-9999"})
-TOTAL_WORDS = frozenset(
-    {
-        "total",
-        "totals",
-        "grand total",
-        "subtotal",
-        "all",
-        "both",
-        "both sexes",
-        "overall",
-        "persons",
-        "any",
-        "sum",
-        "_t",
-        "gesamt",
-        "insgesamt",
-        "ensemble",
-        "totaal",
-        "totale",
-    }
-)
-
-
-def fold(text: str, /) -> str:
-    """The text in one spelling: case and runs of blanks do not matter."""
-    return " ".join(text.casefold().split())
-
-
-def is_total(label: str, /) -> bool:
-    """Whether a value is worded like a total over all others."""
-    word = fold(label)
-    return word in TOTAL_WORDS or word.startswith(("total ", "all ")) or word.endswith(" total")
-
-
 #: Start and width in minutes; width 0 where a value does not tell it.
 Bin = tuple[int, int]
 

@@ -288,10 +288,14 @@ class MarginLink:
 
     @property
     def coarser(self) -> tuple[str, ...]:
-        """Names of the margin's dimensions that it has in wider bins than the base."""
+        """Names of the margin's dimensions that it has in wider bins or groups than the base."""
         fine = [self.base.dimensions[place] for place in self.map.dimensions]
         pairs = zip(fine, self.margin.dimensions, strict=True)
-        return tuple(wide.name for one, wide in pairs if one.step and wide.step and wide.step > one.step)
+        return tuple(
+            wide.name
+            for one, wide in pairs
+            if (one.step and wide.step and wide.step > one.step) or set(one.keys).isdisjoint(wide.keys)
+        )
 
     @property
     def unlisted(self) -> tuple[str, ...]:

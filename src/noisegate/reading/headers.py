@@ -1,0 +1,220 @@
+"""Where a table starts in a sheet or a text file, and what its columns are called: one to four header rows, notes above them.
+
+A header row has text over columns of numbers. Years, ages, dates or hours in a row over such columns are names as well. An upper
+row may span several columns, so that a column is called by a path: `2018 / Female`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from noisegate.reading.markers import is_marker
+from noisegate.reading.words import kind_of_labels, without_notes
+
+Rows = Sequence[Sequence[str]]
+#: First row, first column, last row, last column.
+Span = tuple[int, int, int, int]
+
+#: Header rows of one table at most.
+_MOST_ROWS = 4
+#: Rows that are looked at to find which columns hold numbers.
+_LOOKED_AT = 400
+_NUMBER = re.compile(r"[-+−]?[\d.,'’  \u202f]*\d[\d.,'’  \u202f]*(?:[eE][-+]?\d+)?\s?%?(?:\s?\(?[a-z]\)?)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The header of a table.
+
+    Attributes
+    ----------
+    first, start
+        The first row of the header, and the row after it.
+    paths
+        What each column is called: the texts over it, from the top.
+    """
+
+    first: int
+    start: int
+    paths: tuple[tuple[str, ...], ...]
+
+
+def is_number(text: str, /) -> bool:
+    """Whether a cell holds a number, in any usual way to write one."""
+    return text.isdecimal() or bool(_NUMBER.fullmatch(text))
+
+
+def find_header(rows: Rows, /, *, merged: Sequence[Span] = (), at: int = 0) -> Header | None:
+    """The first header at or below row `at`; None if no row of text stands over numbers."""
+    values = _value_columns(rows[at:])
+    if not values:
+        return None
+    data = _first_data(rows, values, at)
+    if data is None:
+        return None
+    below = data
+    while below > at and _is_section(rows[below - 1], values):
+        below -= 1
+    above = _header_rows(rows, below, values, at)
+    if not above:
+        return None
+    return Header(first=above[0], start=above[-1] + 1, paths=_paths(rows, above, values, merged))
+
+
+def next_header(rows: Rows, header: Header, /) -> int | None:
+    """Where another header stands in the rows below; None if there is none. A repetition of the same is none."""
+    values = _value_columns(rows[header.start :])
+    names = {tuple(without_notes(text) for text in rows[k]) for k in range(header.first, header.start)}
+    for place in range(header.start + 1, len(rows)):
+        row = rows[place]
+        texts = [row[k] for k in values if k < len(row) and row[k] and not row[k][0].isdigit()]
+        if len(texts) >= max(2, len(values) / 2):
+            words = [text for text in texts if not is_number(text) and not is_marker(text)]
+            if len(words) >= max(2, len(values) / 2) and tuple(map(without_notes, row)) not in names:
+                return place
+    return None
+
+
+def _value_columns(rows: Rows) -> list[int]:
+    """The columns that hold numbers, once they have begun to."""
+    width = max(map(len, rows), default=0)
+    found = []
+    for place in range(width):
+        cells = [row[place] for row in rows[:_LOOKED_AT] if place < len(row) and row[place]]
+        first = next((k for k, cell in enumerate(cells) if is_number(cell)), None)
+        if first is None:
+            continue
+        good = sum(is_number(cell) or is_marker(cell) for cell in cells[first:])
+        if good >= 0.6 * (len(cells) - first):
+            found.append(place)
+    return found
+
+
+def _first_data(rows: Rows, values: list[int], at: int) -> int | None:
+    """The first row of numbers that is no row of years or ages."""
+    for place in range(at, len(rows)):
+        cells = [rows[place][k] for k in values if k < len(rows[place])]
+        filled = [cell for cell in cells if cell]
+        numbers = [cell for cell in filled if is_number(cell)]
+        if not numbers or len(numbers) + sum(map(is_marker, filled)) < 0.8 * len(filled):
+            continue
+        if not _names_columns(rows, place, values):
+            return _markers_above(rows, place, values, at)
+    return None
+
+
+def _markers_above(rows: Rows, place: int, values: list[int], at: int) -> int:
+    """The first data row may show nothing but markers; there must be a header row above it all the same."""
+    first = place
+    while first - 1 > at and _only_markers(rows[first - 1], values):
+        first -= 1
+    texts = any(
+        sum(bool(rows[k][v]) and not is_marker(rows[k][v]) for v in values if v < len(rows[k]))
+        for k in range(at, first)
+    )
+    return first if texts else place
+
+
+def _only_markers(row: Sequence[str], values: list[int]) -> bool:
+    filled = [row[k] for k in values if k < len(row) and row[k]]
+    return (
+        bool(filled)
+        and all(map(is_marker, filled))
+        and any(row[k] for k in range(len(row)) if k not in values)
+    )
+
+
+def _names_columns(rows: Rows, place: int, values: list[int]) -> bool:
+    """Whether the numbers in a row are names: years, dates, hours, or ages one after the other, over something else."""
+    cells = [rows[place][k] for k in values if k < len(rows[place]) and rows[place][k]]
+    if len(set(cells)) != len(cells) or (len(cells) < 2 and len(values) > 1) or not cells:
+        return False
+    beside = [rows[place][k] for k in range(len(rows[place])) if k not in values and rows[place][k]]
+    below = [
+        [row[k] for k in values if k < len(row) and row[k]]
+        for row in rows[place + 1 : place + 40]
+        if any(k < len(row) and is_number(row[k]) for k in values)
+    ]
+    if not below:
+        return False
+    kind = kind_of_labels(cells)
+    if kind in {"year", "date", "month", "time"}:
+        same = sum(kind_of_labels(row) == kind for row in below if row)
+        return same < 0.5 * len(below)
+    whole = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
+    steps = {b - a for a, b in itertools.pairwise(whole)}
+    counted = len(whole) == len(cells) >= 3 and len(steps) == 1 and steps <= {1, 5, 10} and whole[0] in {0, 1}
+    return counted and (not beside or not any(is_number(text) for text in beside))
+
+
+def _is_section(row: Sequence[str], values: list[int]) -> bool:
+    """Whether a row is blank, or names what the rows below it have in common."""
+    return not any(k < len(row) and row[k] for k in values) and sum(map(bool, row)) <= 1
+
+
+def _header_rows(rows: Rows, below: int, values: list[int], at: int) -> list[int]:
+    """The rows of the header that ends above row `below`, from the top."""
+    found: list[int] = []
+    keys = [
+        k
+        for k in range(max(map(len, rows[max(at, below - _MOST_ROWS) : below]), default=0))
+        if k not in values
+    ]
+    named: set[int] = set()
+    for place in range(below - 1, at - 1, -1):
+        row = rows[place]
+        over = [row[k] for k in values if k < len(row) and row[k]]
+        own = {k for k in keys if k < len(row) and row[k]}
+        if not over and not (found == [] and len(own) > 1):
+            if found and sum(map(bool, row)) == 0:
+                break
+            if found:
+                break
+            continue
+        if len(found) >= _MOST_ROWS or (found and own & named) or (found and any(map(_is_sentence, over))):
+            break
+        named |= own
+        found.append(place)
+        if len(over) == 0:
+            break
+    return found[::-1]
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text) > 120
+
+
+def _paths(
+    rows: Rows, above: list[int], values: list[int], merged: Sequence[Span]
+) -> tuple[tuple[str, ...], ...]:
+    width = max(len(rows[place]) for place in above)
+    texts = [
+        [without_notes(" ".join(cell.split())) for cell in rows[place]] + [""] * (width - len(rows[place]))
+        for place in above
+    ]
+    spans = [
+        span for span in merged if any(span[0] <= place <= span[2] for place in above) and span[3] > span[1]
+    ]
+    for level, place in enumerate(above[:-1]):
+        if spans:
+            for first, left, _, right in spans:
+                if first == place:
+                    texts[level][left : right + 1] = [texts[level][left]] * (right + 1 - left)
+        else:
+            _fill_right(texts, level, values)
+    return tuple(tuple(row[k] for row in texts if row[k]) for k in range(width))
+
+
+def _fill_right(texts: list[list[str]], level: int, values: list[int]) -> None:
+    """A text that spans columns stands over the first of them; those to the right that have a name below it are under it too."""
+    last = ""
+    for k in values:
+        if texts[level][k]:
+            last = texts[level][k]
+        elif last and any(row[k] for row in texts[level + 1 :]):
+            texts[level][k] = last
+        else:
+            last = ""

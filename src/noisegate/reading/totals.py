@@ -1,0 +1,362 @@
+"""Totals and subtotals among the values of a dimension.
+
+A value is taken for a total only if its wording says so (Total, All ages, a country beside its parts, an age band over narrower
+ones, or the overrides) *and* its counts agree: they are the sums of its parts where all of those are published, and no less than
+them elsewhere. A sum that nobody calls a total is never guessed: counts that happen to add up prove nothing.
+
+Subtotals cover some of the values. Which ones is told by their ages, or by where they stand: a subtotal follows its parts, or goes
+before them, or sums all that stands above it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.reading.dimensions import merged_values
+from noisegate.reading.overrides import TableOverride
+from noisegate.reading.published import PublishedTable, row_ids
+from noisegate.reading.words import age_band, fold, is_country, is_total
+from noisegate.tables import Dimension
+
+#: How far a total may be from the sum of its parts: a share of it, and noise on every part.
+RELATIVE, NOISE = 0.1, 5.0
+#: The same for a subtotal, whose parts are told by where it stands.
+_SUBTOTAL_RELATIVE = 0.02
+#: Cells of the grid of groups by values that sums are looked up in.
+_MOST_GRID = 50_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What is summed in one dimension.
+
+    Attributes
+    ----------
+    dimension
+        Its position.
+    total
+        The code of the value that is the total of all others; None if there is none.
+    levels
+        Subtotals with the codes that each sums; those of one level have no code in common.
+    untold
+        Codes that are worded like totals and are none of these, beside a total that sums all other values.
+    notes
+        What was decided, in words.
+    """
+
+    dimension: int
+    total: int | None = None
+    untold: tuple[int, ...] = ()
+    levels: tuple[dict[int, tuple[int, ...]], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sums(self) -> set[int]:
+        """All codes that are sums of others."""
+        return {code for level in self.levels for code in level} | (
+            {self.total} if self.total is not None else set()
+        )
+
+
+def find_totals(table: PublishedTable, position: int, override: TableOverride, /) -> Totals:
+    """The total and the subtotals among the values of one dimension."""
+    dimension = table.dimensions[position]
+    told = _told(dimension, override)
+    if told is not None:
+        note = f"{dimension.labels[told]!r} of {dimension.name} is the total of its other values"
+        return Totals(dimension=position, total=told, notes=(note,))
+    worded = _worded(dimension)
+    bands = _bands(dimension, worded)
+    if not worded and not bands:
+        return Totals(dimension=position)
+    if len(worded) == 1 and not bands:
+        return _one_total(table, position, worded[0])
+    return _several(table, position, worded, bands)
+
+
+def _told(dimension: Dimension, override: TableOverride) -> int | None:
+    """The value that a person calls the total."""
+    told = next(
+        (d.total for name, d in override.dimensions.items() if d.total and dimension.name in {name, d.name}),
+        None,
+    )
+    keys = [fold(label) for label in dimension.labels]
+    return keys.index(fold(told)) if told is not None and fold(told) in keys else None
+
+
+def _worded(dimension: Dimension) -> list[int]:
+    """Values that are worded like totals; a country, if there is one and it is not alone with another."""
+    if dimension.size < 2:
+        return []
+    worded = [code for code, label in enumerate(dimension.labels) if is_total(label, dimension.name)]
+    countries = [code for code, label in enumerate(dimension.labels) if is_country(label)]
+    outer = [code for code in countries if code not in worded]
+    return sorted(worded + outer) if 1 <= len(outer) <= 3 and dimension.size >= len(outer) + 3 else worded
+
+
+def _bands(dimension: Dimension, worded: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Age bands that narrower ones fill without a gap, with these."""
+    ages = {code: age_band(label) for code, label in enumerate(dimension.labels) if code not in worded}
+    known = {code: band for code, band in ages.items() if band is not None}
+    if len(known) < 3 or len(known) < 0.7 * len(ages):
+        return {}
+    leaves = {
+        code: band
+        for code, band in known.items()
+        if not any(other != band and band[0] <= other[0] and other[1] <= band[1] for other in known.values())
+    }
+    found = {}
+    for code, (low, high) in known.items():
+        if code in leaves:
+            continue
+        inside = sorted((band, one) for one, band in leaves.items() if low <= band[0] and band[1] <= high)
+        edges = [low, *(band[1] + 1 for band, _ in inside)]
+        if (
+            inside
+            and inside[-1][0][1] == high
+            and all(band[0] == edge for (band, _), edge in zip(inside, edges, strict=False))
+        ):
+            found[code] = tuple(one for _, one in inside)
+    return found
+
+
+def _one_total(table: PublishedTable, position: int, code: int) -> Totals:
+    dimension = table.dimensions[position]
+    label = dimension.labels[code]
+    if _adds_up(table, position, code):
+        note = f"{label!r} of {dimension.name} is the total of its other values"
+        return Totals(dimension=position, total=code, notes=(note,))
+    if is_country(label):
+        return Totals(dimension=position)
+    note = f"{label!r} of {dimension.name} does not add up; it was kept as a value like any other"
+    return Totals(dimension=position, notes=(note,))
+
+
+def _adds_up(table: PublishedTable, position: int, code: int) -> bool:
+    """Whether the counts with this value are sums of those with the others."""
+    others = [i for i in range(len(table.dimensions)) if i != position]
+    sizes = tuple(table.dimensions[i].size for i in others)
+    _, group = np.unique(row_ids(table.codes[others], sizes), return_inverse=True)
+    groups = int(group.max(initial=-1)) + 1
+    is_sum = table.codes[position] == code
+    counts = table.counts.astype(np.float64)
+    total = np.full(groups, np.nan)
+    total[group[is_sum]] = counts[is_sum]
+    parts = np.bincount(group[~is_sum], weights=counts[~is_sum], minlength=groups)
+    shown = np.bincount(group[~is_sum], minlength=groups)
+    members = np.unique(table.codes[position][~is_sum]).size
+    both = np.isfinite(total) & (shown > 0)
+    complete = both & (shown == members)
+    noise = NOISE * np.sqrt(members + 1.0)
+    if complete.any():
+        gap = np.abs(total[complete] - parts[complete])
+        return bool(gap.sum() <= RELATIVE * np.abs(total[complete]).sum() + noise * gap.size)
+    short = total[both] < parts[both] * (1 - RELATIVE) - noise
+    return bool(both.any() and short.mean() <= 0.05)
+
+
+Grid = NDArray[np.float64]
+
+
+def _grid(table: PublishedTable, position: int) -> Grid | None:
+    """The counts by group of the other dimensions and value of this one; NaN where nothing is published."""
+    others = [i for i in range(len(table.dimensions)) if i != position]
+    sizes = tuple(table.dimensions[i].size for i in others)
+    _, group = np.unique(row_ids(table.codes[others], sizes), return_inverse=True)
+    shape = (int(group.max(initial=-1)) + 1, table.dimensions[position].size)
+    if shape[0] * shape[1] > _MOST_GRID:
+        return None
+    grid = np.full(shape, np.nan)
+    grid[group, table.codes[position]] = table.counts
+    return grid
+
+
+def _several(
+    table: PublishedTable, position: int, worded: Sequence[int], bands: dict[int, tuple[int, ...]]
+) -> Totals:
+    """Totals and subtotals, each with the values that it sums; those that do not add up stay values."""
+    dimension, grid = table.dimensions[position], _grid(table, position)
+    if grid is None:
+        return Totals(dimension=position)
+    leaves = [code for code in _order(table, position) if code not in worded and code not in bands]
+    order = [code for code in _order(table, position) if code not in bands]
+    found: dict[int, tuple[int, ...]] = {}
+    odd: list[int] = []
+    for code, members in bands.items():
+        if _near(grid, code, members, _SUBTOTAL_RELATIVE) is not None:
+            found[code] = members
+        else:
+            leaves.append(code)
+    for code in (one for one in order if one in worded):
+        sets = dict.fromkeys(_candidates(order, code, worded, leaves))
+        tried = [
+            (gap, members)
+            for members in sets
+            if (gap := _near(grid, code, members, _SUBTOTAL_RELATIVE)) is not None
+        ]
+        if tried:
+            found[code] = min(tried, key=lambda one: (one[0], -len(one[1])))[1]
+        elif _never_less(grid, code, leaves):
+            found[code] = tuple(sorted(leaves))
+        else:
+            odd.append(code)
+    known = _levelled(position, dimension, found, leaves)
+    if known.total is not None:
+        return replace(
+            known, untold=tuple(code for code in odd if is_total(dimension.labels[code], dimension.name))
+        )
+    labels = [dimension.labels[code] for code in odd if not is_country(dimension.labels[code])]
+    kept = [
+        f"{one!r} of {dimension.name} does not add up; it was kept as a value like any other"
+        for one in labels
+    ]
+    return replace(known, notes=(*known.notes, *kept))
+
+
+def _order(table: PublishedTable, position: int) -> list[int]:
+    """The values in the order in which the file has them."""
+    codes, first = np.unique(
+        np.concatenate([table.codes[position], table.hidden[position]]), return_index=True
+    )
+    return [int(code) for _, code in sorted(zip(first.tolist(), codes.tolist(), strict=True))]
+
+
+def _candidates(
+    order: list[int], code: int, worded: Sequence[int], leaves: list[int]
+) -> Iterator[tuple[int, ...]]:
+    """The sets of values that a total may sum, by where it stands."""
+    place = order.index(code)
+    plain = set(leaves)
+    above = [one for one in order[:place] if one in plain]
+    block = []
+    for one in reversed(order[:place]):
+        if one in worded:
+            break
+        block.append(one)
+    below = []
+    for one in order[place + 1 :]:
+        if one in worded:
+            break
+        below.append(one)
+    for members in (leaves, above, block[::-1], below, [one for one in leaves if one not in above]):
+        chosen = tuple(sorted(one for one in members if one in plain))
+        if len(chosen) > 1 or (len(chosen) == 1 and len(leaves) > 2):
+            yield chosen
+
+
+def _near(grid: Grid, code: int, members: Sequence[int], relative: float) -> float | None:
+    """How far a value is from the sum of others on average, where all are published; None if too far, or if nothing tells."""
+    parts = grid[:, np.array(members, dtype=np.int64)]
+    full = np.isfinite(grid[:, code]) & np.isfinite(parts).all(axis=1)
+    if not full.any():
+        return None
+    gap = np.abs(grid[full, code] - parts[full].sum(axis=1))
+    allowed = NOISE * np.sqrt(len(members) + 1.0) + relative * np.abs(grid[full, code]).mean()
+    return float(gap.mean()) if gap.mean() <= allowed else None
+
+
+def _never_less(grid: Grid, code: int, leaves: Sequence[int]) -> bool:
+    """Whether a value is no less than the sum of all others that are published, where these are never all published."""
+    parts = grid[:, np.array(leaves, dtype=np.int64)]
+    shown = np.isfinite(parts)
+    both = np.isfinite(grid[:, code]) & shown.any(axis=1)
+    if not both.any() or (both & shown.all(axis=1)).any():
+        return False
+    sums = np.where(shown, parts, 0.0).sum(axis=1)
+    short = grid[both, code] < sums[both] * (1 - RELATIVE) - NOISE * np.sqrt(len(leaves) + 1.0)
+    return bool(short.mean() <= 0.05)
+
+
+def _levelled(
+    position: int, dimension: Dimension, found: dict[int, tuple[int, ...]], leaves: list[int]
+) -> Totals:
+    whole = [code for code, members in found.items() if set(members) == set(leaves)]
+    total = whole[-1] if whole else None
+    levels: list[dict[int, tuple[int, ...]]] = []
+    rest = sorted((code for code in found if code != total), key=lambda code: len(found[code]))
+    for code in rest:
+        home = next(
+            (one for one in levels if not set(found[code]) & {m for own in one.values() for m in own}), None
+        )
+        if home is None:
+            levels.append({code: found[code]})
+        else:
+            home[code] = found[code]
+    said = []
+    if total is not None:
+        said.append(f"{dimension.labels[total]!r} of {dimension.name} is the total of its other values")
+    for level in levels:
+        shown = ", ".join(repr(dimension.labels[code]) for code in list(level)[:3]) + (
+            ", ..." if len(level) > 3 else ""
+        )
+        one = len(level) == 1
+        said.append(
+            f"{shown} of {dimension.name} {'is a subtotal' if one else 'are subtotals'} of its other values"
+        )
+    return Totals(dimension=position, total=total, levels=tuple(levels), notes=tuple(said))
+
+
+_TOTAL = re.compile(r"\b(?:sub-?|grand )?totals?\b[,:]?", re.IGNORECASE)
+_BARE = re.compile(r"\b(?:sub-?|grand )?totals?\b[,:]?|\ball\b|\bboth\b", re.IGNORECASE)
+
+
+def _core(label: str) -> str:
+    """A label without its words for "total"."""
+    return fold(_BARE.sub(" ", label).strip(" ,:"))
+
+
+def spell_totals(table: PublishedTable, /) -> PublishedTable:
+    """The table with totals that name what they are totals of spelled as plain ones.
+
+    "Alabama Total" beside "All sexes" is Alabama; "Male, all ages" in a row of "Male" is all ages; "Total people, Auckland Central"
+    in a row of Auckland Central is all people.
+    """
+    for position in range(len(table.dimensions)):
+        renamed = _plain_totals(table, position)
+        if renamed:
+            spelled = merged_values(table, position, renamed)
+            table = table if spelled is None else spelled
+    return table
+
+
+def _plain_totals(table: PublishedTable, position: int) -> dict[int, str]:
+    dimension = table.dimensions[position]
+    every = np.concatenate([table.codes, table.hidden], axis=1)
+    known = {fold(label): label for label in dimension.labels}
+    wordy = [
+        code for code, label in enumerate(dimension.labels) if is_total(label, dimension.name) or "," in label
+    ]
+    found: dict[int, str] = {}
+    for code in wordy:
+        label = dimension.labels[code]
+        rows = every[:, every[position] == code]
+        beside = {
+            _core(other.labels[k]): other.labels[k]
+            for i, other in enumerate(table.dimensions)
+            if i != position
+            for k in np.unique(rows[i]).tolist()
+        }
+        bare = fold(_TOTAL.sub(" ", label).strip(" ,:"))
+        core = bare if bare in known else _core(label)
+        others_total = any(
+            all(
+                is_total(other.labels[k], other.name) or "," in other.labels[k]
+                for k in np.unique(rows[i]).tolist()
+            )
+            for i, other in enumerate(table.dimensions)
+            if i != position and rows.shape[1]
+        )
+        if is_total(label) and core in known and known[core] != label and others_total:
+            found[code] = known[core]
+            continue
+        parts = [part.strip() for part in label.split(",")]
+        total = [part for part in parts if is_total(part, dimension.name)]
+        rest = [part for part in parts if part not in total[:1]]
+        if total and rest and all(_core(part) in beside for part in rest):
+            found[code] = known.get(fold(total[0]), total[0])
+    return found
