@@ -14,6 +14,7 @@ from noisegate.inference.bounds import (
     solve_bounds,
 )
 from noisegate.inference.evidence import Evidence, Observation, RowMap
+from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
 from noisegate.inference.linked.inference import Options, infer
@@ -40,9 +41,8 @@ from noisegate.inference.linked.problem import (
 from noisegate.inference.linked.propagation import Schedule
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums, estimate_sums
 from noisegate.inference.posterior import Posterior, Report
-from noisegate.inference.profile.effects import ProfileEffect
-from noisegate.inference.profile.levels import GRID, LevelTotal, level_logs, level_posterior
-from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
+from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, level_logs, level_posterior
+from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed, ThresholdExcess
 from noisegate.inference.profile.profile import cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import (
     SharedError,
@@ -66,6 +66,7 @@ __all__ = [
     "Evidence",
     "Flat",
     "Floats",
+    "FromRows",
     "Identities",
     "Intensities",
     "Ints",
@@ -89,9 +90,11 @@ __all__ = [
     "Schedule",
     "Score",
     "SharedError",
+    "ShownTotals",
     "SumEstimates",
     "SumFamily",
     "Sums",
+    "ThresholdExcess",
     "as_codes",
     "bells",
     "cell_laws",
