@@ -214,7 +214,7 @@ def attempt(
     for path in (place, place / "ledger"):
         path.chmod(0o700)
     end = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else str(os.WEXITSTATUS(status))
-    with open(heard, "rb") as stream:
+    with open(heard, "rb") as stream:  # noqa: PTH123 - of a handle
         said = stream.read().decode(errors="replace")
     return judge(end, place, ledger, said)
 
