@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from noisegate.inference.evidence import Evidence, Observation, RowMap
+from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
 from noisegate.inference.linked.inference import Options, infer
@@ -29,9 +30,8 @@ from noisegate.inference.linked.problem import (
 from noisegate.inference.linked.propagation import Schedule
 from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums, estimate_sums
 from noisegate.inference.posterior import Posterior, Report
-from noisegate.inference.profile.effects import ProfileEffect
-from noisegate.inference.profile.levels import GRID, LevelTotal, level_logs, level_posterior
-from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
+from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, level_logs, level_posterior
+from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed, ThresholdExcess
 from noisegate.inference.profile.profile import cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import (
     SharedError,
@@ -51,6 +51,7 @@ __all__ = [
     "Evidence",
     "Flat",
     "Floats",
+    "FromRows",
     "Identities",
     "Intensities",
     "Ints",
@@ -73,8 +74,10 @@ __all__ = [
     "Schedule",
     "Score",
     "SharedError",
+    "ShownTotals",
     "SumEstimates",
     "Sums",
+    "ThresholdExcess",
     "as_codes",
     "bells",
     "cell_laws",

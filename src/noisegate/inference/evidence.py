@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 from typing import cast
 
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
-from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, ThresholdExcess
 from noisegate.inference.roles import Layout, Roles, numbered
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
@@ -140,6 +140,8 @@ class Evidence:
     consistent: bool = False
     equal: Ints | None = None
     zero: Bools | None = None
+    _excess: list[ThresholdExcess] = field(default_factory=list, init=False, repr=False)
+    _cells_in: dict[str, Ints] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, release: Release, /, *, equal: Ints | None = None, zero: Bools | None = None) -> Evidence:
@@ -160,6 +162,26 @@ class Evidence:
     def roles(self) -> Roles:
         """What each dimension is to a profile of counts."""
         return Roles.of(self.layout)
+
+    @property
+    def excess(self) -> ThresholdExcess:
+        """By how much shown cells exceed their raw counts, because low noise was cut away."""
+        if not self._excess:
+            base = self.base
+            self._excess.append(ThresholdExcess.of(base.values[~np.isnan(base.values)], base.mechanism))
+        return self._excess[0]
+
+    @property
+    def live(self) -> Ints:
+        """The cells that could hold something."""
+        return np.arange(self.layout.size) if self.zero is None else np.flatnonzero(~self.zero)
+
+    def cells_in(self, margin: Observation, /) -> Ints:
+        """How many cells that could hold something each row of a margin adds up."""
+        if margin.name not in self._cells_in:
+            row = margin.where.of(self.live)
+            self._cells_in[margin.name] = np.bincount(row[row >= 0], minlength=len(margin.values))
+        return self._cells_in[margin.name]
 
     @property
     def linked(self) -> bool:
@@ -266,7 +288,7 @@ class Evidence:
 
     def _left_of(self, cells: Ints, margin: Observation, /) -> NoisySums:
         """Shown totals less their shown cells: sums over the missing ones, one noise of the base for each."""
-        left = _Left.of(self.base, margin, cells)
+        left = _Left.of(self.base, margin, cells, self.excess)
         usable = left.there & (left.missing > 0) & (left.rest >= 0)
         return NoisySums(
             codes=np.where(left.hidden & usable[left.codes], left.codes, -1),
@@ -277,7 +299,7 @@ class Evidence:
 
     def _left_by(self, cells: Ints, margin: Observation, /) -> NoisySums:
         """What a margin leaves for the missing cells, and with how much noise."""
-        left = _Left.of(self.base, margin, cells)
+        left = _Left.of(self.base, margin, cells, self.excess)
         rest = np.where(left.there, left.rest, left.rest + margin.least)
         noise = margin.noise + (left.cells - left.missing) * self.base.noise
         if self.consistent:
@@ -302,7 +324,7 @@ class Evidence:
         """Shown totals less their shown cells: noisy sums over the missing ones, by how many these are."""
         law = self.base.mechanism.published_law
         assert isinstance(law, LatticeLaw)
-        left = _Left.of(self.base, margin, cells)
+        left = _Left.of(self.base, margin, cells, self.excess)
         usable = left.there & (left.missing > 0) & (left.rest >= 0)
         missing = left.missing.astype(np.int64)
         steps = np.where(missing <= _FEW_NOISES, missing, _steps(missing))
@@ -311,7 +333,9 @@ class Evidence:
             number = np.where(rows, np.cumsum(rows) - 1, -1)
             asked = np.where(left.hidden, number[left.codes], -1)
             mechanism = Mechanism(law=_many(law, int(step)), zeros="perturb")
-            yield Sums.by(asked, left.rest[rows], mechanism=mechanism, name="remainders")
+            # Whole numbers with the same sum, up to one.
+            rest = np.diff(np.rint(np.cumsum(left.rest[rows])), prepend=0.0)
+            yield Sums.by(asked, rest, mechanism=mechanism, name="remainders")
 
 
 def _observation(table: Table, release: Release, card: Card, /) -> Observation:
@@ -351,7 +375,8 @@ class _Left:
     codes, hidden
         For each cell its row, and whether nothing is shown of it.
     there, rest
-        For each row whether it is shown, and what it leaves when its shown cells are taken away.
+        For each row whether it is shown, and what it leaves when its shown cells are taken away, less what these exceed
+        their raw counts by.
     cells, missing
         How many cells each row has, and how many of them are not shown.
     """
@@ -364,10 +389,12 @@ class _Left:
     missing: Floats
 
     @classmethod
-    def of(cls, base: Observation, margin: Observation, cells: Ints, /) -> _Left:
+    def of(cls, base: Observation, margin: Observation, cells: Ints, excess: ThresholdExcess, /) -> _Left:
         distinct, codes = numbered(margin.where.of(cells))
         hidden = ~base.shown(cells)
-        seen = np.bincount(codes, weights=base.total(cells))
+        seen = np.bincount(
+            codes, weights=base.total(cells) - (1 + excess.below) * excess.seen(base.values[cells])
+        )
         return cls(
             codes=codes,
             hidden=hidden,

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from noisegate.testing.city import BINS, CITY, CityTruth, ModePlan, simulate_tables
 from noisegate.testing.oracles import enumerate_exact, listed_likelihood, simulated_widths
-from noisegate.testing.worlds import BASE, LinkedWorld, make_world, publish_counts, recipe_2016
+from noisegate.testing.worlds import (
+    BASE,
+    COUNT_LAWS,
+    LinkedWorld,
+    make_world,
+    publish_counts,
+    recipe_2016,
+)
 
 __all__ = [
     "BASE",
     "BINS",
     "CITY",
+    "COUNT_LAWS",
     "CityTruth",
     "LinkedWorld",
     "ModePlan",

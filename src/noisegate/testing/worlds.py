@@ -18,7 +18,7 @@ Ten lines try a new shape of data:
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,6 +100,7 @@ def make_world(
     mechanism: Mechanism | Mapping[str, Mechanism] | None = None,
     mean: float = 8.0,
     spread: float = 1.0,
+    counts: Ints | None = None,
 ) -> LinkedWorld:
     """A world of random counts, published with its margins.
 
@@ -114,6 +115,8 @@ def make_world(
     mean, spread
         The mean count of a cell, and how much cells differ: 0 says only by chance; at 1 the standard deviation of
         their means is the mean.
+    counts
+        The raw count of every cell, if it is not to be drawn; `COUNT_LAWS` has some of other shapes.
     """
     generator = as_rng(rng)
     domain = shape if isinstance(shape, Domain) else _product(shape)
@@ -124,13 +127,36 @@ def make_world(
     level = np.full(domain.size, mean)
     if spread > 0:
         level = level * generator.gamma(spread**-2, spread**2, domain.size)
-    counts = generator.poisson(level).astype(np.int64)
+    raw = generator.poisson(level) if counts is None else np.asarray(counts).ravel()
+    counts = raw.astype(np.int64)
     published = {BASE: publish_counts(counts, mechanisms[BASE], rng=generator)}
     for name, margin in linked.items():
         published[name] = publish_counts(_summed(counts, margin), mechanisms[name], rng=generator)
     return LinkedWorld(
         domain=domain, margins=linked, counts=counts, mechanisms=mechanisms, published=published
     )
+
+
+def _busy(rng: np.random.Generator, rows: int, columns: int, /) -> Floats:
+    """Intensities that are a product of rows and columns, 10 on average."""
+    found = np.exp(rng.normal(0, 0.6, (rows, 1)) + rng.normal(0, 0.6, (1, columns)))
+    return np.asarray(10 * found / found.mean())
+
+
+#: Ways in which counts of a grid of rows and columns may vary: called with a generator and the size of the grid.
+COUNT_LAWS: Mapping[str, Callable[[np.random.Generator, int, int], Ints]] = {
+    "poisson": lambda rng, n, k: rng.poisson(_busy(rng, n, k)),
+    "negative binomial": lambda rng, n, k: rng.poisson(_busy(rng, n, k) * rng.gamma(1, 1, (n, k))),
+    "lognormal": lambda rng, n, k: rng.poisson(_busy(rng, n, k) * np.exp(rng.normal(-0.5, 1, (n, k)))),
+    "two-humped": lambda rng, n, k: rng.poisson(np.where(rng.random((n, k)) < 0.5, 2.0, 30.0)),
+    "uniform": lambda rng, n, k: rng.integers(0, 41, (n, k)),
+    "fixed": lambda _, n, k: np.tile(np.where(np.arange(k) % 2, 12, 25), (n, 1)),
+    "parties of three": lambda rng, n, k: 3 * rng.poisson(_busy(rng, n, k) / 3),
+    "full or empty": lambda rng, n, k: np.where(rng.random((n, k)) < 0.5, 0, rng.poisson(20, (n, k))),
+    "stadium day": lambda rng, n, k: rng.poisson(
+        _busy(rng, n, k) * np.where((np.arange(k) == k - 5) & (np.arange(n)[:, None] < n // 6), 15, 1)
+    ),
+}
 
 
 def recipe_2016(*, threshold: float) -> Mechanism:

@@ -24,15 +24,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.linked.pmfs import Pmfs, normalise
 from noisegate.inference.linked.problem import NegativeBinomial
-from noisegate.inference.profile.effects import MOST_SPREAD, ProfileEffect, likeliest_dispersion, without_own
-from noisegate.inference.profile.levels import GRID, level_logs, level_posterior, row_counts
+from noisegate.inference.profile.levels import (
+    GRID,
+    MOST_SPREAD,
+    ProfileEffect,
+    level_logs,
+    level_posterior,
+    likeliest_dispersion,
+    row_counts,
+    without_own,
+)
 from noisegate.inference.profile.observed import LEAST_LOG, MOST_LOG, NoisySums, Observed
 from noisegate.laws import LatticeLaw, compiled
 from noisegate.mechanisms import Mechanism
@@ -186,6 +194,24 @@ class CellLaws:
     mean: Floats
     variance: Floats
     third: Floats
+
+    def tilted(self, cells: Ints, tilt: float, /) -> CellLaws:
+        """The same, with the laws of some cells times exp(tilt * count)."""
+        odds = self.odds.copy()
+        odds[cells] *= math.exp(tilt)
+        mean, variance, third = self.mean.copy(), self.variance.copy(), self.third.copy()
+        w = self.weights
+        mean[cells], variance[cells], third[cells] = _moments(
+            self.shown[cells],
+            odds[cells],
+            self.shape[cells],
+            self.empty[cells],
+            w.hidden,
+            w.noise,
+            w.reach,
+            w.least,
+        )
+        return replace(self, odds=odds, mean=mean, variance=variance, third=third)
 
     def pmfs(self, cells: Ints, /) -> Pmfs:
         """The laws of some cells, number by number."""
