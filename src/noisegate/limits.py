@@ -151,6 +151,11 @@ class Limits:
         1 << 30, "Bytes of memory for the encoded columns of one file.", "refused: assess the table in parts"
     )
     file_columns: int = _limit(5_000, "Columns of one file.", "refused: put one count per row")
+    dimension_values: int = _limit(
+        1_000_000,
+        "Different values of a column that is a dimension.",
+        "refused: leave the column out, or sum over it",
+    )
     sheet_cells: int = _limit(
         30_000_000, "Cells of one sheet of a workbook.", "refused: save the part that holds the table as CSV"
     )
@@ -176,6 +181,11 @@ class Limits:
     )
     values_bytes: int = _limit(
         256 << 20, "Bytes of a file with the values of a dimension, a map of stops or of places.", "refused"
+    )
+    linked_cells: int = _limit(
+        10_000_000,
+        "Cells of linked tables whose sums are weighed and whose hidden counts are bounded.",
+        "sums are not weighed and hidden counts not bounded; how tables were made is then told from their values alone",
     )
     assessed_beside: int = _limit(
         60,
