@@ -63,7 +63,8 @@ def growing(raw, rng):
 REGIMES = (
     Regime("exact", same, same, ("exact",), identities=200),
     Regime("hidden below 5", same, same, ("hidden-ranges",), identities=400, below=5, parts=4),
-    Regime("hidden below 10", same, same, ("hidden-ranges",), identities=400, below=10, parts=6),
+    # No sum has all its parts published here, so that now and then it cannot be told.
+    Regime("hidden below 10", same, same, ("hidden-ranges",), identities=400, below=10, parts=6, named=False),
     Regime("nearest 5", nearest(5), nearest(5), ("nearest-rounding",), identities=200),
     Regime("nearest 10", nearest(10), nearest(10), ("nearest-rounding",), identities=200, parts=3),
     Regime("random 3", at_random(3), at_random(3), ("random-rounding",), identities=200),

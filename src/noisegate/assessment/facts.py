@@ -133,6 +133,8 @@ class Facts:
     @cached_property
     def sound_rows(self) -> tuple[MarginRows, ...]:
         """The rows of the margins that count what the base does, as far as nothing refutes it."""
+        if not self.structure.sisters and not any(one.complete.any() for one in self.rows):
+            return self.rows  # no sum is whole and nobody else counts the same: nothing can be refuted
         ledger = self.identity_ledger
         refuted = frozenset() if ledger is None else ledger.refuted_totals
         return tuple(one for one in self.rows if one.link.margin.name not in refuted)

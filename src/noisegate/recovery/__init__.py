@@ -50,7 +50,7 @@ from noisegate.recovery.recognition import (
 )
 from noisegate.recovery.recover import recover
 from noisegate.recovery.residual_law import SHELLS, Points, ResidualLaw, common_step, lattice_for
-from noisegate.recovery.residual_noise import noise_interval, noise_law, overstated
+from noisegate.recovery.residual_noise import noise_interval, noise_law
 from noisegate.recovery.search import Search, describe, equal_cells, pair_numbers, search
 from noisegate.recovery.sharpening import Sharpening, sharpen
 from noisegate.recovery.zeros import ZeroRule, ZeroTest, weigh_zeros, zero_rule
@@ -111,7 +111,6 @@ __all__ = [
     "noise_interval",
     "noise_law",
     "observe",
-    "overstated",
     "pair_identities",
     "pair_numbers",
     "pair_set",
