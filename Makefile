@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-core lint types bench docs lock clean
+.PHONY: demo test test-all test-core lint types bench chaos fuzz docs lock sbom clean
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -35,6 +35,15 @@ types: .venv/test.stamp
 bench: .venv/test.stamp
 	$(BIN)/python bench/run.py
 
+# Faults injected under 500 releases and their ledgers; prints the table of attempts and keeps it in the page. Needs no network,
+# and a PostgreSQL server (initdb, pg_ctl) only for the fault that restarts one.
+chaos: .venv/test.stamp
+	$(BIN)/python tests/chaos/attempts.py --runs 500 --write docs/explanation/faults.md
+
+# A hundred thousand damaged inputs for everything that reads what others wrote.
+fuzz: .venv/test.stamp
+	$(BIN)/pytest -n $(JOBS) tests/fuzz
+
 # The reference and the pictures of the attack, made from the code. Screenshots are made by
 # `python docs/_make/screenshots.py`, which needs Chromium and a few minutes.
 docs: .venv/run.stamp
@@ -49,6 +58,10 @@ COMPILE := $(BIN)/pip-compile -q --generate-hashes --strip-extras --allow-unsafe
 lock: .venv/test.stamp
 	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade --extra test -o requirements/test.txt pyproject.toml
 	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) -c requirements/test.txt -o requirements/run.txt pyproject.toml
+
+# What the lock installs, as a bill of materials and as a list of licences.
+sbom: .venv/run.stamp
+	$(BIN)/python docs/_make/sbom.py
 
 clean:
 	rm -rf .venv .venv-core noisegate-demo*

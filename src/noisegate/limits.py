@@ -151,6 +151,11 @@ class Limits:
         1 << 30, "Bytes of memory for the encoded columns of one file.", "refused: assess the table in parts"
     )
     file_columns: int = _limit(5_000, "Columns of one file.", "refused: put one count per row")
+    dimension_values: int = _limit(
+        1_000_000,
+        "Different values of a column that is a dimension.",
+        "refused: leave the column out, or sum over it",
+    )
     sheet_cells: int = _limit(
         30_000_000, "Cells of one sheet of a workbook.", "refused: save the part that holds the table as CSV"
     )

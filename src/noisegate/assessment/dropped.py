@@ -2,14 +2,15 @@
 
 A total less its published parts is the raw count of the parts that are not published, plus noise whose law is known. Added up
 over all rows of a margin, that estimates the trips that the base does not show. Values just above a
-cut are there because their noise was high rather than low, which overstates the published parts by
-the variance of the noise times the number of values at the cut; this is taken off.
+cut are there because their noise was high rather than low, which overstates the published parts; this is taken off
+(`inference.ThresholdExcess`), as it is for the suppressed totals of the inference.
 
 Rows and trips that were dropped, and whether what is said about them can be true.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,11 @@ from noisegate.assessment.finding import Check, Result, assumed
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
 from noisegate.assessment.words import ends, percent
+from noisegate.inference import ThresholdExcess
 from noisegate.laws import Law
+from noisegate.mechanisms import Mechanism
 from noisegate.reading import Structure
-from noisegate.recovery import Makers, MarginRows, noise_interval, overstated, perturbed_apart
+from noisegate.recovery import Makers, MarginRows, noise_interval, perturbed_apart
 from noisegate.tables import Table
 from noisegate.timetable import mode_of_word
 
@@ -93,14 +96,14 @@ class TripShare:
 class Dropped:
     """What the tables of a structure do not show.
 
-    `rows` are the links to the margins, and `laws` the noise of each table by name, as it shows in published values. Without
+    `rows` are the links to the margins, and `mechanisms` how each table was made, by name. Without
     noise, rows can be counted and trips cannot.
     """
 
     structure: Structure
     possible: PossibleRows
     rows: tuple[MarginRows, ...]
-    laws: Mapping[str, Law]
+    mechanisms: Mapping[str, Mechanism]
     level: float
 
     @classmethod
@@ -114,7 +117,7 @@ class Dropped:
             structure=structure,
             possible=PossibleRows.of(structure),
             rows=() if shared else tuple(rows),
-            laws={one.cells.name: one.mechanism.published_law for one in seen if one is not None},
+            mechanisms={one.cells.name: one.mechanism for one in seen if one is not None},
             level=level,
         )
 
@@ -136,7 +139,7 @@ class Dropped:
     def _from_margin(self, rows: MarginRows, chosen: Mapping[int, int], /) -> TripShare | None:
         """The trips missing from the base according to one margin."""
         link, base = rows.link, self.structure.base
-        part, whole = self.laws.get(base.name), self.laws.get(link.margin.name)
+        part, whole = self._law(base), self._law(link.margin)
         inside = _margin_rows(rows, chosen)
         if part is None or whole is None or inside is None or not inside.any():
             return None
@@ -147,10 +150,13 @@ class Dropped:
         )
         pieces = rows.pieces.number or 1 if rows.pieces is not None else 1
         laws = [(whole, int(inside.sum())), (part, int(mine.sum()) * pieces)]
-        over_parts = overstated(base.values[mine].astype(float), base, part)
-        over_total = overstated(members, link.margin, whole)
+        over_parts, doubt = self._excess(base, base.values[mine].astype(float))
+        over_total, more = self._excess(link.margin, members)
         dropped = float(rows.residual[inside].sum()) + over_parts - over_total
         low, high = noise_interval(laws, self.level)
+        noise = sum(law.variance * n for law, n in laws)
+        wider = math.sqrt(1 + (doubt + more) / noise) if noise > 0 else 1.0
+        low, high = wider * low, wider * high
         possible = link.comparable & _suppressed_rows(rows, chosen)
         return TripShare(
             source=link.margin.name,
@@ -162,6 +168,19 @@ class Dropped:
             noises=sum(n for _, n in laws),
             rows_missing=int(possible.sum()),
         )
+
+    def _law(self, cells: Table, /) -> Law | None:
+        """The noise of a table, as it shows in published values."""
+        made = self.mechanisms.get(cells.name)
+        return None if made is None else made.published_law
+
+    def _excess(self, cells: Table, values: NDArray[np.float64], /) -> tuple[float, float]:
+        """By how much some values of a table exceed their raw counts, because low noise was cut away, and the variance of that."""
+        made = self.mechanisms[cells.name]
+        found, doubt = ThresholdExcess.of(cells.values.astype(float), made).added(
+            values, np.zeros(len(values), np.int64), 1
+        )
+        return float(found[0]), float(doubt[0])
 
     def by_mode(self) -> Iterator[tuple[Table, str | None, Mapping[int, int]]]:
         """Every table in all, and mode by mode."""

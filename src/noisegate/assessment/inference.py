@@ -27,9 +27,9 @@ from noisegate.inference import (
     Posterior,
     Prior,
     Problem,
+    ShownTotals,
     SumEstimates,
     crossed,
-    estimate_all_sums,
     fit_levels,
     fit_prior,
     infer,
@@ -210,10 +210,12 @@ def infer_cells(
     report("adding up suppressed cells")
     totals = {}
     if attacker == "informed" and not isinstance(prior, Flat):
-        asked = _asked(evidence)
-        codes = [np.where(which, 0, -1) for which in asked.values()]
-        found = estimate_all_sums(problem, codes, prior=prior, level=level)
-        totals = dict(zip(asked, found, strict=True))
+        shown = ShownTotals(evidence=evidence.known)
+        for name, which in _asked(evidence).items():
+            cells = np.flatnonzero(which)
+            totals[name] = shown.hidden_sum(
+                cells, posterior.mean[cells], posterior.sd[cells] ** 2, level=level
+            )
     return Inference(
         evidence=evidence,
         attacker=attacker,

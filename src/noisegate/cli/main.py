@@ -1,15 +1,17 @@
 """The `noisegate` command: its sub-commands, and what each kind of error returns.
 
-Exit codes: 0 fine; 1 a fault of ours; 2 bad input; 3 a gate said no; 130 interrupted.
+Exit codes: 0 fine; 1 a fault of ours; 2 bad input; 3 a gate said no; 130 interrupted; 143 asked to end.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import metadata
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -75,7 +77,7 @@ def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for 
         # Asked for nothing, Typer has printed the help already and has no more to say.
         return _say(_one_sentence(problem), 2) if problem.format_message() else 2
     except NoisegateError as problem:
-        return _say(str(problem), problem.exit_code)
+        return 128 + _ASKED_TO_END[0] if _ASKED_TO_END else _say(str(problem), problem.exit_code)
     except BrokenPipeError:
         # The reader (a pager, head) went away: nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -86,8 +88,18 @@ def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for 
 
 
 def run() -> None:
-    """Entry point of the `noisegate` program."""
+    """Entry point of the `noisegate` program; asked to end, it clears away what it has begun."""
+    signal.signal(signal.SIGTERM, _end)
     sys.exit(main(sys.argv[1:]))
+
+
+#: Signals that asked the program to end; an engine in between may turn the first sign of it into an error of its own.
+_ASKED_TO_END: list[int] = []
+
+
+def _end(number: int, _: FrameType | None, /) -> None:
+    _ASKED_TO_END.append(number)
+    raise SystemExit(128 + number)
 
 
 def _say(sentence: str, code: int, /) -> int:
@@ -104,6 +116,8 @@ def _one_sentence(problem: TyperException, /) -> str:
 
 def _our_fault(problem: Exception, /) -> int:
     """Name the place, not the values: the text of an unforeseen error may hold data."""
+    if _ASKED_TO_END:
+        return 128 + _ASKED_TO_END[0]
     if os.environ.get("NOISEGATE_DEBUG"):
         traceback.print_exception(problem)
         return 1

@@ -101,6 +101,8 @@ def reading(name: str, /) -> Iterator[None]:
     except NoisegateError:
         raise
     except _ENGINE_ERRORS as error:
+        if "interrupted" in str(error).lower():  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
         kind = type(error).__name__.removesuffix("Exception")
         raise DataError(f"{name} cannot be read: DuckDB reports an error of kind {kind!r} in it.") from None
 

@@ -23,8 +23,10 @@ from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.inference.linked.totals import SumEstimates
 from noisegate.inference.profile.observed import ThresholdExcess
 from noisegate.inference.profile.profile import CellLaws
+from noisegate.inference.profile.sum_law import cumulant_intervals
 from noisegate.laws import compiled
 
 #: The prior may be off by this share of all hidden cells of a part together.
@@ -208,11 +210,12 @@ class FromRows:
 class RowTotals:
     """The shown rows of one margin, and what their cells show: for each row how many are hidden, how many shown, and what these add up to.
 
-    `excess` and `doubt` are what shown values hold too much, and how unsure that is; `over` and `over_doubt` the same of the rows themselves.
+    `open` says which rows are shown and evidence; `excess` and `doubt` are what shown values hold too much, and how unsure that is; `over` and `over_doubt` the same of the rows themselves.
     """
 
     evidence: Evidence
     margin: Observation
+    open: Bools
     hidden: Ints
     shown: Ints
     total: Floats
@@ -228,6 +231,9 @@ class RowTotals:
         inside = row >= 0
         row, values = row[inside], evidence.base.values[live[inside]]
         there = ~np.isnan(values)
+        usable = np.ones(size, bool) if margin.usable is None else margin.usable.copy()
+        if evidence.base.usable is not None:
+            usable[row[~evidence.base.usable[live[inside]]]] = False
         excess, doubt = evidence.excess.added(values, np.where(there, row, -1), size)
         rows = ThresholdExcess.of(margin.values[~np.isnan(margin.values)], margin.mechanism)
         # Totals that are sums of one estimate are not selected by noise of their own.
@@ -237,6 +243,7 @@ class RowTotals:
         return cls(
             evidence=evidence,
             margin=margin,
+            open=~np.isnan(margin.values) & usable,
             hidden=np.bincount(row[~there], minlength=size),
             shown=np.bincount(row[there], minlength=size),
             total=np.bincount(row[there], weights=values[there], minlength=size).astype(np.float64),
@@ -257,7 +264,7 @@ class RowTotals:
         outside = np.bincount(place, weights=row < 0, minlength=len(keys)) > 0
         asked = np.bincount(place, weights=there, minlength=len(keys)).astype(np.int64)
         lacking = np.bincount(place, weights=~there, minlength=len(keys)).astype(np.int64)
-        whole = self.margin.shown(at) & ~outside & (lacking == self.hidden[at])
+        whole = self.open[at] & ~outside & (lacking == self.hidden[at])
         # Of a row without hidden cells single cells are better asked for themselves.
         whole &= (lacking > 0) | (asked == self.shown[at])
         seen = np.bincount(place, weights=np.nan_to_num(values), minlength=len(keys))
@@ -334,3 +341,30 @@ class ShownTotals:
         if margin.name not in self._rows:
             self._rows[margin.name] = RowTotals.of(self.evidence, margin, self.evidence.live)
         return self._rows[margin.name]
+
+    def hidden_sum(self, cells: Ints, mean: Floats, variance: Floats, /, *, level: float) -> SumEstimates:
+        """What hidden cells add up to: by the margin that says most of it, and by their moments where no shown row says anything.
+
+        Where only a prior speaks it may be off for all cells at once, by `_PRIOR_OFF` of them.
+        """
+        none = np.zeros(len(cells), np.int64)
+        found = [self.of(margin).of_groups(cells, none, 1) for margin in self.margins]
+        best = max(found, key=lambda one: (int(one.taken.sum()), -float(one.variance[0])), default=None)
+        others = np.ones(len(cells), bool) if best is None else ~best.taken
+        alone = float(mean[others].sum())
+        centre = alone + (0.0 if best is None else float(best.sum[0]))
+        spread = (
+            float(variance[others].sum())
+            + (_PRIOR_OFF * alone) ** 2
+            + (0.0 if best is None else float(best.variance[0]))
+        )
+        middle = np.array([max(centre, 0.0)])
+        low, high = cumulant_intervals(np.array([centre]), np.array([spread]), np.zeros(1), level=level)
+        ends = np.floor(middle).astype(np.int64), np.ceil(middle).astype(np.int64)
+        return SumEstimates(
+            level=level,
+            mean=middle,
+            sd=np.sqrt(np.array([spread])),
+            low=np.minimum(low, ends[0]),
+            high=np.maximum(high, ends[1]),
+        )

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.mechanisms import Marker
 from noisegate.reading.columns import (
@@ -304,9 +305,16 @@ class _Rows:
 
     def table(self, override: TableOverride, laid: Laid, /, *, name: str) -> PublishedTable:
         """The table made of the rows that belong to it."""
+        others = [column for place, column in enumerate(self.raw.columns) if place != self.position]
+        most = limits.current().dimension_values
+        many = [c.name for c in others if len(c.labels) > most and c.name not in override.ignore]
+        if many:
+            raise DataError(
+                f"Column {many[0]!r} of {self.where} has more than {most:,} different values, which is no dimension of a "
+                f"table of counts; leave it out (--spec with ignore: [{many[0]}]), or give a table that was summed over it."
+            )
         shown, hidden = self._sorted()
         rows = np.concatenate([shown, hidden])
-        others = [column for place, column in enumerate(self.raw.columns) if place != self.position]
         columns, twins, extra = choose_dimensions(
             [used(c, rows) for c in others], override, table=source_name(self.where)
         )

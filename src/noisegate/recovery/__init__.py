@@ -40,7 +40,7 @@ from noisegate.recovery.margin_rows import MarginRows, Pieces, find_pieces, pert
 from noisegate.recovery.outcome import DifferenceCurve, LawEvidence, NoiseFit, difference_curve
 from noisegate.recovery.recover import recover
 from noisegate.recovery.residual_law import SHELLS, Points, ResidualLaw, common_step, lattice_for
-from noisegate.recovery.residual_noise import noise_interval, noise_law, overstated
+from noisegate.recovery.residual_noise import noise_interval, noise_law
 from noisegate.recovery.search import Search, describe, equal_cells, pair_numbers, search
 from noisegate.recovery.sharpening import Sharpening, sharpen
 from noisegate.recovery.zeros import ZeroRule, ZeroTest, weigh_zeros, zero_rule
@@ -91,7 +91,6 @@ __all__ = [
     "noise_interval",
     "noise_law",
     "observe",
-    "overstated",
     "pair_identities",
     "pair_numbers",
     "pair_set",

@@ -1,4 +1,4 @@
-"""The noise in what is left over of totals: its law, its interval, and what a cut does to published values."""
+"""The noise in what is left over of totals: its law and its interval."""
 
 from __future__ import annotations
 
@@ -6,29 +6,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.laws import ContinuousLaw, LatticeLaw, Law, convolve
-from noisegate.recovery.couplings import least_published
-from noisegate.recovery.identities import edge_density
-from noisegate.tables import Table
 
 #: Sums of so many noises are worked out exactly; longer ones are normal to within their rounding.
 _FEW_NOISES = 400
-#: How far above the cut its density is read, in standard deviations of the noise.
-_WINDOW_SDS = 3.0
-#: Of so few published values nothing is said about their density at the cut.
-_FEW_VALUES = 30
-
-
-def overstated(values: NDArray[np.float64], cells: Table, noise: Law, /) -> float:
-    """By how much published values exceed their raw counts, because low noise was cut away."""
-    cut = least_published(cells)
-    if not math.isfinite(cut) or values.size < _FEW_VALUES or noise.variance == 0:
-        return 0.0
-    density = edge_density(values, cut=cut, window=_WINDOW_SDS * math.sqrt(noise.variance), step=1.0)
-    return values.size * noise.variance * density
 
 
 def noise_interval(laws: Sequence[tuple[Law, int]], level: float, /) -> tuple[float, float]:

@@ -88,7 +88,13 @@ def staged(staging: Path, folder: Path, /) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise
-    _flush(folder.resolve().parent)
+    try:
+        _flush(folder.resolve().parent)
+    except OSError as problem:
+        raise OutputError(
+            f"the release is in place at {folder}, but the disk does not confirm it: {problem.strerror or 'unknown reason'}; "
+            "once it does, 'noisegate ledger check --settle' marks the release as published."
+        ) from None
 
 
 def write_table(folder: Path, name: str, domain: Domain, published: PublishedCells, /) -> None:

@@ -40,6 +40,8 @@ _WINDOW_SCALES, _LEAST_WINDOW = 10.0, 14
 #: What the slope and the bend of the log-histogram are like before it is seen, by the length of the window.
 _BEND_SDS = (4.0, 4.0)
 _NEWTON = 30
+#: Of so few published values nothing is said about their histogram at the threshold.
+_FEW_VALUES = 30
 #: The continued histogram is off by this share of itself at least.
 _LEAST_DOUBT = 0.1
 
@@ -62,7 +64,7 @@ class ThresholdExcess:
     def of(cls, shown: Floats, mechanism: Mechanism, /) -> ThresholdExcess:
         """From the published values of a table."""
         law = mechanism.law
-        if mechanism.threshold is None or law.variance == 0:
+        if mechanism.threshold is None or law.variance == 0 or len(shown) < _FEW_VALUES:
             return cls(edge=0.0, scale=1.0, amplitude=0.0, below=0.0, doubt=0.0)
         edge = float(mechanism.threshold)
         if not mechanism.cuts_before_rounding:
