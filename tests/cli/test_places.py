@@ -276,7 +276,14 @@ def test_a_release_counts_no_marked_file(place, noisegate):
 
 def test_the_readme_command_on_a_release_that_suppresses_nothing(place, noisegate):
     code, out, err = noisegate(
-        "assess", place / "week", "--truth", place / "taps.csv", "--out", place / "assessed", "--quiet"
+        "assess",
+        place / "week",
+        "--truth",
+        place / "taps.csv",
+        "--out",
+        place / "assessed",
+        "--verbose",
+        "--quiet",
     )
     assert (code, err) == (0, "")
     assert "nothing to infer" in " ".join(out.split())
