@@ -64,7 +64,7 @@ def test_the_ferry_of_the_report_ranks_cremorne_point_first(noisegate, ferry_fil
             ferry_files / "spec.yaml",
         ),
         *("--noise", "laplace:1.4", "--gtfs", ferry_files / "feed", "--late", 5, "--attacker", "none"),
-        *("--json", target),
+        *("--verbose", "--json", target),
     )
     assert code == 0
     (row,) = json.loads(target.read_text())["services"]["missing_taps"]
@@ -98,7 +98,7 @@ def test_the_night_bus_of_the_report_is_one_vehicle(noisegate, write_feed, tmp_p
             "--stops",
             tmp_path / "stops.csv",
         ),
-        *("--late", 5, "--json", target),
+        *("--late", 5, "--verbose", "--json", target),
     )
     assert code == 0
     services = json.loads(target.read_text())["services"]

@@ -245,7 +245,7 @@ def test_cards_that_are_none(tmp_path, content):
     with pytest.raises(DataError) as caught:
         find_card(path, [])
     assert str(path) in str(caught.value)
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="does not exist"):
         find_card(tmp_path / "none.json", [])
 
 
