@@ -182,6 +182,11 @@ class Limits:
     values_bytes: int = _limit(
         256 << 20, "Bytes of a file with the values of a dimension, a map of stops or of places.", "refused"
     )
+    linked_cells: int = _limit(
+        10_000_000,
+        "Cells of linked tables whose sums are weighed and whose hidden counts are bounded.",
+        "sums are not weighed and hidden counts not bounded; how tables were made is then told from their values alone",
+    )
     assessed_beside: int = _limit(
         60,
         "Other measures and tables that overlap which are assessed beside the first.",

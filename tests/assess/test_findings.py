@@ -75,8 +75,9 @@ def test_consistent_margins_are_told_from_independent_ones(tables, invent):
     dimensions = {"place": [f"p{k}" for k in range(20)], "date": invent.days(7), "month": list(range(1, 13))}
     short = {"place": dimensions["place"], "date": dimensions["date"]}
     found = assess(tables(base=(dimensions, base), margin=(short, base.sum(axis=2))))
-    assert not found.findings
-    assert by_id(found.checks, "margins")[0].outcome == "fine"
+    # Nothing shows whether such tables were perturbed first: that they add up protects nobody.
+    assert [one.id for one in found.findings] == ["unprotected"]
+    assert by_id(found.checks, "margins")[0].outcome == "known"
     off = base.sum(axis=2)
     off[3, 4] += 1
     found = assess(tables(base=(dimensions, base), margin=(short, off)))
@@ -99,7 +100,10 @@ def test_the_loss_adds_up_over_tables_and_events(tables, invent):
     low, high = privacy["event_epsilon_interval"]
     assert low < event < high
     (finding,) = by_id(found.findings, "privacy-loss")
-    assert finding.severity == "high"
+    # Conditional on a law without a bound, of which some thousand identities leave little doubt, but some.
+    assert finding.severity == "medium"
+    assert finding.title.startswith("If the noise is Laplace, epsilon is")
+    assert privacy["condition"]["excluded_up_to"] >= 4
 
 
 @pytest.mark.parametrize("zeros", ["keep", "perturb"])
@@ -249,7 +253,7 @@ def test_findings_know_their_severity():
     finding = Finding(id="x", severity="medium", title="t", advice="a")
     assert at_least([finding], "medium") == at_least([finding], "low") == [finding]
     assert at_least([finding], "high") == []
-    with pytest.raises(SpecError, match="--fail-on must be one of low, medium, high"):
+    with pytest.raises(SpecError, match="--fail-on must be one of unrecognised, low, medium, high"):
         at_least([finding], "urgent")
     with pytest.raises(InternalError):
         Finding(id="x", severity="urgent", title="t", advice="a")
@@ -332,7 +336,7 @@ def test_every_finding_and_check_is_explained():
         (
             lambda c, rng: c + np.rint(rng.normal(scale=2.0, size=c.shape)),
             "Gaussian, rounded or discrete, scale",
-            "(at delta 1e-06) for one event",
+            "noise with a bound explains the tables as well",
         ),
     ],
 )

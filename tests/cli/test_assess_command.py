@@ -57,8 +57,8 @@ def test_what_was_decided_recovered_and_found(noisegate, release, tmp_path):
         "daily: margin of base",
         "Cuts and noise",
         "rounded-laplace",
-        "HIGH",
         "MEDIUM",
+        "LOW",
         "Advice",
     ):
         assert text in out
@@ -94,10 +94,10 @@ def test_a_gate_writes_everything_first(noisegate, release, tmp_path):
         "--json",
         target,
         "--fail-on",
-        "high",
+        "medium",
     )
     assert code == 3
-    assert "severity high or above: privacy-loss" in err
+    assert "severity medium or above: " in err
     assert json.loads((out / "assessment.json").read_text()) == json.loads(target.read_text())
 
 

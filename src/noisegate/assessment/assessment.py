@@ -12,7 +12,7 @@ import pyarrow as pa
 from noisegate.assessment.arrow_tables import cells_batches
 from noisegate.assessment.claims import Judged
 from noisegate.assessment.dropped import Dropped
-from noisegate.assessment.finding import Check, Finding, by_severity, shortened
+from noisegate.assessment.finding import Check, Finding, at_least, by_severity, shortened
 from noisegate.assessment.growth import Weeks
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.loss import LossSummary
@@ -23,7 +23,7 @@ from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.words import plain
 from noisegate.places import MARK, MARK_KEY
 from noisegate.reading import Structure, TableSummary
-from noisegate.recovery import Coupling, Noise, Pieces, ZeroRule
+from noisegate.recovery import Coupling, Noise, Pieces, Recognition, ZeroRule
 from noisegate.tables import SharedMargin
 from noisegate.workload import Answered, Usefulness
 
@@ -33,14 +33,16 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AssessedTable:
-    """One table: what was decided about it, and its noise."""
+    """One table: what was decided about it, its noise, and how it was made as far as the tables tell."""
 
     summary: TableSummary
     noise: Noise
+    recognition: Recognition | None = None
 
     def to_json(self, *, level: float) -> dict[str, Any]:
         """As it stands in `assessment.json`."""
-        return {**self.summary.to_json(), "noise": self.noise.to_json(level=level)}
+        made = None if self.recognition is None else self.recognition.to_json()
+        return {**self.summary.to_json(), "noise": self.noise.to_json(level=level), "mechanism": made}
 
 
 def _shared_json(link: SharedMargin) -> dict[str, Any]:
@@ -135,6 +137,27 @@ class Assessment:
         return {table.summary.name: table.noise for table in self.tables}
 
     @property
+    def unrecognised(self) -> dict[str, str]:
+        """Tables of which nothing tells how they were protected, if at all, and why not: what is not examined is not safe."""
+        if self.privacy.source == "card":
+            return {}
+        return {
+            table.summary.name: table.recognition.evidence
+            for table in self.tables
+            if table.recognition is not None
+            and table.recognition.kind == "unknown"
+            and table.recognition.excluded is None
+            and table.noise.fit is None
+        }
+
+    def failures(self, gate: str, /) -> list[str]:
+        """What a gate (`--fail-on`) stumbles over: findings so severe or worse, and for `unrecognised` tables that nobody examined."""
+        found = [one.id for one in at_least(self.findings, gate)]
+        if gate == "unrecognised":
+            found += [f"unrecognised {name}" for name in self.unrecognised]
+        return found
+
+    @property
     def base(self) -> TableSummary:
         """What was decided about the finest table."""
         return self.tables[0].summary
@@ -165,6 +188,7 @@ class Assessment:
                 "tables": [table.to_json(level=self.level) for table in self.tables],
                 "findings": [finding.to_json() for finding in self.findings],
                 "privacy": self.privacy.to_json(),
+                "not_examined": self.unrecognised,
                 "checks": [check.to_json() for check in self.checks],
                 "left_out": list(self.structure.left_out),
                 "shared": [_shared_json(one) for one in self.structure.shared],

@@ -23,6 +23,8 @@ _ADVICE = (
     "If both are published, count each rider twice when the noise is chosen."
 )
 
+_NOT_TOLD = "the counts are equal, which so few do not tell from series that share 96 % of their events"
+
 WORDS: Mapping[str, Words] = {
     "close-series": Words(
         says="Series run in parallel far beyond chance and yet are not equal.",
@@ -93,6 +95,8 @@ def _coupled(couplings: Sequence[Coupling], noise: Mapping[str, Noise], pieces: 
                 "pairs": pairs,
                 **pair_numbers(one),
                 **sharper,
+                "told": _told(one),
+                "power": None if one.equality is None else round(one.equality.power, 3),
             }
         )
         gain = (
@@ -103,15 +107,27 @@ def _coupled(couplings: Sequence[Coupling], noise: Mapping[str, Noise], pieces: 
     total = sum(detail["pairs"] for detail in details)
     gains = [detail["gain"] for detail in details if "gain" in detail]
     known = f", and so known {np.mean(gains):.2f} times as sharply" if gains else ""
+    told = all(detail["told"] for detail in details)
+    title = (
+        f"{total:,} raw counts are published twice{known}"
+        if told
+        else f"{total:,} pairs of counts are as close as one count that is published twice{known}"
+    )
     return Finding(
         id="coupled-cells",
         severity="medium",
-        title=f"{total:,} raw counts are published twice{known}",
-        numbers={"pairs": total, "couplings": details},
+        title=title,
+        numbers={"pairs": total, "couplings": details, "told": told},
+        assumptions=() if told else (_NOT_TOLD,),
         baseline=_baseline(details),
         evidence=evidence,
         advice=_ADVICE,
     )
+
+
+def _told(coupling: Coupling, /) -> bool:
+    """Whether two records are known to be of one count: a person says so, or the counts tell it from a share of 96 %."""
+    return coupling.source == "stated" or (coupling.equality is not None and coupling.equality.told)
 
 
 def _baseline(details: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:

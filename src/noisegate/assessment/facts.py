@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.assessment.card import about_card
 from noisegate.assessment.claims import Judged, judge_claim
 from noisegate.assessment.dropped import Dropped
@@ -16,7 +17,8 @@ from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.growth import Persons, Weeks
 from noisegate.assessment.inference import Inference, infer_cells
-from noisegate.assessment.loss import LossSummary, privacy_of
+from noisegate.assessment.known_counts import KnownCounts
+from noisegate.assessment.loss import LossSummary, conditional, privacy_of
 from noisegate.assessment.merges import Suggestion, suggest
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
@@ -24,16 +26,19 @@ from noisegate.assessment.request import Request
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
+from noisegate.inference import link_cells
 from noisegate.reading import Structure
 from noisegate.recovery import (
     Coupling,
     FixedValues,
+    IdentityLedger,
     IdentitySet,
     Makers,
     MarginRows,
     Moments,
     Noise,
     Pieces,
+    Recognition,
     Search,
     Seen,
     ZeroRule,
@@ -42,9 +47,11 @@ from noisegate.recovery import (
     margin_set,
     pair_set,
     perturbed_apart,
+    recognise_all,
     recover,
     search,
     stated_sets,
+    weigh_identities,
     zero_rule,
 )
 from noisegate.tables import Card, Table
@@ -64,6 +71,8 @@ from noisegate.workload import (
 Progress = Callable[[str], None]
 #: So many couplings, those with the most evidence first, are enough to recover noise from.
 _MOST_PAIR_SETS = 6
+#: How long bounds of hidden counts are sharpened.
+_SECONDS = 20.0
 _NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
 _SUMS = "not inferred, because the cells of the base are sums of counts that were cut one by one"
 
@@ -122,20 +131,82 @@ class Facts:
         return tuple(MarginRows.of(link, self.pieces, stated=add_up) for link in self.structure.links)
 
     @cached_property
+    def sound_rows(self) -> tuple[MarginRows, ...]:
+        """The rows of the margins that count what the base does, as far as nothing refutes it."""
+        if not self.structure.sisters and not any(one.complete.any() for one in self.rows):
+            return self.rows  # no sum is whole and nobody else counts the same: nothing can be refuted
+        ledger = self.identity_ledger
+        refuted = frozenset() if ledger is None else ledger.refuted_totals
+        return tuple(one for one in self.rows if one.link.margin.name not in refuted)
+
+    @cached_property
     def noise(self) -> dict[str, Noise]:
         """The noise of each table, by name."""
-        pieces, stated = self.pieces, self.stated
-        said = [
-            one for statement in self.request.statements for one in stated_sets(statement, self.structure)
-        ]
-        pairs = _pair_sets(stated, self.search, self.structure.base, pieces)
+        pieces = self.pieces
         return recover(
-            [*said, *pairs, *_margin_sets(self.rows)],
+            [*self._sets, *_margin_sets(self.sound_rows)],
             [cells.name for cells in self.structure.tables],
             level=self.request.level,
             assumes=pieces.assumption if pieces is not None and pieces.number else "",
             report=self.report,
         )
+
+    @cached_property
+    def _sets(self) -> list[IdentitySet]:
+        """Identities inside tables: stated ones, and pairs of equal counts."""
+        said = [
+            one for statement in self.request.statements for one in stated_sets(statement, self.structure)
+        ]
+        return [*said, *_pair_sets(self.stated, self.search, self.structure.base, self.pieces)]
+
+    @cached_property
+    def identity_ledger(self) -> IdentityLedger | None:
+        """Every family of sums among the tables; None if cells are sums of pieces, or too many to look at."""
+        tables = self.structure.tables
+        if self.pieces is not None or not _few(tables):
+            return None
+        self.report("weighing identities")
+        sisters = [(one.measure, one.tables) for one in self.structure.sisters if _few(one.tables)]
+        return weigh_identities(tables, sisters=sisters)
+
+    @cached_property
+    def recognised(self) -> dict[str, Recognition]:
+        """How each table was made, as far as the tables tell; empty if cells are sums of pieces."""
+        if self.pieces is not None:
+            return {}
+        self.report("recognising the mechanisms")
+        refused = {one.title for noise in self.noise.values() for one, _ in noise.refused}
+        sets = [one for one in self._sets if one.title not in refused]
+        return recognise_all(self.structure.tables, ledger=self.identity_ledger, sets=sets)
+
+    @cached_property
+    def known_counts(self) -> KnownCounts | None:
+        """What counts that are hidden or rounded can be, over all tables together; None if there is none, or noise is added."""
+        ledger, tables = self.identity_ledger, self.structure.tables
+        card = self.card
+        stated = None if card is None else card.about(tables[0])
+        if ledger is None or (stated is not None and stated.law not in (None, "none")):
+            return None
+        raw = {name for name, one in self.recognised.items() if one.raw_counts}
+        raw |= ledger.never_below(raw)
+        ranges = [
+            table.ranges() if table.name in raw else self.recognised[table.name].ranges(table)
+            for table in tables
+        ]
+        known = [place for place, one in enumerate(ranges) if one is not None]
+        useless = [
+            place
+            for place, one in enumerate(ledger.linked.families)
+            if one.total not in known or one.parts not in known
+        ]
+        whole = [table.ranges() if one is None else one for table, one in zip(tables, ranges, strict=True)]
+        linked = link_cells(tables, whole).without([*ledger.refused, *useless])
+        touched = np.zeros(linked.low.size, bool)
+        touched[linked.equations.cells] = True
+        if not (touched & (linked.low < linked.high)).any():
+            return None
+        self.report("bounding hidden counts")
+        return KnownCounts(linked=linked, bounds=linked.solve(seconds=_SECONDS))
 
     @cached_property
     def couplings(self) -> tuple[Coupling, ...]:
@@ -175,7 +246,10 @@ class Facts:
     def privacy(self) -> LossSummary:
         """The loss, over all tables but those that are sums of published ones; the card's, if it can be relied on."""
         counted = [cells for cells in self.structure.tables if cells.name not in self._summed]
-        return privacy_of(counted, self.noise, zeros=self.zeros.rule, card=self.card)
+        found = privacy_of(counted, self.noise, zeros=self.zeros.rule, card=self.card)
+        return conditional(
+            found, [self.recognised[one.name] for one in counted if one.name in self.recognised]
+        )
 
     @cached_property
     def _summed(self) -> frozenset[str]:
@@ -366,6 +440,11 @@ class Facts:
             if seen is not None:
                 found.append(seen)
         return found
+
+
+def _few(tables: Sequence[Table], /) -> bool:
+    """Whether the cells of tables are few enough to be looked at one by one."""
+    return sum(table.size for table in tables) <= limits.current().linked_cells
 
 
 def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupling, ...]:

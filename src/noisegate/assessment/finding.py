@@ -14,6 +14,8 @@ Outcome = Literal["fine", "cannot tell", "known", "refused"]
 
 #: From the least to the most severe.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+#: What a gate can ask for; the first also fails tables whose protection was not recognised.
+GATES: tuple[str, ...] = ("unrecognised", *SEVERITIES)
 #: A `repr` shows so many lines of evidence, and so much of each.
 _LINES, _WIDTH = 5, 120
 
@@ -136,8 +138,8 @@ def by_severity(findings: Sequence[Finding], /) -> list[Finding]:
 
 
 def at_least(findings: Sequence[Finding], severity: str, /) -> list[Finding]:
-    """The findings of this severity or a higher one."""
-    if severity not in SEVERITIES:
-        raise SpecError.for_choice("--fail-on", found=severity, allowed=SEVERITIES)
-    least = SEVERITIES.index(severity)
+    """The findings of this severity or a higher one; all of them for `unrecognised`, which is the strictest gate."""
+    if severity not in GATES:
+        raise SpecError.for_choice("--fail-on", found=severity, allowed=GATES)
+    least = max(GATES.index(severity) - 1, 0)
     return [finding for finding in findings if SEVERITIES.index(finding.severity) >= least]

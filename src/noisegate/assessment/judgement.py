@@ -9,11 +9,13 @@ from noisegate.assessment import (
     couplings,
     dropped,
     exposure,
+    known_counts,
     loss,
     margins,
     microdata,
     missing_taps,
     noise,
+    protection,
     score,
     thresholds,
     timetable,
@@ -31,6 +33,8 @@ from noisegate.reading import summarise
 
 #: The questions in the order in which they are asked.
 INQUIRIES: tuple[Inquiry, ...] = (
+    protection,
+    known_counts,
     thresholds,
     noise,
     summed,
@@ -61,7 +65,11 @@ def judge(facts: Facts, /) -> Assessment:
     results = [one for inquiry in INQUIRIES for one in inquiry.ask(facts)]
     return Assessment(
         tables=tuple(
-            AssessedTable(summary=summary, noise=facts.noise[summary.name])
+            AssessedTable(
+                summary=summary,
+                noise=facts.noise[summary.name],
+                recognition=facts.recognised.get(summary.name),
+            )
             for summary in summarise(facts.structure)
         ),
         findings=tuple(one for one in results if isinstance(one, Finding)),

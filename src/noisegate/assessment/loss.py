@@ -20,7 +20,7 @@ from noisegate.assessment.inquiry import Words
 from noisegate.errors import SpecError
 from noisegate.laws import make_law
 from noisegate.mechanisms import Contribution, Mechanism, Zeros, composed_delta, composed_epsilon, detection
-from noisegate.recovery import Noise, NoiseFit
+from noisegate.recovery import Noise, NoiseFit, Recognition
 from noisegate.tables import Card, Kind, Table
 
 if TYPE_CHECKING:
@@ -120,6 +120,33 @@ def privacy_of(
         assumes=(*assumes, *_said(records), *(() if zeros == "perturb" else assumed)),
         **loss,
     )
+
+
+def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> LossSummary:
+    """The loss with the condition that it rests on: that the noise has no largest value, which no sample proves (MATH 8).
+
+    Where a law with a bound explains the tables as well there is none, and none where values are rounded.
+    """
+    if loss.source != "recovered" or loss.unbounded or not recognised:
+        return loss
+    known = [one for one in recognised if one.excluded is not None or one.rounded]
+    if not known:
+        return loss
+    telling = max(known, key=lambda one: one.n)
+    if not telling.has_epsilon or telling.excluded is None:
+        laws = {one.table: one.kind for one in recognised}
+        doubt = telling.kind == "unknown"
+        return LossSummary(
+            source="recovered", unbounded=True, numbers={"laws": laws, "doubt": doubt}, assumes=loss.assumes
+        )
+    condition = {
+        "law": telling.kind,
+        "excluded_up_to": telling.excluded.bound,
+        "delta_beyond": float(f"{telling.excluded.beyond:.3g}"),
+        "strong": telling.excluded.strong,
+        "fair": telling.excluded.fair,
+    }
+    return replace(loss, numbers={**loss.numbers, "condition": condition})
 
 
 def cells_of_an_event(noise: Noise, /) -> int:
@@ -231,6 +258,8 @@ def _from_card(card: Card, /) -> LossSummary:
 
 #: An epsilon above the first promises nothing in practice; one above the second is weak.
 _NOTHING, _WEAK = 10.0, 1.0
+#: Above this, what is promised for each day is worn out over all days together.
+_WORN_OUT = 100.0
 
 _ADVICE = (
     "Promise something to persons, not to events: bound what one person adds (unit: person-day, max_cells), publish "
@@ -270,7 +299,7 @@ def about_loss(privacy: LossSummary, card: Card | None, /) -> list[Result]:
         return [_unbounded(privacy)]
     event, person = privacy.event_epsilon, privacy.person_epsilon
     if privacy.source == "card" and card is not None and card.unit != "event":
-        return [_as_stated(privacy, card)]
+        return _as_stated(privacy, card)
     if event is None or person is None:
         return [
             Check(
@@ -280,6 +309,9 @@ def about_loss(privacy: LossSummary, card: Card | None, /) -> list[Result]:
             )
         ]
     severity: Severity = "high" if person > _NOTHING else "medium" if max(event, person) > _WEAK else "low"
+    condition = privacy.numbers.get("condition")
+    if condition is not None and not condition["strong"] and severity == "high":
+        severity = "medium" if condition["fair"] else "low"  # what rests on a weak condition does not lead
     stated = ["The card says so."] if privacy.source == "card" else _worked_out(privacy)
     return [
         Finding(
@@ -297,14 +329,16 @@ def about_loss(privacy: LossSummary, card: Card | None, /) -> list[Result]:
 def _title(privacy: LossSummary, event: float, person: float, /) -> str:
     """Both losses, the first with its interval, and how to read them."""
     count, ends = privacy.numbers["person_events"], privacy.numbers.get("event_epsilon_interval")
+    condition = privacy.numbers.get("condition")
+    if_so = (
+        "Epsilon is" if condition is None else f"If the noise is {condition['law'].capitalize()}, epsilon is"
+    )
     stated = privacy.numbers.get("stated_delta")
     between = f" ({ends[0]:.2g} to {ends[1]:.2g})" if ends else f" (at delta {stated:.2g})" if stated else ""
     scale = f"protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}"
     if count == 1:
-        return f"Epsilon is {event:.3g}{between} for a person who is counted once; {scale}"
-    return (
-        f"Epsilon is {event:.3g}{between} for one event and {person:.3g} for a person with {count}; {scale}"
-    )
+        return f"{if_so} {event:.3g}{between} for a person who is counted once; {scale}"
+    return f"{if_so} {event:.3g}{between} for one event and {person:.3g} for a person with {count}; {scale}"
 
 
 def _worked_out(privacy: LossSummary, /) -> list[str]:
@@ -325,6 +359,13 @@ def _worked_out(privacy: LossSummary, /) -> list[str]:
             f"{privacy.person_epsilon:.3g} in the worst case, {numbers['person_epsilon_tight']:.3g} at delta "
             f"{numbers['person_tight_delta']:.2g} by exact composition."
         )
+    condition = numbers.get("condition")
+    if condition is not None:
+        said.insert(
+            0,
+            f"No sample proves that noise has no largest value: laws that never exceed ±{condition['excluded_up_to']} are excluded, "
+            f"a wider one would have a delta of about {condition['delta_beyond']:.2g} at any epsilon.",
+        )
     if "delta_if_zeros_kept" in numbers:
         said.append(
             f"If empty cells stay empty, delta is {numbers['delta_if_zeros_kept']:.3g} for one event."
@@ -333,33 +374,63 @@ def _worked_out(privacy: LossSummary, /) -> list[str]:
 
 
 def _unbounded(privacy: LossSummary, /) -> Finding:
-    why = (
-        "there is no noise"
-        if "none" in privacy.numbers["laws"].values()
-        else "the noise has a largest value, and a count that far off gives itself away"
-    )
+    """That there is no epsilon, and why: without noise a weakness, with a bounded one a fact that analysts should know."""
+    laws = set(privacy.numbers["laws"].values())
+    if "none" in laws:
+        severity: Severity = "high"
+        title = "No epsilon bounds the privacy loss: there is no noise"
+    elif privacy.numbers.get("doubt"):
+        severity = "low"
+        title = (
+            "There is no epsilon to state: noise with a bound explains the tables as well as noise without one, and a bounded "
+            "one has none"
+        )
+    else:
+        severity = "medium"
+        title = "No epsilon bounds the privacy loss: the noise has a largest value, and a count that far off gives itself away"
     return Finding(
         id="privacy-loss",
-        severity="high",
-        title=f"No epsilon bounds the privacy loss: {why}",
+        severity=severity,
+        title=title,
         numbers=privacy.to_json(),
         assumptions=privacy.assumes,
+        evidence=[]
+        if "none" in laws
+        else ["Within its bound such noise hides who is in a count from somebody who knows little else."],
         advice="Use noise without a bound (discrete Laplace, discrete Gaussian) if differential privacy is claimed.",
     )
 
 
-def _as_stated(privacy: LossSummary, card: Card, /) -> Check:
+def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
+    """What a card promises to persons: a fact if it is strong, a finding like a recovered one if it promises nothing.
+
+    A promise for each day is judged by the day. Over all days together it wears out, and that is judged less strictly.
+    """
     parts = [f"unit {card.unit}"]
     if privacy.event_epsilon is not None:
         parts.append(f"epsilon {privacy.event_epsilon:.3g} for an event")
     if privacy.person_epsilon is not None:
         parts.append(f"{privacy.person_epsilon:.3g} for a person")
-    return Check(
-        id="privacy-loss",
-        outcome="known",
-        title=f"the card states the privacy loss: {', '.join(parts)}",
-        numbers=privacy.to_json(),
-    )
+    title = f"the card states the privacy loss: {', '.join(parts)}"
+    unit = card.losses.person_day if card.unit == "person-day" else card.losses.person
+    promised = None if unit is None else unit.epsilon
+    severity: Severity | None = None
+    if promised is not None and promised > _NOTHING:
+        severity = "high"
+    elif (privacy.person_epsilon or 0.0) > _WORN_OUT:
+        severity = "medium"
+    if severity is None:
+        return [Check(id="privacy-loss", outcome="known", title=title, numbers=privacy.to_json())]
+    return [
+        Finding(
+            id="privacy-loss",
+            severity=severity,
+            title=f"T{title[1:]}; protection is hardly there above {_NOTHING:g}",
+            numbers=privacy.to_json(),
+            evidence=["The card says so."],
+            advice=_ADVICE,
+        )
+    ]
 
 
 def shown_mechanism(assessment: Assessment, /) -> Mechanism | None:

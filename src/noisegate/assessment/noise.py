@@ -62,13 +62,20 @@ WORDS: Mapping[str, Words] = {
 def ask(facts: Facts, /) -> list[Result]:
     """What was recovered about the noise of every table."""
     card = facts.stated_card
-    return [
+    found = [
         one
         for place, cells in enumerate(facts.structure.tables, 1)
         for one in about_noise(
             facts.noise[cells.name], None if card is None else card.about(cells), picture=picture_name(place)
         )
     ]
+    # How a table was made that has no noise to recover is said where its mechanism is.
+    told = {
+        name
+        for name, one in facts.recognised.items()
+        if one.raw_counts or one.rounded or one.kind == "summed"
+    }
+    return [one for one in found if one.id != "noise-not-recovered" or one.numbers["table"] not in told]
 
 
 def picture_name(place: int, /) -> str:

@@ -154,7 +154,10 @@ def assess(
     pdf: Annotated[bool, typer.Option("--pdf", help="Also print report.pdf; needs Chromium.")] = False,
     fail_on: Annotated[
         str | None,
-        typer.Option(metavar="low|medium|high", help="Exit with 3 on findings so severe or worse."),
+        typer.Option(
+            metavar="unrecognised|low|medium|high",
+            help="Exit with 3 on findings so severe or worse; 'unrecognised' also on tables whose protection is not recognised.",
+        ),
     ] = None,
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What the report is called, in place of the base.")
@@ -228,10 +231,11 @@ def assess(
         console.print(f"Written to {escape(str(out))}; open {escape(str(out / 'report.html'))} in a browser.")
     if out is not None and pdf:
         console.print(escape(print_report(out) or f"Printed to {out / 'report.pdf'}."))
-    if fail_on is not None and (failed := at_least(result.findings, fail_on)):
+    if fail_on is not None and (failed := result.failures(fail_on)):
+        least = "low" if fail_on == "unrecognised" else fail_on
         raise FindingsAbove(
-            f"{len(failed)} finding{'s are' if len(failed) > 1 else ' is'} of severity {fail_on} or above: "
-            f"{', '.join(dict.fromkeys(one.id for one in failed))}."
+            f"{len(failed)} finding{'s are' if len(failed) > 1 else ' is'} of severity {least} or above"
+            f"{', or not recognised' if fail_on == 'unrecognised' else ''}: {', '.join(dict.fromkeys(failed))}."
         )
 
 
@@ -322,6 +326,10 @@ def show(result: Assessment, /) -> None:
     said_below = () if result.inference is None else result.inference.evidence.assumes
     for finding in result.findings:
         _show_finding(finding, said_below)
+    for name, why in result.unrecognised.items():
+        console.print(
+            f"[bold]Not examined[/bold] {escape(name)}: no protection was recognised: {escape(why)}."
+        )
     console.rule("Looked at", align="left")
     console.print(f"[dim]{_CHECK_LEGEND}[/dim]")
     for check in result.checks:

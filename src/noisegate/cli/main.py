@@ -72,7 +72,7 @@ def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for 
     except typer.Exit as done:
         return int(done.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        return _say("stopped.", 130)
+        return 128 + _ASKED_TO_END[0] if _ASKED_TO_END else _say("stopped.", 130)
     except TyperException as problem:
         # Asked for nothing, Typer has printed the help already and has no more to say.
         return _say(_one_sentence(problem), 2) if problem.format_message() else 2

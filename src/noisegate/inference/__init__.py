@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from noisegate.inference.bounds import (
+    ENDLESS,
+    Bounds,
+    Contradiction,
+    Equations,
+    LinkedCells,
+    SumFamily,
+    link_cells,
+    smallest_contradiction,
+    solve_bounds,
+)
 from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
@@ -44,10 +55,14 @@ from noisegate.inference.roles import Layout
 
 __all__ = [
     "AT_MOST",
+    "ENDLESS",
     "EQUAL",
     "GRID",
     "Bools",
+    "Bounds",
     "CellEstimates",
+    "Contradiction",
+    "Equations",
     "Evidence",
     "Flat",
     "Floats",
@@ -57,6 +72,7 @@ __all__ = [
     "Ints",
     "Layout",
     "LevelTotal",
+    "LinkedCells",
     "Model",
     "NegativeBinomial",
     "NoisySums",
@@ -76,6 +92,7 @@ __all__ = [
     "SharedError",
     "ShownTotals",
     "SumEstimates",
+    "SumFamily",
     "Sums",
     "ThresholdExcess",
     "as_codes",
@@ -97,7 +114,10 @@ __all__ = [
     "lattice_law",
     "level_logs",
     "level_posterior",
+    "link_cells",
     "parts_of",
+    "smallest_contradiction",
+    "solve_bounds",
     "spread",
     "suits",
     "sum_law",

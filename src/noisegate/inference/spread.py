@@ -20,8 +20,8 @@ from noisegate.inference.roles import numbered
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
 _LEAST_OWN = 0.05
-#: What no row of a margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it. 95 % intervals of random
-#: sums held, at 0.25 and at 0.4, 92.0 and 95.3 % (2016) and 96.0 and 97.8 % (reconciled) in simulated weeks, 97.0 and 97.7 % in worlds of the prior's own kind.
+#: What no row of a margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it. At 0.25 and at 0.4, 95 % intervals of
+#: random sums held 92.0 and 95.3 % in two simulated cities as in 2016, and 97.0 and 97.7 % in worlds of the prior's own kind, where at most 97 % is asked for.
 _UNSEEN = 0.25
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from noisegate.errors import SpecError
 from noisegate.laws import exact
 from noisegate.laws._law import LARGEST, ContinuousLaw, Floats, Ints, LatticeLaw, Law, log_subtract
-from noisegate.laws.bounded import BoundedUniform, PointMass, RandomRounding
+from noisegate.laws.bounded import BoundedUniform, NearestRounding, PointMass, RandomRounding
 from noisegate.laws.compiled import compiled
 from noisegate.laws.entropy import Entropy, OsNoise, SeededNoise, as_entropy, as_rng
 from noisegate.laws.exact.gaussian import discrete_gaussian_runs
@@ -36,6 +36,7 @@ __all__ = [
     "LaplaceSum",
     "LatticeLaw",
     "Law",
+    "NearestRounding",
     "OsNoise",
     "OutcomeTable",
     "PointMass",

@@ -1,4 +1,4 @@
-"""Noise that never leaves a fixed range: none at all, uniform integers, random rounding."""
+"""Noise that never leaves a fixed range: none at all, uniform integers, rounding to a base, at random or to the nearest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noisegate.laws import exact
 from noisegate.laws._law import Floats, Ints, LatticeLaw, SymmetricLatticeLaw, whole
@@ -155,3 +156,73 @@ class RandomRounding(SymmetricLatticeLaw):
         generator = as_rng(rng)
         rest = generator.integers(self.base, size=size)
         return np.where(generator.integers(self.base, size=size) < rest, self.base - rest, -rest)
+
+
+@dataclass(frozen=True)
+class NearestRounding(LatticeLaw):
+    """Rounding to the nearest multiple of `scale`, the base b; halves go up.
+
+    Nothing is random about it: what is added depends on the count alone, and `at(count)` says it. Seen over counts whose
+    remainders are equally likely, as an outsider sees it, every change from -⌊(b - 1)/2⌋ to ⌊b/2⌋ is equally likely. The law
+    itself answers for that mixture.
+    """
+
+    scale: float
+    name = "nearest-rounding"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", whole(self.scale, what="base of rounding", least=2))
+
+    @property
+    def base(self) -> int:
+        """The base that counts are rounded to."""
+        return int(self.scale)
+
+    @property
+    def _over_remainders(self) -> Tabulated:
+        return Tabulated(-((self.base - 1) // 2), np.full(self.base, -math.log(self.base)))
+
+    @property
+    def mean(self) -> float:
+        """Over equally likely remainders: 0 for odd bases, a half for even ones."""
+        return 0.0 if self.base % 2 else 0.5
+
+    @property
+    def variance(self) -> float:
+        """(b^2 - 1) / 12, over equally likely remainders."""
+        return (self.base**2 - 1) / 12
+
+    def at(self, count: int, /) -> LatticeLaw:
+        """The one value that is added to `count`."""
+        rest = count % self.base
+        return Tabulated(self.base - rest if 2 * rest >= self.base else -rest, np.zeros(1))
+
+    def alike(self, counts: Ints, /) -> Ints:
+        """The remainder of each count."""
+        return counts % self.base
+
+    def logpmf(self, k: ArrayLike, /) -> Floats:
+        """Log-probability of each change, over equally likely remainders."""
+        return self._over_remainders.logpmf(k)
+
+    def logcdf(self, x: ArrayLike, /) -> Floats:
+        """log P(X <= x), over equally likely remainders."""
+        return self._over_remainders.logcdf(x)
+
+    def logsf(self, x: ArrayLike, /) -> Floats:
+        """log P(X > x), over equally likely remainders."""
+        return self._over_remainders.logsf(x)
+
+    def reach(self, nats: float, /) -> int:
+        """Half the base."""
+        del nats
+        return self.base // 2
+
+    def sum_of(self, n: int, /) -> LatticeLaw:
+        """The law of a sum over `n` counts with equally likely remainders."""
+        return self._over_remainders.sum_of(n)
+
+    def sample(self, size: int, /, *, rng: np.random.Generator) -> Ints:
+        """`size` changes over equally likely remainders, for a simulation."""
+        rest = as_rng(rng).integers(self.base, size=size)
+        return np.where(2 * rest >= self.base, self.base - rest, -rest)

@@ -24,7 +24,9 @@ from noisegate.recovery.couplings import (
     value_code,
 )
 from noisegate.recovery.equality import CoupledSeries, Equality, compare, find_pairs
+from noisegate.recovery.families import Family, IdentityLedger, weigh_identities
 from noisegate.recovery.fit import fit_noise
+from noisegate.recovery.free_law import Excluded, NoiseSums, free_law
 from noisegate.recovery.goodness import Goodness
 from noisegate.recovery.identities import (
     ResidualIdentities,
@@ -34,10 +36,18 @@ from noisegate.recovery.identities import (
     residual_identities,
 )
 from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
+from noisegate.recovery.lattice import RoundingBase, find_lattice
 from noisegate.recovery.likelihood import columns, observe
 from noisegate.recovery.makers import Makers, Noise, Seen
 from noisegate.recovery.margin_rows import MarginRows, Pieces, find_pieces, perturbed_apart
 from noisegate.recovery.outcome import DifferenceCurve, LawEvidence, NoiseFit, difference_curve
+from noisegate.recovery.recognition import (
+    UNBOUNDED_KINDS,
+    MechanismKind,
+    Recognition,
+    recognise,
+    recognise_all,
+)
 from noisegate.recovery.recover import recover
 from noisegate.recovery.residual_law import SHELLS, Points, ResidualLaw, common_step, lattice_for
 from noisegate.recovery.residual_noise import noise_interval, noise_law
@@ -48,23 +58,31 @@ from noisegate.recovery.zeros import ZeroRule, ZeroTest, weigh_zeros, zero_rule
 __all__ = [
     "CANDIDATES",
     "SHELLS",
+    "UNBOUNDED_KINDS",
     "CoupledSeries",
     "Coupling",
     "DifferenceCurve",
     "Equality",
+    "Excluded",
+    "Family",
     "FixedValues",
     "Goodness",
+    "IdentityLedger",
     "IdentitySet",
     "LawEvidence",
     "Makers",
     "MarginRows",
+    "MechanismKind",
     "Moments",
     "Noise",
     "NoiseFit",
+    "NoiseSums",
     "Pieces",
     "Points",
+    "Recognition",
     "ResidualIdentities",
     "ResidualLaw",
+    "RoundingBase",
     "Search",
     "Seen",
     "Sharpening",
@@ -80,9 +98,11 @@ __all__ = [
     "edge_density",
     "equal_cells",
     "equal_pairs",
+    "find_lattice",
     "find_pairs",
     "find_pieces",
     "fit_noise",
+    "free_law",
     "lattice_for",
     "least_published",
     "margin_identities",
@@ -97,6 +117,8 @@ __all__ = [
     "parse_lag",
     "perturbed_apart",
     "published",
+    "recognise",
+    "recognise_all",
     "recover",
     "residual_identities",
     "search",
@@ -104,6 +126,7 @@ __all__ = [
     "sharpen",
     "stated_sets",
     "value_code",
+    "weigh_identities",
     "weigh_zeros",
     "zero_rule",
 ]

@@ -169,17 +169,27 @@ def verdict_of(assessment: Assessment, anchors: Mapping[int, str], /) -> Verdict
     standing: Standing = "low"
     if severities["high"] or severities["medium"]:
         standing = "high" if severities["high"] else "medium"
-    elif not assessment.findings and outcomes["cannot tell"]:
+    elif assessment.unrecognised or (not assessment.findings and outcomes["cannot tell"]):
         standing = "open"
     reasons: dict[str, str] = {}
     for place, one in enumerate(assessment.findings):
         reasons.setdefault(words_of(one.id, one.title).meaning, anchors[place])
     return Verdict(
         standing=standing,
-        headline=_HEADLINES[standing],
+        headline=_headline(standing, assessment),
         reasons=tuple(reasons.items())[:_NAMED],
         tally=_tally(severities, outcomes),
     )
+
+
+def _headline(standing: Standing, assessment: Assessment, /) -> str:
+    """The verdict in a sentence; where no protection was recognised it says that, and why."""
+    if standing != "open" or not assessment.unrecognised:
+        return _HEADLINES[standing]
+    name, why = next(iter(assessment.unrecognised.items()))
+    more = len(assessment.unrecognised) - 1
+    others = f" and {plural(more, 'other table')}" if more else ""
+    return f"No protection was recognised in {name}{others}, so nothing is said about safety: {why}."
 
 
 def _tally(severities: Counter[str], outcomes: Counter[str], /) -> str:

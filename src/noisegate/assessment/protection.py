@@ -1,0 +1,189 @@
+"""How the tables were protected, if they were: the mechanism of each, and tables that nothing protects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noisegate.assessment.finding import Check, Finding, Result, Severity
+from noisegate.assessment.inquiry import Exhibit, Grid, Words
+from noisegate.recovery import Recognition
+from noisegate.tables import Table
+
+if TYPE_CHECKING:
+    from noisegate.assessment.assessment import Assessment
+    from noisegate.assessment.facts import Facts
+
+#: So large a share of small counts among those that are not 0 is a high risk.
+_MANY = 0.01
+#: So many of the places where people are alone are named.
+_NAMED = 3
+
+_KINDS = {
+    "exact": "published as counted",
+    "hidden-ranges": "published as counted, some counts hidden",
+    "nearest-rounding": "rounded to the nearest multiple of {base}",
+    "random-rounding": "rounded at random to a multiple of {base}",
+    "rounding": "rounded to multiples of {base}, at random or to the nearest",
+    "uniform": "uniform noise within ±{bound}",
+    "bounded": "noise with a bound, within ±{bound}",
+    "laplace": "noise that looks like Laplace",
+    "gaussian": "noise that looks like Gaussian",
+    "growing": "noise that grows with the count",
+    "summed": "summed from published counts",
+    "unknown": "cannot tell",
+    "noise": "noise of some kind",
+}
+#: What noise or rounding with a bound does, since there is no epsilon to say it.
+_PROTECTS = {
+    "nearest-rounding": "A raw count is known to within half the base, for certain; the same answer every time, so that repeating tells nothing.",
+    "random-rounding": "A raw count is known to within one less than the base, for certain, and extremes give it away.",
+    "rounding": "A raw count is known to within one less than the base, for certain.",
+    "uniform": "A raw count is known to within the bound, for certain, and at the bound exactly.",
+    "bounded": "A raw count is known to within the bound, for certain; whoever knows all others in a sum learns it at the bound.",
+}
+
+WORDS: Mapping[str, Words] = {
+    "mechanism": Words(
+        says="How a table was made: as counted, rounded, with noise of some kind, or that it cannot be told.",
+    ),
+    "identities": Words(
+        says="A family of sums that does not hold among the raw counts, so nothing rests on it.",
+    ),
+    "unprotected": Words(
+        says="Counts are published as they are: everything adds up and nothing is hidden.",
+        meaning="Nothing shows that these tables are protected: small counts can be read off as they stand.",
+        method=(
+            "Every total that can be compared is the sum of its parts to the last digit, and no cell is hidden. Tables that "
+            "were perturbed and made to add up afterwards look the same; only whoever made them can say so. Small counts are "
+            "those of one or two people; by dimension it is counted how many values hold a single person."
+        ),
+    ),
+}
+
+
+def ask(facts: Facts, /) -> list[Result]:
+    """How each table was made, and whether nothing protects the base."""
+    stated = facts.card is not None and facts.card.about(facts.structure.base) is not None
+    found = [about_mechanism(one) for one in facts.recognised.values()]
+    results: list[Result] = [*found, *about_families(facts)]
+    recognition = facts.recognised.get(facts.structure.base.name)
+    if recognition is not None and recognition.kind == "exact" and not stated:
+        results.append(about_unprotected(facts.structure.base, recognition))
+    return results
+
+
+def in_words(recognition: Recognition, /) -> str:
+    """The mechanism in words."""
+    said = _KINDS[recognition.kind].format(base=recognition.base, bound=recognition.bound)
+    if recognition.kind != "unknown" or not recognition.rivals:
+        return said
+    rivals = ", ".join(
+        f"{_KINDS[kind].format(base=recognition.base, bound=recognition.bound)} {chance:.0%}"
+        for kind, chance in recognition.rivals.items()
+        if chance >= 0.01
+    )
+    return f"{said}: {rivals}"
+
+
+def about_mechanism(recognition: Recognition, /) -> Check:
+    """How one table was made."""
+    protects = _PROTECTS.get(recognition.kind)
+    return Check(
+        id="mechanism",
+        outcome="cannot tell" if recognition.kind == "unknown" else "known",
+        title=f"{recognition.table}: {in_words(recognition)} ({recognition.evidence})",
+        numbers={"table": recognition.table, **recognition.to_json()},
+        evidence=[f"It has no epsilon. {protects}"] if protects else [],
+    )
+
+
+def about_families(facts: Facts, /) -> list[Check]:
+    """Families of sums that something refutes."""
+    ledger = facts.identity_ledger
+    return [
+        Check(
+            id="identities",
+            outcome="refused",
+            title=f"that {one.title} does not hold: {one.refuted_by[0]}",
+            numbers=one.to_json(),
+        )
+        for one in (() if ledger is None else ledger.families)
+        if one.refuted_by
+    ]
+
+
+def about_unprotected(table: Table, recognition: Recognition, /) -> Finding:
+    """That nothing protects a table, and how many people that leaves alone."""
+    numbers = _small(table)
+    ones, twos = numbers["ones"], numbers["twos"]
+    share = (ones + twos) / max(numbers["not_empty"], 1)
+    severity: Severity = "high" if share >= _MANY and ones else "medium" if ones + twos else "low"
+    small = (
+        f"{ones:,} counts of 1 and {twos:,} of 2 stand as they are"
+        if ones + twos
+        else "it holds no count of 1 or 2"
+    )
+    return Finding(
+        id="unprotected",
+        severity=severity,
+        title=f"Nothing protects {table.name} that can be seen: all sums hold exactly and nothing is hidden; {small}",
+        numbers={"table": table.name, **numbers, "identities": recognition.n},
+        baseline={"from": "tables that were perturbed or rounded", "known": 0},
+        evidence=[f"{recognition.evidence[0].upper()}{recognition.evidence[1:]}.", *_alone(table)],
+        assumptions=("the tables were not perturbed first and then made to add up, which looks the same",),
+        advice=(
+            "Perturb, round or merge small counts before tables are published; if that was done, say how on a card beside them."
+        ),
+    )
+
+
+def _small(table: Table, /) -> dict[str, Any]:
+    values = np.asarray(table.values)
+    return {
+        "ones": int((values == 1).sum()),
+        "twos": int((values == 2).sum()),
+        "not_empty": int((values > 0).sum()),
+        "published": int(values.size),
+        "unique_by_dimension": _unique(table),
+    }
+
+
+def _unique(table: Table, /) -> dict[str, int]:
+    """For each dimension, in how many of its values exactly one person is counted somewhere in the table."""
+    alone = table.cells[np.asarray(table.values) == 1]
+    codes = table.codes(alone)
+    return {
+        dimension.name: int(np.unique(row).size)
+        for dimension, row in zip(table.dimensions, codes, strict=True)
+    }
+
+
+def _alone(table: Table, /) -> list[str]:
+    """Some of the cells that hold one person, by name."""
+    alone = table.cells[np.asarray(table.values) == 1][:_NAMED]
+    labels = table.labels(alone)
+    return [
+        f"One person: {', '.join(f'{name} {values[place]}' for name, values in labels.items())}."
+        for place in range(alone.size)
+    ]
+
+
+def show(assessment: Assessment, /) -> Exhibit:
+    """The mechanism of each table."""
+    return Exhibit(
+        section="tables",
+        grids=(
+            Grid.of(
+                "How the tables were made",
+                ("table", "mechanism", "evidence"),
+                [
+                    (one.table, in_words(one), one.evidence)
+                    for one in (table.recognition for table in assessment.tables)
+                    if one is not None
+                ],
+            ),
+        ),
+    )

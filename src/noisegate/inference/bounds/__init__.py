@@ -1,0 +1,19 @@
+"""Exact bounds of hidden counts: whole counts within ranges, tied by equations over all linked tables (MATH 9)."""
+
+from __future__ import annotations
+
+from noisegate.inference.bounds.equations import ENDLESS, Contradiction, Equations
+from noisegate.inference.bounds.linked import LinkedCells, SumFamily, link_cells
+from noisegate.inference.bounds.solve import Bounds, smallest_contradiction, solve_bounds
+
+__all__ = [
+    "ENDLESS",
+    "Bounds",
+    "Contradiction",
+    "Equations",
+    "LinkedCells",
+    "SumFamily",
+    "link_cells",
+    "smallest_contradiction",
+    "solve_bounds",
+]

@@ -1,0 +1,231 @@
+"""Cells of linked tables as one system: which counts each can be, and which sums of cells are which totals.
+
+Every margin is a sum of the coarsest finer tables that have all of it. A table of towns by age adds up to a table of towns, and
+that one to the total: going by steps keeps equations short, and two-way tables networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.inference.bounds.equations import ENDLESS, Equations, Ints
+from noisegate.inference.bounds.solve import Bounds, solve_bounds
+from noisegate.tables import Table
+
+Ranges = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumFamily:
+    """A margin whose cells are sums of the cells of a finer table.
+
+    Attributes
+    ----------
+    total, parts
+        Numbers of the two tables.
+    summed
+        The dimensions that are summed over.
+    rest
+        Whether totals count more than the parts list.
+    """
+
+    total: int
+    parts: int
+    summed: tuple[str, ...]
+    rest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinkedCells:
+    """The cells of all tables, one after another, and the sums among them.
+
+    Attributes
+    ----------
+    tables
+        The base first.
+    offsets
+        Where the cells of each table begin, and where those of the last one end; what follows are rests that totals count
+        beyond the parts that are listed.
+    low, high
+        The counts that each cell can be by itself.
+    equations, family
+        The sums, and for each the number of its family in `families`.
+    """
+
+    tables: tuple[Table, ...]
+    offsets: Ints
+    low: Ints
+    high: Ints
+    equations: Equations
+    family: Ints
+    families: tuple[SumFamily, ...]
+
+    def without(self, refused: Sequence[int], /) -> LinkedCells:
+        """The same without the equations of these families."""
+        kept = ~np.isin(self.family, refused)
+        return LinkedCells(
+            tables=self.tables,
+            offsets=self.offsets,
+            low=self.low,
+            high=self.high,
+            equations=self.equations.take(kept),
+            family=self.family[kept],
+            families=self.families,
+        )
+
+    def solve(self, *, seconds: float = 60.0) -> Bounds:
+        """The bounds of every cell."""
+        return solve_bounds(self.low, self.high, self.equations, seconds=seconds)
+
+    def table_of(self, cell: int, /) -> tuple[int, int]:
+        """The table that a cell belongs to, and its number in it."""
+        table = int(np.searchsorted(self.offsets, cell, side="right")) - 1
+        return table, cell - int(self.offsets[table])
+
+    def describe(self, equation: int, /) -> str:
+        """An equation in words: which total is the sum of what."""
+        family = self.families[int(self.family[equation])]
+        total = self.tables[family.total]
+        cells, signs = self.equations.terms(equation)
+        cell = int(cells[signs < 0][0]) - int(self.offsets[family.total])
+        labels = total.labels(np.array([cell]))
+        where = ", ".join(f"{name} {values[0]}" for name, values in labels.items())
+        parts = int((signs > 0).sum()) - family.rest
+        over = " and ".join(family.summed) or "its parts"
+        shown = total.at(np.array([cell]))[0]
+        value = f" ({shown:,.0f})" if np.isfinite(shown) else ""
+        more = " and what is not listed" if family.rest else ""
+        return f"{where or 'all'}{value}: total of {parts} over {over}{more}"
+
+
+def link_cells(tables: Sequence[Table], ranges: Sequence[Ranges] | None = None, /) -> LinkedCells:
+    """The cells of a base and its margins as one system.
+
+    Parameters
+    ----------
+    tables
+        The base first; margins know where its cells add up.
+    ranges
+        For each table the least and the largest raw count of every cell, as `Table.ranges` gives them where counts are
+        published as they are, which is taken if they are not given.
+    """
+    given = [table.ranges() for table in tables] if ranges is None else list(ranges)
+    offsets = np.concatenate([[0], np.cumsum([table.size for table in tables])]).astype(np.int64)
+    groups = [_groups(table, tables[0].size) for table in tables]
+    families, parts, extra = [], [], 0
+    for total in range(1, len(tables)):
+        for finer in _finer(total, groups, tables):
+            mapped = _by_labels(tables[finer], tables[total])
+            if mapped is None:
+                mapped = _mapped(groups[finer], groups[total], tables[finer].size)
+            totals = np.arange(tables[total].size)[_met(mapped, tables[total].size)]
+            margin = tables[total].margin
+            rest = margin is not None and not _lists(tables[finer], margin.unlisted)
+            place = np.full(tables[total].size + 1, -1)
+            place[totals] = np.arange(totals.size)
+            found = Equations.sums(
+                place[mapped], offsets[finer] + np.arange(tables[finer].size), offsets[total] + totals
+            )
+            if rest:
+                found = _with_rest(found, int(offsets[-1]) + extra)
+                extra += totals.size
+            names = tuple(n for n in tables[finer].domain.names if n not in tables[total].domain.names)
+            families.append(SumFamily(total=total, parts=finer, summed=names, rest=rest))
+            parts.append(found)
+    low, high = (
+        np.concatenate([*(pair[end] for pair in given), np.full(extra, fill)])
+        for end, fill in ((0, 0.0), (1, np.inf))
+    )
+    sizes = [len(one) for one in parts]
+    return LinkedCells(
+        tables=tuple(tables),
+        offsets=offsets,
+        low=np.ceil(np.nan_to_num(low)).astype(np.int64),
+        high=np.where(np.isfinite(high), np.floor(np.where(np.isfinite(high), high, 0)), ENDLESS).astype(
+            np.int64
+        ),
+        equations=Equations.joined(parts),
+        family=np.repeat(np.arange(len(families)), sizes),
+        families=tuple(families),
+    )
+
+
+def _groups(table: Table, size: int, /) -> Ints:
+    """The cell of a table that each cell of the base adds to; -1 for none."""
+    every = np.arange(size, dtype=np.int64)
+    return every if table.margin is None else np.asarray(table.margin.of(every))
+
+
+def _mapped(fine: Ints, wide: Ints, size: int, /) -> Ints:
+    """The cell of the wider table that each cell of the finer one adds to; -1 for none."""
+    found = np.full(size, -1, np.int64)
+    inside = fine >= 0
+    found[fine[inside]] = wide[inside]
+    return found
+
+
+def _by_labels(fine: Table, wide: Table, /) -> Ints | None:
+    """The same from the labels of the cells, also of those that the base does not list; None if labels differ."""
+    names = fine.domain.names
+    if any(one.name not in names for one in wide.dimensions):
+        return None
+    places = [names.index(one.name) for one in wide.dimensions]
+    if any(
+        fine.dimensions[place].labels != one.labels
+        for place, one in zip(places, wide.dimensions, strict=True)
+    ):
+        return None
+    return wide.locate(fine.codes(np.arange(fine.size, dtype=np.int64))[places])
+
+
+def _lists(table: Table, values: Sequence[str], /) -> bool:
+    """Whether a table has cells for values that the base does not list, each as dimension=value."""
+    cells = np.arange(table.size, dtype=np.int64)
+    for one in values:
+        name, _, value = one.partition("=")
+        if name not in table.domain.names or value not in set(map(str, table.labels(cells)[name])):
+            return False
+    return True
+
+
+def _met(mapped: Ints, size: int, /) -> NDArray[np.bool_]:
+    met = np.zeros(size, bool)
+    met[mapped[mapped >= 0]] = True
+    return met
+
+
+def _finer(total: int, groups: Sequence[Ints], tables: Sequence[Table], /) -> list[int]:
+    """The tables that add up to table `total` without another one in between; the base if there is none but it."""
+    able = [one for one in range(len(tables)) if one != total and _refines(one, total, groups, tables)]
+    return [
+        one
+        for one in able
+        if not any(other != one and _refines(one, other, groups, tables) for other in able)
+    ]
+
+
+def _refines(fine: int, wide: int, groups: Sequence[Ints], tables: Sequence[Table], /) -> bool:
+    """Whether each cell of the wide table is a sum of whole cells of the fine one, and these are more, or it is the base."""
+    if tables[fine].size < tables[wide].size or (tables[fine].size == tables[wide].size and fine):
+        return False
+    one, other = groups[fine], groups[wide]
+    if ((one < 0) & (other >= 0)).any():
+        return False
+    inside = one >= 0
+    mapped = _mapped(one, other, tables[fine].size)
+    return bool((mapped[one[inside]] == other[inside]).all())
+
+
+def _with_rest(equations: Equations, first: int, /) -> Equations:
+    """The same equations with one more part each, numbered from `first` on."""
+    sizes = np.diff(equations.starts)
+    starts = np.concatenate([[0], np.cumsum(sizes + 1)]).astype(np.int64)
+    cells, signs = np.empty(starts[-1], np.int64), np.ones(starts[-1], np.int8)
+    place = np.arange(equations.cells.size) + equations.owner
+    cells[place], signs[place] = equations.cells, equations.signs
+    cells[starts[1:] - 1] = first + np.arange(len(equations))
+    return Equations(starts=starts, cells=cells, signs=signs, right=equations.right)

@@ -1,0 +1,313 @@
+"""Laws of noise that assume no family: a free symmetric pmf up to a bound, and how far out bounded laws are excluded.
+
+No finite sample proves that a law is unbounded. What it can do is exclude every bounded law up to some D*: truncated, uniform or
+free ones. An epsilon that is worked out for an unbounded law is conditional on it, and D* with the mass that the unbounded law
+has beyond it says how strong that condition is (MATH 8).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.laws import BoundedUniform, DiscreteGaussian, DiscreteLaplace, LatticeLaw
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: A law is excluded when it loses by so many units of log-likelihood.
+LOSES = 3.0
+_ITERATIONS, _SETTLED, _NEVER = 400, 0.02, 1e-13
+#: Identities with more noises than this say little about the law of one.
+_MOST_NOISES = 24
+#: A bounded law is looked for up to this bound.
+_WIDEST = 60
+#: What is off for other reasons can be off by this much at least.
+_FAR = 40
+#: A law that is cut off where less than this is beyond is no rival: no sample of a usual size tells it from the whole law.
+_MATTERS = 0.0005
+_MAKES: dict[str, type[LatticeLaw]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoiseSums:
+    """Residuals, each a sum of several independent noises of one symmetric law.
+
+    Attributes
+    ----------
+    groups
+        For each number of noises, the residuals (by distance from 0) and how often each occurs.
+    n
+        How many residuals.
+    off
+        Whether a few may be off for other reasons, as pairs of counts can that do not hold quite the same people.
+    """
+
+    groups: tuple[tuple[int, Ints, Ints], ...]
+    n: int
+    off: bool = False
+
+    @classmethod
+    def of(cls, residual: Ints, noises: Ints, /, *, off: bool = False) -> NoiseSums:
+        """From residuals and the number of noises in each; those with very many are left out."""
+        most = max(_MOST_NOISES, int(noises.min()) if noises.size else 0)
+        few = (noises >= 1) & (noises <= most)
+        groups = []
+        for number in np.unique(noises[few]).tolist():
+            values, counts = np.unique(np.abs(residual[few & (noises == number)]), return_counts=True)
+            groups.append((int(number), values.astype(np.int64), counts.astype(np.int64)))
+        return cls(groups=tuple(groups), n=int(few.sum()), off=off)
+
+    @property
+    def widest(self) -> int:
+        """The residual that is furthest out."""
+        return max((int(values.max(initial=0)) for _, values, _ in self.groups), default=0)
+
+    def log_likelihood(self, half: Floats, /) -> float:
+        """Of a symmetric law with P(k) = half[|k|]; where some may be off, at the best share of those."""
+        chances = []
+        for number, values, counts in self.groups:
+            law = _summed(half, number)
+            inside = values < law.size
+            found = np.where(inside, law[np.where(inside, values, 0)], 0.0)
+            chances.append((np.maximum(found, _NEVER), values, counts))
+        if not self.off:
+            return float(sum(counts @ np.log(found) for found, _, counts in chances))
+        wide = 1.0 / (2 * max(2 * self.widest, _FAR) + 1)
+        shares = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
+        return max(
+            float(sum(counts @ np.log((1 - s) * found + s * wide) for found, _, counts in chances))
+            for s in shares
+        )
+
+
+def _summed(half: Floats, number: int, /) -> Floats:
+    """P(sum = k) for k = 0, 1, ... of a sum of `number` draws."""
+    whole = np.concatenate([half[:0:-1], half])
+    if number == 1:
+        return half
+    if number == 2 and half.size <= 400:
+        return np.maximum(np.convolve(whole, whole)[2 * (half.size - 1) :], 0.0)
+    size = number * (whole.size - 1) + 1
+    length = 1 << (size - 1).bit_length()
+    full = np.fft.irfft(np.fft.rfft(whole, length) ** number, length)[:size]
+    return np.asarray(np.maximum(full[number * (half.size - 1) :], 0.0))
+
+
+def half_of(law: LatticeLaw, /, *, most: int | None = None) -> Floats:
+    """P(0), P(1), ... of a symmetric law, as far out as it matters; cut at `most` and made to add up to one if given."""
+    reach = law.reach(36.0) if most is None else most
+    half = np.exp(law.logpmf(np.arange(reach + 1)))
+    return np.asarray(half / (half[0] + 2 * half[1:].sum()))
+
+
+def free_law(sums: NoiseSums, bound: int, /) -> tuple[Floats, float]:
+    """The likeliest symmetric law on -bound .. bound, as P(0), P(1), ..., and its log-likelihood."""
+    half = np.full(bound + 1, 1.0 / (2 * bound + 1))
+    steps = np.arange(bound + 1)
+    places = [
+        (number, values, counts, np.abs(values[:, None] - steps), values[:, None] + steps)
+        for number, values, counts in sums.groups
+    ]
+    last = -math.inf
+    for turn in range(_ITERATIONS):
+        weight = np.zeros(bound + 1)
+        for number, values, counts, near, far in places:
+            rest = _summed(half, number - 1) if number > 1 else np.ones(1)
+            ratio = counts / np.maximum(_at(_summed(half, number), values), _NEVER)
+            both = _at(rest, near) + np.where(steps > 0, _at(rest, far), 0.0)
+            weight += half * number * (ratio @ both)
+        total = weight.sum()
+        if total <= 0:
+            break
+        mass = weight / total
+        half = np.concatenate([mass[:1], mass[1:] / 2])
+        if turn % 10 == 9:
+            now = sums.log_likelihood(half)
+            if now - last < _SETTLED:
+                break
+            last = now
+    return half, sums.log_likelihood(half)
+
+
+def _at(law: Floats, places: Ints, /) -> Floats:
+    inside = places < law.size
+    return np.where(inside, law[np.where(inside, places, 0)], 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LawFit:
+    """One law beside the residuals.
+
+    Attributes
+    ----------
+    family
+        `laplace`, `gaussian`, `uniform` or `bounded`, a free pmf.
+    scale
+        Scale, standard deviation, or largest value.
+    half
+        P(0), P(1), ... of one noise.
+    log_likelihood, parameters
+        At the best values of so many parameters.
+    """
+
+    family: str
+    scale: float
+    half: Floats
+    log_likelihood: float
+    parameters: int
+
+    def evidence(self, n: int, /) -> float:
+        """The log-likelihood less what free parameters win by themselves."""
+        return self.log_likelihood - 0.5 * self.parameters * math.log(max(n, 2))
+
+
+def fit_laws(sums: NoiseSums, /) -> list[LawFit]:
+    """Every family at its best."""
+    fits = [
+        _best_scale("laplace", sums),
+        _best_scale("gaussian", sums),
+    ]
+    least = _least_bound(sums)
+    uniform = [
+        (sums.log_likelihood(half_of(BoundedUniform(float(k)))), k) for k in range(max(least, 1), least + 25)
+    ]
+    best, width = max(uniform)
+    fits.append(
+        LawFit(
+            family="uniform",
+            scale=float(width),
+            half=half_of(BoundedUniform(float(width))),
+            log_likelihood=best,
+            parameters=1,
+        )
+    )
+    bounded = _bounded(sums, fits[:2], least)
+    return [*fits, bounded] if bounded is not None else fits
+
+
+def _bounded(sums: NoiseSums, unbounded: Sequence[LawFit], least: int, /) -> LawFit | None:
+    """The best law with a largest value, free or an unbounded one cut off where that leaves out a mass that matters."""
+    likely = max(unbounded, key=lambda one: one.log_likelihood)
+    found: list[LawFit] = []
+    for bound in range(max(least, 1), _WIDEST):
+        cut_off = float(2 * likely.half[bound + 1 :].sum())
+        if found and cut_off < _MATTERS:
+            break
+        half, log = free_law(sums, bound)
+        found.append(
+            LawFit(family="bounded", scale=float(bound), half=half, log_likelihood=log, parameters=bound)
+        )
+        for one in unbounded:
+            grid = one.scale * np.exp(np.linspace(-0.1, 0.6, 8))
+            laws = [half_of(_law(one.family, float(scale)), most=bound) for scale in grid]
+            logs = [sums.log_likelihood(law) for law in laws]
+            place = int(np.argmax(logs))
+            found.append(
+                LawFit(
+                    family="bounded",
+                    scale=float(bound),
+                    half=laws[place],
+                    log_likelihood=logs[place],
+                    parameters=2,
+                )
+            )
+        if found[-3].evidence(sums.n) < max(one.evidence(sums.n) for one in found) - 12:
+            break
+    return _averaged(found, sums) if found else None
+
+
+def _averaged(fits: Sequence[LawFit], sums: NoiseSums, /) -> LawFit:
+    """The best of these with the mean of their laws, each by its evidence: sharper than a free law alone."""
+    best = max(fits, key=lambda one: one.evidence(sums.n))
+    weights = np.exp([one.evidence(sums.n) - best.evidence(sums.n) for one in fits])
+    half = np.zeros(max(one.half.size for one in fits))
+    for weight, one in zip(weights / weights.sum(), fits, strict=True):
+        half[: one.half.size] += weight * one.half
+    return replace(best, half=half[: best.half.size] / (half[0] + 2 * half[1 : best.half.size].sum()))
+
+
+def _law(family: str, scale: float, /) -> LatticeLaw:
+    return _MAKES[family](scale)  # type: ignore[call-arg]  # every law takes its scale
+
+
+def _least_bound(sums: NoiseSums, /) -> int:
+    """No noise with a smaller largest value reaches what was seen; where some may be off, 98 % of it."""
+    bounds = []
+    for number, values, counts in sums.groups:
+        far = values.max(initial=0)
+        if sums.off and counts.sum():
+            share = np.cumsum(counts) / counts.sum()
+            far = values[min(int(np.searchsorted(share, 0.98)), values.size - 1)]
+        bounds.append(math.ceil(far / number))
+    return max(bounds, default=1)
+
+
+def _best_scale(family: str, sums: NoiseSums, /) -> LawFit:
+    """The likeliest scale, by a grid and a golden section."""
+    moments = [
+        (values.astype(float) ** 2 @ counts / number, counts.sum()) for number, values, counts in sums.groups
+    ]
+    spread = math.sqrt(max(sum(one for one, _ in moments) / max(sum(n for _, n in moments), 1), 0.01))
+    grid = spread * np.exp(np.linspace(-2.0, 1.0, 25))
+    logs = [sums.log_likelihood(half_of(_law(family, float(s)))) for s in grid]
+    place = int(np.argmax(logs))
+    low, high = math.log(grid[max(place - 1, 0)]), math.log(grid[min(place + 1, grid.size - 1)])
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(20):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        sides = [sums.log_likelihood(half_of(_law(family, math.exp(one)))) for one in (left, right)]
+        low, high = (low, right) if sides[0] > sides[1] else (left, high)
+    scale = math.exp((low + high) / 2)
+    half = half_of(_law(family, scale))
+    return LawFit(
+        family=family, scale=scale, half=half, log_likelihood=sums.log_likelihood(half), parameters=1
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excluded:
+    """How far out bounded laws are excluded by residuals that an unbounded law explains.
+
+    Attributes
+    ----------
+    bound
+        D*: every bounded law up to it loses clearly; 0 if none does.
+    beyond
+        The mass of one noise beyond it under the unbounded law: about the delta of a law with a wider bound.
+    """
+
+    bound: int
+    beyond: float
+
+    @property
+    def strong(self) -> bool:
+        """Whether hardly anything is left beyond the bound, so that an epsilon may lead."""
+        return self.beyond < 0.003
+
+    @property
+    def fair(self) -> bool:
+        """Whether little is left beyond the bound: about what thousands of identities leave of Laplace noise."""
+        return self.beyond < 0.025
+
+
+def exclude(sums: NoiseSums, fit: LawFit, /) -> Excluded:
+    """How far out bounded laws are excluded, where `fit` is an unbounded law."""
+    bound = 0
+    for tried in range(1, min(fit.half.size, _WIDEST)):
+        _, free = free_law(sums, tried)
+        if free > fit.log_likelihood - LOSES:
+            break
+        bound = tried
+    return Excluded(bound=bound, beyond=float(2 * fit.half[bound + 1 :].sum()))
+
+
+def chances(fits: Sequence[LawFit], n: int, /, *, weights: dict[str, float]) -> dict[str, float]:
+    """The probability of each family, given its weight beforehand."""
+    logs = np.array([one.evidence(n) + math.log(weights[one.family]) for one in fits])
+    found = np.exp(logs - np.logaddexp.reduce(logs))
+    return {one.family: float(p) for one, p in zip(fits, found, strict=True)}
