@@ -211,7 +211,7 @@ def _unique(services: Services, exposure: Exposure, suggestion: Suggestion | Non
         title=(
             f"{exposure.published_alone:,} of {exposure.published:,} published cells belong to one vehicle"
             + (
-                f"; {len(exposure.trails):,} vehicles can be followed from cell to cell"
+                f"; {plural(len(exposure.trails), 'vehicle')} can be followed from cell to cell"
                 if exposure.trails
                 else ""
             )
