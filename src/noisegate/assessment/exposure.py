@@ -13,7 +13,7 @@ from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Words
 from noisegate.assessment.merges import Suggestion
 from noisegate.assessment.roles import Ints
 from noisegate.assessment.services import Services
-from noisegate.assessment.words import label, number, percent
+from noisegate.assessment.words import label, number, percent, plural
 from noisegate.pictures import HourShares
 from noisegate.recovery import names, published
 from noisegate.timetable import Hours, by_hour

@@ -32,7 +32,7 @@ from noisegate.inference.linked.totals import SumEstimates
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.roles import Roles
-from noisegate.inference.spread import CellErrors
+from noisegate.inference.uncertainty import CellErrors
 
 #: Called with what is being done, and how far it is.
 Report = Callable[[str, int, int], None]

@@ -56,7 +56,7 @@ def find_lattice(values: NDArray[np.generic], /) -> RoundingBase:
 
     Examples
     --------
-    >>> find_lattice(np.array([5, 10, 0, 35, 20, 15, 110, 25, 40])).base
+    >>> find_lattice(np.array([5, 10, 0, 35, 20, 15, 110, 25, 40, 5, 60])).base
     5
     """
     whole = np.asarray(values, np.float64)
