@@ -15,7 +15,7 @@ from noisegate.laws import SeededNoise
 @pytest.fixture(scope="module")
 def story(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "story"
-    return tell(folder, persons=30_000, days=2, entropy=SeededNoise(seed=3))
+    return tell(folder, persons=40_000, days=4, entropy=SeededNoise(seed=3))
 
 
 def test_the_releases_differ_as_they_should(story):

@@ -77,6 +77,8 @@ def release(
     from noisegate.releases import release as make_release
     from noisegate.spec import load_spec
 
+    if out is not None:
+        _refuse_inside(utility, out)
     inputs = [spec, like, out, ledger_file(ledger)]
     check_outputs(json, inputs=inputs, picture=picture, utility=utility)
     loaded = load_spec(spec)
@@ -84,7 +86,6 @@ def release(
         show_plan(loaded, error=error, like=like, picture=picture, json=json, quiet=quiet)
         return
     folder = _folder(out, options={"--error": error, "--like": like, "--picture": picture})
-    _refuse_inside(utility, folder)
     measured: list[Measured] = []
     with Steps(silent=quiet) as steps:
         result = make_release(

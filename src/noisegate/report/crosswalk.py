@@ -65,6 +65,7 @@ ISO = (
         asks="How identifiable people are in figures, and what a test shows in which somebody really tries.",
         person="Which risk is acceptable for this disclosure, and whether the attacks tried here are the ones that matter.",
         results=(
+            "unprotected",
             "noise-recovered",
             "no-noise",
             "coupled-cells",
