@@ -449,10 +449,10 @@ def test_30_notes_below_explain_a_sign(write, legend, expected):
 
 
 def test_31_breakdowns_below_each_other(write, counts):
-    rows = [["BREAKDOWN", "LEVEL_CODE", "LEVEL_NAME", "MEASURE_ID", "VALUE"]]
-    for m in range(3):
-        rows.append(["England", "England", "England", f"M{m}", counts[:, m, 0].sum()])
-        rows += [["Board", f"Q{i:02d}", a, f"M{m}", counts[i, m, 0]] for i, a in enumerate(AREAS)]
+    rows = [["START", "BREAKDOWN", "LEVEL_CODE", "LEVEL_NAME", "MEASURE_ID", "VALUE"]]
+    for m, start in enumerate(("01/06/2024", "01/08/2024", "01/08/2024")):
+        rows.append([start, "England", "England", "England", f"M{m}", counts[:, m, 0].sum()])
+        rows += [[start, "Board", f"Q{i:02d}", a, f"M{m}", counts[i, m, 0]] for i, a in enumerate(AREAS)]
     found = structure_of(write("t.csv", rows))
     assert names(found) == {"Board", "MEASURE_ID"}
     (link,) = found.links

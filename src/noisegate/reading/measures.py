@@ -14,7 +14,7 @@ import numpy as np
 
 from noisegate.reading.columns import Column
 from noisegate.reading.layout import Laid
-from noisegate.reading.published import Bools, SetAside
+from noisegate.reading.published import Bools, ExtraColumn, SetAside
 from noisegate.reading.words import chooses_measure, is_code, is_no_count, spaced
 
 #: Values that a column which chooses between measures may have.
@@ -31,7 +31,7 @@ _STRONG = re.compile(r"\bmedian\b|\bmean\b|\baverage\b|%|\bper ?cent|\bproportio
 def split_measures(laid: Laid, /, *, file: str) -> tuple[list[Laid], list[SetAside]]:
     """The table for each measure and each breakdown that a column tells apart, and the rows that are no counts."""
     kept, aside = _without_proportions(laid, file)
-    return _by_breakdown(_named(kept)), aside
+    return _by_breakdown(_without_attributes(_named(kept))), aside
 
 
 def _decimals(laid: Laid) -> Bools:
@@ -121,6 +121,26 @@ def _named(laid: Laid) -> Laid:
         _label(next(iter(single.values())))
     ]
     return _without(laid, set(single), measure=names[0])
+
+
+def _without_attributes(laid: Laid) -> Laid:
+    """The table without columns that say something of each measure, such as its unit or its reporting period."""
+    choosing = [column for _, column in _keys(laid) if chooses_measure(column.name)]
+    sizes = [np.unique(column.codes).size for column in choosing]
+    if not choosing or max(sizes) < 3:
+        return laid
+    leader = choosing[int(np.argmax(sizes))]
+    gone = {
+        k: column
+        for k, column in _keys(laid)
+        if not chooses_measure(column.name)
+        and 2 <= np.unique(column.codes).size < max(sizes)
+        and _determines(leader, column)
+    }
+    extra = tuple(
+        ExtraColumn(name=column.name, reason=f"goes with {leader.name}") for column in gone.values()
+    )
+    return replace(_without(laid, set(gone)), extra=(*laid.extra, *extra)) if gone else laid
 
 
 def _label(column: Column) -> str:

@@ -17,7 +17,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 
 from noisegate.assessment import Figure
-from noisegate.pictures import dark_rules, drawn_inline
 from noisegate.report.crosswalk import DISCLAIMER
 from noisegate.report.page import Page
 
@@ -55,6 +54,8 @@ def _environment() -> Environment:
 
 def _picture(figure: Figure, /) -> Markup:
     """The picture, drawn: the converter escaped what came from data."""
+    from noisegate.pictures import drawn_inline  # pictures take half a second to load
+
     return Markup(drawn_inline(figure.picture, key=figure.key))  # noqa: S704 - made by us, see inline_svg
 
 
@@ -66,6 +67,8 @@ def _split(text: str, /) -> tuple[str, str]:
 
 @cache
 def _style() -> Markup:
+    from noisegate.pictures import dark_rules
+
     dark = "\n".join(dark_rules(".picture svg"))
     sheet = (_TEMPLATES / _STYLE).read_text(encoding="utf-8")
     # No text of this came from data.
