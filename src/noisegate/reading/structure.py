@@ -14,6 +14,7 @@ from noisegate.mechanisms import Threshold, find_threshold
 from noisegate.reading.alignment import AlignedTable, Alignment, Matching, align, match
 from noisegate.reading.coverage import Domains, find_domains, find_nests, nest_shown
 from noisegate.reading.dates import settle_dates
+from noisegate.reading.dimensions import spellings
 from noisegate.reading.hierarchy import LookupFile
 from noisegate.reading.markers import find_meanings
 from noisegate.reading.overlap import find_shared
@@ -296,12 +297,12 @@ def _rank(
 
 
 #: Cells that must be comparable before sums that differ tell that two tables count different things, and by how much.
-_COMPARED, _APART = 10, 0.25
+_COMPARED, _APART = 10, 0.05
 
 
 def _agrees(base: PublishedTable, margin: PublishedTable, matching: Matching) -> bool:
     """Whether sums of the base may be the counts of a table that could be its margin; where few can be compared, they may."""
-    if not matching.pairs and margin.dimensions:
+    if (not matching.pairs and margin.dimensions) or not _share_values(base, margin, matching):
         return False
     alignment = align(base, [(margin, matching)], domain={})
     (other,) = alignment.margins
@@ -323,9 +324,18 @@ def _agrees(base: PublishedTable, margin: PublishedTable, matching: Matching) ->
         return True
     # Hidden cells make sums smaller, never larger.
     excess = sums[met] - counts
-    hidden = base.hidden.shape[1] > 0 or base.rows < base.possible
-    gap = np.maximum(excess, 0) if hidden else np.abs(excess)
-    return bool(np.median(gap) <= _APART * np.median(np.abs(counts)) + 10)
+    whole = base.rows >= 0.9 * base.possible
+    gap = np.abs(excess) if whole else np.maximum(excess, 0)
+    return bool(np.mean(gap <= _APART * np.abs(counts) + 10) >= 0.9)
+
+
+def _share_values(base: PublishedTable, margin: PublishedTable, matching: Matching) -> bool:
+    """Whether dimensions that are taken to be the same have at least half of their values in common."""
+    for pair in matching.pairs:
+        ours, theirs = spellings(base.dimensions[pair.base]), spellings(margin.dimensions[pair.margin])
+        if not pair.coarser and 2 * len(ours & theirs) < min(len(ours), len(theirs)):
+            return False
+    return True
 
 
 def _check_related(chosen: list[_Chosen], hierarchies: Sequence[Hierarchy]) -> None:

@@ -25,8 +25,8 @@ from noisegate.tables import Dimension
 
 #: How far a total may be from the sum of its parts: a share of it, and noise on every part.
 RELATIVE, NOISE = 0.1, 5.0
-#: The same for a subtotal, whose parts are told by where it stands.
-_SUBTOTAL_RELATIVE = 0.02
+#: The same for a subtotal, whose parts are told by where it stands: some of all candidates are near a sum by chance.
+_SUBTOTAL_RELATIVE = 0.002
 #: Cells of the grid of groups by values that sums are looked up in.
 _MOST_GRID = 50_000_000
 
@@ -256,8 +256,10 @@ def _near(grid: Grid, code: int, members: Sequence[int], relative: float) -> flo
     if not full.any():
         return None
     gap = np.abs(grid[full, code] - parts[full].sum(axis=1))
-    allowed = NOISE * np.sqrt(len(members) + 1.0) + relative * np.abs(grid[full, code]).mean()
-    return float(gap.mean()) if gap.mean() <= allowed else None
+    noise = NOISE * np.sqrt(len(members) + 1.0)
+    # Noise does not grow with the total; a part that is missing does.
+    near = gap <= noise + relative * np.abs(grid[full, code])
+    return float(gap.mean()) if near.mean() >= 0.9 else None
 
 
 def _never_less(grid: Grid, code: int, leaves: Sequence[int]) -> bool:

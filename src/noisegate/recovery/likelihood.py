@@ -101,18 +101,23 @@ def tables(observed: ObservedResiduals, points: Points, /) -> Iterator[tuple[Res
 
 
 def _probabilities(group: ResidualGroup, table: Floats, /) -> Floats:
-    middle = table.shape[-1] // 2
+    size = table.shape[-1]
+
+    def at(residuals: Ints) -> Ints:
+        # Beyond the table a law has no more than at its edge.
+        return np.asarray(np.clip(residuals + size // 2, 0, size - 1))
+
     seen = group.low == group.high
-    found = table[..., np.where(seen, group.low, 0) + middle]
+    found = table[..., at(np.where(seen, group.low, 0))]
     below, above = group.low == -UNBOUNDED, group.high == UNBOUNDED
     bound = group.floor > -UNBOUNDED
     if below.any():
         up_to = np.cumsum(table, axis=-1)
-        found[..., below] = up_to[..., group.high[below] + middle]
+        found[..., below] = up_to[..., at(group.high[below])]
     if above.any() or bound.any():
         down_to = np.cumsum(table[..., ::-1], axis=-1)[..., ::-1]
-        found[..., above] = down_to[..., group.low[above] + middle]
-        found[..., bound] /= down_to[..., group.floor[bound] + middle]
+        found[..., above] = down_to[..., at(group.low[above])]
+        found[..., bound] /= down_to[..., at(group.floor[bound])]
     return found
 
 
