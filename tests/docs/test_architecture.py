@@ -5,6 +5,8 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 import noisegate
 
 ROOT = Path(noisegate.__file__).parent
@@ -26,14 +28,23 @@ def test_every_name_on_the_page_is_there():
         assert _there(f"noisegate.{name}"), name
 
 
-def test_a_tap_and_a_cell_walk_as_far_as_the_page_says(tmp_path):
+@pytest.fixture(scope="module")
+def walks(tmp_path_factory):
     script = Path(__file__).parents[2] / "docs" / "_make" / "walk.py"
-    walks = list(runpy.run_path(str(script))["walks"](tmp_path).values())
+    return list(runpy.run_path(str(script))["walks"](tmp_path_factory.mktemp("walk")).values())
+
+
+def test_a_tap_and_a_cell_walk_as_far_as_the_page_says(walks):
     said = [int(number) for number in re.findall(r"(?:through|runs) (\d+)", PAGE)]
     assert [len(walk.ran) for walk in walks] == said
-    # Reading finds layouts, headings, subtotals and what markers mean, which it did not do when the walk was first measured.
-    assert said[1] < 70
     assert len(walks[2].representations) < 8
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a release is read like any office's table, not by its card, and that way has grown"
+)
+def test_a_cell_walks_through_fewer_than_sixty_modules(walks):
+    assert len(walks[1].ran) < 60
 
 
 def _there(name):

@@ -39,7 +39,7 @@ from noisegate.inference.linked.problem import (
     tally,
 )
 from noisegate.inference.linked.propagation import Schedule
-from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums, estimate_sums
+from noisegate.inference.linked.totals import SumEstimates, estimate_sums
 from noisegate.inference.posterior import Posterior, Report
 from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, level_logs, level_posterior
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed, ThresholdExcess
@@ -104,7 +104,6 @@ __all__ = [
     "costs",
     "crossed",
     "cumulant_intervals",
-    "estimate_all_sums",
     "estimate_sums",
     "fit_levels",
     "fit_prior",

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,23 +64,6 @@ class Profile:
         return NegativeBinomial(
             mean=fit.prior.mean / (1 - share), shape=fit.prior.shape, zero_share=np.full(1, share)
         )
-
-
-class Engine(Protocol):
-    """Whatever turns evidence and a prior into a posterior of cells and of sums."""
-
-    def infer(self, evidence: Evidence, /, *, prior: Profile, report: Report) -> Posterior:
-        """What is known of every cell."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class PieceByPiece:
-    """The engine of `Posterior`: nothing is worked out before it is asked for."""
-
-    def infer(self, evidence: Evidence, /, *, prior: Profile, report: Report) -> Posterior:
-        """What is known of every cell."""
-        return Posterior(evidence=evidence, prior=prior, report=report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -236,15 +236,3 @@ def _absent(part: PublishedTable, found: Mapping[str, Marker]) -> Marker | None:
     if not small or part.rows + part.hidden.shape[1] >= part.possible or bool((part.counts == 0).any()):
         return None
     return Marker(text="", high=0, evidence="small counts are marked and zeros are never shown")
-
-
-def refuted(marker: Marker, cells: int, /) -> Marker:
-    """The marker when totals show that some of its cells must hold more than it allows."""
-    where = "1 total needs" if cells == 1 else f"{cells:,} totals need"
-    return replace(
-        marker,
-        low=0,
-        high=None,
-        cause="secondary",
-        evidence=f"{where} more in their hidden parts than {marker.describe()} allows, so larger counts are hidden as well",
-    )

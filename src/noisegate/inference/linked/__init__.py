@@ -21,7 +21,7 @@ from noisegate.inference.linked.problem import (
     crossed,
 )
 from noisegate.inference.linked.propagation import Schedule
-from noisegate.inference.linked.totals import SumEstimates, estimate_all_sums, estimate_sums
+from noisegate.inference.linked.totals import SumEstimates, estimate_sums
 
 __all__ = [
     "CellEstimates",
@@ -37,7 +37,6 @@ __all__ = [
     "SumEstimates",
     "Sums",
     "crossed",
-    "estimate_all_sums",
     "estimate_sums",
     "fit_levels",
     "fit_prior",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,32 +50,19 @@ def estimate_sums(
     Cells of one table vary together, because its margins are known; a sum is much surer than
     its cells. *Assumes* what `infer` assumes, and sums of many cells (they are taken as normal).
     """
-    return estimate_all_sums(problem, [codes], prior=prior, level=level, threads=threads)[0]
-
-
-def estimate_all_sums(
-    problem: Problem,
-    questions: Sequence[ArrayLike],
-    /,
-    *,
-    prior: Prior | None = None,
-    level: float = 0.95,
-    threads: int = 2,
-) -> list[SumEstimates]:
-    """`estimate_sums` for several lists of codes at once, at the cost of one."""
-    asked = [_checked(codes, problem.cells) for codes in questions]
-    sizes = [int(codes.max(initial=-1)) + 1 for codes in asked]
+    asked = _checked(codes, problem.cells)
     model = Model.of(problem)
     belief = Flat() if prior is None else prior
-    queries = [(*_queries(codes, model), size) for codes, size in zip(asked, sizes, strict=True)]
-    found = [np.zeros((2, size)) for size in sizes]
+    code, weight = _queries(asked, model)
+    found = np.zeros((2, int(asked.max(initial=-1)) + 1))
     work = in_order(
-        parts_of(model), lambda item: _part_sums(item[1], item[0], belief, queries), threads=threads
+        parts_of(model),
+        lambda item: _part_sums(item[1], belief, code[item[0]], weight[item[0]], found.shape[1]),
+        threads=threads,
     )
-    for _, sums in work:
-        for place, moments in enumerate(sums):
-            found[place] += moments
-    return [_estimates(mean, variance, level) for mean, variance in found]
+    for _, moments in work:
+        found += moments
+    return _estimates(found[0], found[1], level)
 
 
 def _checked(codes: ArrayLike, cells: int, /) -> Ints:
@@ -111,10 +97,8 @@ def _queries(asked: Ints, model: Model, /) -> tuple[Ints, Floats]:
     return code, tally(unknown, np.ones(len(unknown)), size=model.unknowns)
 
 
-def _part_sums(
-    part: Part, span: slice, prior: Prior, queries: Sequence[tuple[Ints, Floats, int]], /
-) -> list[tuple[Floats, Floats]]:
-    """What one part adds to the means and variances of all sums of each question."""
+def _part_sums(part: Part, prior: Prior, code: Ints, weight: Floats, size: int, /) -> tuple[Floats, Floats]:
+    """What one part adds to the means and variances of all sums."""
     pmfs = part.pmfs(prior, nats=_NATS)
     wide: Wide | None = None
     if part.factors.count == 0:
@@ -122,15 +106,11 @@ def _part_sums(
     else:
         wide = Wide.of(part, part.factors, pmfs, limit=_JOINT_LIMIT)
         mean, variance = _settled(wide, pmfs)
-    sums = []
-    for codes, weights, size in queries:
-        code, weight = codes[span], weights[span]
-        live = code >= 0
-        total = tally(code[live], (weight**2 * variance)[live], size=size)
-        if wide is not None and live.any():
-            total -= wide.solver.explained(variance, 1 / wide.sum_tau, code, weight, size)
-        sums.append((tally(code[live], (weight * mean)[live], size=size), total))
-    return sums
+    live = code >= 0
+    total = tally(code[live], (weight**2 * variance)[live], size=size)
+    if wide is not None and live.any():
+        total -= wide.solver.explained(variance, 1 / wide.sum_tau, code, weight, size)
+    return tally(code[live], (weight * mean)[live], size=size), total
 
 
 def _settled(wide: Wide, pmfs: Pmfs, /) -> tuple[Floats, Floats]:
