@@ -16,14 +16,12 @@ from noisegate.reading import (
     Overrides,
     Structure,
     TableSources,
-    find_structure,
     load_overrides,
     parse_overrides,
-    read_sources,
+    read_structure,
 )
 from noisegate.recovery import Noise
 from noisegate.report import check_output, write_assessment
-from noisegate.tables import find_card
 
 AnyPath = str | os.PathLike[str]
 AnyDecisions = AnyPath | dict[str, Any] | Overrides
@@ -233,13 +231,7 @@ def read_tables(
     >>> [dimension.name for dimension in read.base.dimensions]
     ['town']
     """
-    decided = _decided(decisions)
-    read = read_sources(tables, overrides=decided)
-    files = [file for table in read.tables for file in table.files]
-    stated = find_card(None if card is None else Path(card), files)
-    return find_structure(
-        read.tables, overrides=decided, card=stated, lookups=read.lookups, left_out=read.left_out
-    )
+    return read_structure(tables, overrides=_decided(decisions), card=None if card is None else Path(card))
 
 
 def recover(tables: TableSources, /, **said: Any) -> dict[str, Noise]:

@@ -12,8 +12,7 @@ from noisegate.assessment.facts import Facts, Progress
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.provenance import Provenance
 from noisegate.assessment.request import AnyPath, Request, Said
-from noisegate.reading import Overrides, TableSources, find_structure, read_sources
-from noisegate.tables import find_card
+from noisegate.reading import Overrides, TableSources, read_structure
 
 
 def assess(
@@ -74,11 +73,7 @@ def find_facts(
     """What published tables tell, each fact worked out when it is first asked for; see `assess`."""
     request = Request.of(**said)
     report = progress or (lambda _: None)
-    read = read_sources(tables, overrides=overrides, progress=report)
-    files = [file for table in read.tables for file in table.files]
-    stated = find_card(None if card is None else Path(card), files)
-    report("finding the structure")
-    structure = find_structure(
-        read.tables, overrides=overrides, card=stated, lookups=read.lookups, left_out=read.left_out
+    structure = read_structure(
+        tables, overrides=overrides, card=None if card is None else Path(card), progress=report
     )
-    return Facts(structure, request, stated, report)
+    return Facts(structure, request, structure.release.card, report)

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.margins import Method
 from noisegate.mechanisms import Known, Marker, Threshold, Zeros, known_mechanism
+from noisegate.reading import Codes, read_rows
 from noisegate.tables import (
     CARD,
     Card,
     Counts,
-    Dimension,
     Domain,
     Ints,
     Margin,
@@ -171,9 +167,8 @@ def _cells(folder: Path, stated: StatedTable, domain: Domain, /) -> tuple[Ints, 
         raise DataError(
             f"table {stated.name!r} has {domain.size:,} cells; a query holds at most {most:,} in memory."
         )
-    rows = _rows(folder, stated)
-    codes = [_codes(rows.column(d.name), d, stated.name) for d in domain.dimensions]
-    cells, values = domain.encode(*codes), rows.column("count").to_numpy()
+    codes, values = _rows(folder, stated, domain)
+    cells = domain.encode(*codes.astype(np.int64))
     if cells.size > 1 and not (np.diff(cells) > 0).all():
         order = np.argsort(cells, kind="stable")
         cells, values = cells[order], values[order]
@@ -182,51 +177,15 @@ def _cells(folder: Path, stated: StatedTable, domain: Domain, /) -> tuple[Ints, 
     return cells, values
 
 
-def _rows(folder: Path, table: StatedTable, /) -> Any:
-    names = [*table.dimensions, "count"]
+def _rows(folder: Path, table: StatedTable, domain: Domain, /) -> tuple[Codes, Counts]:
     if Path(table.name).name != table.name:
         raise DataError(
             f"the card in {folder} names a table {table.name!r}, which cannot be the name of a file."
         )
     parquet, csv = folder / f"{table.name}.parquet", folder / f"{table.name}.csv"
     try:
-        if parquet.exists():
-            rows = pq.read_table(parquet, columns=names)
-        else:
-            types = dict.fromkeys(table.dimensions, pa.dictionary(pa.int32(), pa.string()))
-            rows = pa_csv.read_csv(
-                csv,
-                parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-                convert_options=pa_csv.ConvertOptions(
-                    column_types={**types, "count": pa.int64()},
-                    include_columns=names,
-                    strings_can_be_null=False,
-                ),
-            )
+        return read_rows(parquet if parquet.exists() else csv, table, domain.dimensions)
     except FileNotFoundError:
         raise DataError(
             f"{folder} has neither {parquet.name} nor {csv.name}, which its card describes."
         ) from None
-    except (OSError, pa.ArrowException, KeyError):
-        raise DataError(
-            f"table {table.name!r} in {folder} cannot be read as its card describes it."
-        ) from None
-    if rows.schema.field("count").type != pa.int64() or rows.column("count").null_count:
-        raise DataError(f"table {table.name!r} in {folder} has counts that are not whole numbers.")
-    return rows
-
-
-def _codes(column: Any, dimension: Dimension, table: str, /) -> Ints:
-    """The label code of each row."""
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(pc.cast(column, pa.string()))
-    known = {label: code for code, label in enumerate(dimension.labels)}
-    parts = [np.zeros(0, np.int64)]
-    for chunk in column.chunks:
-        labels = chunk.dictionary.to_pylist()
-        place = np.array([known.get(str(label), -1) for label in labels] or [-1], dtype=np.int64)
-        parts.append(place[np.asarray(chunk.indices.to_numpy(zero_copy_only=False), dtype=np.int64)])
-    codes = np.concatenate(parts)
-    if (codes < 0).any():
-        raise DataError(f"table {table!r} has a value of {dimension.name} that its card does not list.")
-    return codes

@@ -7,6 +7,7 @@ margins, and which base cells every margin cell sums; `summarise` puts the decis
 
 from __future__ import annotations
 
+from noisegate.reading.by_card import read_rows, read_structure
 from noisegate.reading.counts import read_numbers
 from noisegate.reading.hierarchy import LookupFile
 from noisegate.reading.overrides import (
@@ -17,7 +18,7 @@ from noisegate.reading.overrides import (
     parse_overrides,
 )
 from noisegate.reading.placing import MisplacedError, describe, place_rows
-from noisegate.reading.published import ExtraColumn, Hierarchy, PublishedTable, SetAside
+from noisegate.reading.published import Codes, ExtraColumn, Hierarchy, PublishedTable, SetAside
 from noisegate.reading.reader import (
     Contents,
     TableSources,
@@ -31,6 +32,7 @@ from noisegate.reading.summary import DimensionSummary, LinkSummary, MarkerSumma
 from noisegate.reading.values import find_form
 
 __all__ = [
+    "Codes",
     "Contents",
     "DimensionOverride",
     "DimensionSummary",
@@ -54,8 +56,10 @@ __all__ = [
     "parse_overrides",
     "place_rows",
     "read_numbers",
+    "read_rows",
     "read_source",
     "read_sources",
+    "read_structure",
     "read_table",
     "read_tables",
     "summarise",

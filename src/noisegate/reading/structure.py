@@ -165,7 +165,7 @@ def _of_measure(
         first = stated if not chosen else chosen[0][0]
         assert first is not None
         try:
-            return [_on_card(first, [table for table in whole if table is not first], card, told)]
+            return [place_on_card(first, [table for table in whole if table is not first], card, told)]
         except SpecError as problem:
             refused = f"the domain on the card was not used: {problem}"
     found = []
@@ -382,7 +382,9 @@ def _check_clear(base: PublishedTable, margin: PublishedTable, matching: Matchin
         )
 
 
-def _on_card(base: PublishedTable, margins: list[PublishedTable], card: Card, told: Overrides) -> Structure:
+def place_on_card(
+    base: PublishedTable, margins: list[PublishedTable], card: Card, told: Overrides | None = None, /
+) -> Structure:
     """The tables on the domain that a card states for the base.
 
     Cards of specs without nesting list combinations that cannot be, such as a ferry at a railway station. There the tables tell
@@ -392,12 +394,13 @@ def _on_card(base: PublishedTable, margins: list[PublishedTable], card: Card, to
     if whole.size > limits.current().margin_cells:
         raise MisplacedError(f"it has {whole.size:.3g} cells, too many to look at one by one")
     note = "its cells are those that the card states"
-    tables = _on_domain(base, margins, whole, told)
+    decided = told or Overrides()
+    tables = _on_domain(base, margins, whole, decided)
     if whole.is_product:
         nested = nest_shown(whole, [shown_in(whole, table) for table in (base, *margins)])
         if nested.nests:
             note += ", less combinations that no table shows of values that depend on each other"
-            tables = _on_domain(base, margins, nested, told)
+            tables = _on_domain(base, margins, nested, decided)
     noted = replace(base, notes=(*base.notes, note))
     return Structure.of(tables, (noted, *margins), card)
 

@@ -1,0 +1,166 @@
+"""Tables that lie beside their card are read as it says; all others by looking at them.
+
+A card lists the dimensions of every table and the labels of every dimension, so nothing about its files has to be guessed: not the
+layout, nor which column counts, nor what is a total. Files that are not as their card says are read like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from noisegate.errors import DataError, SpecError
+from noisegate.reading.columns import is_frame
+from noisegate.reading.overrides import Overrides, table_name
+from noisegate.reading.placing import describe
+from noisegate.reading.published import Codes, Counts, PublishedTable, row_ids
+from noisegate.reading.reader import TableSources, read_sources, table_files
+from noisegate.reading.structure import Structure, find_structure, place_on_card
+from noisegate.tables import Card, Dimension, StatedTable, find_card
+
+Progress = Callable[[str], None]
+
+
+def read_structure(
+    sources: TableSources,
+    /,
+    *,
+    overrides: Overrides | None = None,
+    card: Path | None = None,
+    progress: Progress | None = None,
+) -> Structure:
+    """The tables in files and frames and how they hang together, with their card if one was named or lies beside them.
+
+    Raises
+    ------
+    DataError, SpecError
+        If they cannot be read, or do not hang together; see `read_table` and `find_structure`.
+    """
+    report = progress or (lambda _: None)
+    files = _files(sources)
+    if overrides is None and files and all(map(Path.is_file, files)):
+        stated = find_card(card, files)
+        found = None if stated is None else _by_card(files, stated, report)
+        if found is not None:
+            return found
+    read = read_sources(sources, overrides=overrides, progress=report)
+    named = [file for table in read.tables for file in table.files]
+    stated = find_card(card, named)
+    report("finding the structure")
+    return find_structure(
+        read.tables, overrides=overrides, card=stated, lookups=read.lookups, left_out=read.left_out
+    )
+
+
+def _files(sources: TableSources, /) -> list[Path]:
+    """The files, where nothing but files is given, each under its own name."""
+    listed = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
+    if any(isinstance(one, Mapping) or is_frame(one) for one in listed):
+        return []
+    try:
+        return [file for one in listed for file in table_files(Path(one))]
+    except (TypeError, DataError):
+        return []
+
+
+def _by_card(files: Sequence[Path], card: Card, report: Progress, /) -> Structure | None:
+    """The tables as a card of ours describes them; None where it is not, or they are not."""
+    stated = {table.name: table for table in card.tables}
+    names = [table_name(file) for file in files]
+    if (
+        not card.complete
+        or not {file.suffix for file in files} <= {".csv", ".parquet"}
+        or len(set(names)) < len(names)
+        or not set(names) <= set(stated)
+        or not any(stated[name].base for name in names)
+    ):
+        return None
+    try:
+        dimensions = {one.name: one for one in describe(card.build_domain()).dimensions}
+        tables = []
+        for file, name in zip(files, names, strict=True):
+            report(f"reading {file.name}")
+            tables.append(_table(file, stated[name], dimensions))
+        report("finding the structure")
+        base = next(table for table in tables if stated[table.name].base)
+        return place_on_card(base, [table for table in tables if table is not base], card)
+    except (DataError, SpecError):
+        return None
+
+
+def _table(file: Path, stated: StatedTable, dimensions: Mapping[str, Dimension], /) -> PublishedTable:
+    own = tuple(dimensions[name] for name in stated.dimensions if name in dimensions)
+    codes, counts = read_rows(file, stated, own)
+    ids = row_ids(codes, tuple(dimension.size for dimension in own))
+    if len(own) < len(stated.dimensions) or np.unique(ids).size < ids.size:
+        raise DataError(f"{file} is not as its card describes it.")
+    return PublishedTable(
+        name=stated.name,
+        sources=(file,),
+        dimensions=own,
+        codes=codes,
+        counts=counts,
+        hidden=np.zeros((len(own), 0), np.int32),
+        dialect="CSV with commas, utf-8" if file.suffix == ".csv" else "Parquet",
+    )
+
+
+def read_rows(file: Path, stated: StatedTable, dimensions: Sequence[Dimension], /) -> tuple[Codes, Counts]:
+    """The label codes of each row of a file that a card describes, and its counts.
+
+    Raises
+    ------
+    DataError
+        If the file is not as the card describes it.
+    FileNotFoundError
+        If there is none.
+    """
+    names = [*stated.dimensions, "count"]
+    try:
+        if file.suffix == ".parquet":
+            rows = pq.read_table(file, columns=names)
+        else:
+            types = dict.fromkeys(stated.dimensions, pa.dictionary(pa.int32(), pa.string()))
+            rows = pa_csv.read_csv(
+                file,
+                parse_options=pa_csv.ParseOptions(newlines_in_values=True),
+                convert_options=pa_csv.ConvertOptions(
+                    column_types={**types, "count": pa.int64()},
+                    include_columns=names,
+                    strings_can_be_null=False,
+                ),
+            )
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException, KeyError):
+        raise DataError(
+            f"table {stated.name!r} in {file.parent} cannot be read as its card describes it."
+        ) from None
+    counts = rows.column("count")
+    if counts.type != pa.int64() or counts.null_count:
+        raise DataError(f"table {stated.name!r} in {file.parent} has counts that are not whole numbers.")
+    codes = [_codes(rows.column(one.name), one, stated.name) for one in dimensions]
+    return np.array(codes, np.int32).reshape(len(codes), len(counts)), counts.to_numpy()
+
+
+def _codes(column: Any, dimension: Dimension, table: str, /) -> Codes:
+    """The label code of each row."""
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(pc.cast(column, pa.string()))
+    known = {label: code for code, label in enumerate(dimension.labels)}
+    parts = [np.zeros(0, np.int32)]
+    for chunk in column.chunks:
+        labels = chunk.dictionary.to_pylist()
+        place = np.array([known.get(str(label), -1) for label in labels] or [-1], dtype=np.int32)
+        parts.append(place[np.asarray(chunk.indices.to_numpy(zero_copy_only=False), dtype=np.int64)])
+    codes = np.concatenate(parts)
+    if (codes < 0).any():
+        raise DataError(f"table {table!r} has a value of {dimension.name} that its card does not list.")
+    return codes
