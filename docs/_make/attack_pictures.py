@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 
 from noisegate.assessment import Assessment, assess, figures_of
-from noisegate.inference import Posterior, infer
+from noisegate.inference import infer
 from noisegate.laws import RoundedLaplace, SeededNoise
 from noisegate.mechanisms import corrected, second_algorithm
 from noisegate.pictures import (
@@ -127,8 +127,8 @@ def _linked_totals(found: Assessment, world: World, /) -> Picture:
     assert inference is not None
     twice = np.concatenate([np.concatenate([one.left, one.right]) for one in found.couplings])
     problems = {title: inference.evidence.known.problem(linked=linked) for title, linked in _LOOKS.items()}
-    prior = inference.prior.law if isinstance(inference.prior, Posterior) else inference.prior
-    looks = {title: infer(problem, prior=prior, keep=True) for title, problem in problems.items()}
+    law = inference.engine.law
+    looks = {title: infer(problem, prior=law, keep=True) for title, problem in problems.items()}
     linked, alone = looks.values()
     fit = inference.evidence.suppressed & (linked.low > 0)
     fit[twice] = False

@@ -119,7 +119,7 @@ def test_query_and_assess_agree(tmp_path, world, way):
     folder, _ = publish(tmp_path, world, way)
     release = open_release(folder)
     found = assess([folder])
-    engine = found.inference.prior
+    engine = found.inference.engine
     cells = found.cells_table()  # what is written as cells.parquet
     columns = {name: np.array(cells.column(name).to_pylist(), dtype=object) for name in release.dimensions}
     mean = cells.column("mean").to_numpy()

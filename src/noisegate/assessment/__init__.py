@@ -11,7 +11,7 @@ from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.facts import Facts
 from noisegate.assessment.finding import SEVERITIES, Check, Finding, Outcome, Result, Severity, at_least
 from noisegate.assessment.growth import Persons, check_weeks
-from noisegate.assessment.inference import Attacker, Inference
+from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Section, Words
 from noisegate.assessment.job import assess, find_facts
 from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, words_of
@@ -23,6 +23,7 @@ from noisegate.assessment.score import AttackScore, Row
 from noisegate.assessment.services import Services, tolerance_of
 from noisegate.assessment.uniqueness import Histories, Uniqueness, by_person, share_interval, uniqueness
 from noisegate.assessment.words import chance, ends, flat, interval, percent, plain, plural, short
+from noisegate.inference import Attacker
 
 __all__ = [
     "INQUIRIES",

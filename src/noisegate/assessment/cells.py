@@ -13,7 +13,6 @@ from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import chance, number
-from noisegate.inference import Flat
 from noisegate.pictures import ExposedCells
 from noisegate.recovery import names
 
@@ -274,7 +273,7 @@ def _method(inference: Inference, /) -> Check:
 
 
 def _belief(inference: Inference, /) -> str:
-    if isinstance(inference.prior, Flat):
+    if inference.engine.flat:
         return "every count is as likely as any other beforehand"
     if inference.attacker == "informed":
         return "counts vary by place, time and day as the tables show"

@@ -9,102 +9,20 @@ every cell, and of what is suppressed in each table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.assessment.evidence import AttackEvidence
 from noisegate.errors import DataError, SpecError
-from noisegate.inference import (
-    Bools,
-    CellEstimates,
-    Flat,
-    Layout,
-    Posterior,
-    Prior,
-    Problem,
-    ShownTotals,
-    SumEstimates,
-    crossed,
-    fit_levels,
-    fit_prior,
-    infer,
-)
+from noisegate.inference import Attacker, Bools, CellEstimates, Engine, SumEstimates, engine_for
 from noisegate.mechanisms import describe
 from noisegate.tables import Table
 
 Report = Callable[[str], None]
-Attacker = Literal["minimal", "informed"]
-Ints = NDArray[np.int64]
-
-#: Values of a dimension that set its groups apart (a mode, a direction); with more it is a row.
-_FEW_VALUES = 12
-
-
-def believe(attacker: Attacker, problem: Problem, layout: Layout, report: Report, /) -> Prior:
-    """What `attacker` makes of the tables before looking at single cells of the base, whose dimensions are `layout`."""
-    report("learning how counts vary")
-    roles = _Roles.of(layout)
-
-    def progress(done: int, most: int) -> None:
-        report(f"learning how counts vary ({done} of at most {most} rounds)")
-
-    if attacker == "minimal":
-        return fit_levels(problem, groups=roles.group_and_day, progress=progress)
-    if not roles.effects:
-        return Flat()
-    return fit_prior(problem, effects=roles.effects, groups=roles.group, progress=progress).prior
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Roles:
-    """What each dimension is to a prior, as codes for every cell.
-
-    Dates are days, times of day are columns, the dimension with the most values is the row; dimensions of
-    few values (a mode, a direction) are groups that share nothing, and any other one splits rows.
-    """
-
-    effects: tuple[Ints, ...]
-    group: Ints
-    group_and_day: Ints
-
-    @classmethod
-    def of(cls, layout: Layout, /) -> _Roles:
-        codes = np.stack(layout.decode(np.arange(layout.size)))
-        sizes = list(layout.labels.values())
-        day = next((j for j, name in enumerate(layout.names) if name in layout.days), None)
-        column = next((j for j, name in enumerate(layout.names) if name in layout.times), None)
-        rest = sorted((j for j in range(len(sizes)) if j not in (day, column)), key=lambda j: -sizes[j])
-        if column is None and len(rest) > 1:
-            column = rest.pop(1)
-        rows = [j for k, j in enumerate(rest) if k == 0 or sizes[j] > _FEW_VALUES]
-        group = _joined(codes, [j for j in rest if j not in rows], sizes)
-        row = _within(group, _joined(codes, rows, sizes))
-        days = group if day is None else _within(group, codes[day])
-        effects: tuple[Ints, ...] = (row,) if rows else ()
-        if day is not None or column is not None:
-            effects = crossed(
-                row=row,
-                column=_within(group, codes[column]) if column is not None else group,
-                day=None if day is None else days,
-            )
-        return cls(effects=effects, group=group, group_and_day=days)
-
-
-def _joined(codes: Ints, which: Sequence[int], sizes: Sequence[int], /) -> Ints:
-    """One code for the combination of some dimensions."""
-    joined = np.zeros(codes.shape[1], dtype=np.int64)
-    for j in sorted(which):
-        joined = joined * sizes[j] + codes[j]
-    return joined
-
-
-def _within(group: Ints, codes: Ints, /) -> Ints:
-    return group * (int(codes.max(initial=0)) + 1) + codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -115,8 +33,8 @@ class Inference:
     ----------
     posterior
         Of every cell of the base, in its order.
-    prior
-        What the attacker believed beforehand: a law of each cell, or the posterior that learns a profile part by part.
+    engine
+        What knows the cells and any sum of them, by the numbers of its evidence.
     totals
         For each table with suppressed rows, what they add up to; by the table's name.
     """
@@ -124,7 +42,7 @@ class Inference:
     evidence: AttackEvidence
     attacker: Attacker
     posterior: CellEstimates
-    prior: Prior | Posterior
+    engine: Engine
     totals: dict[str, SumEstimates] = field(default_factory=dict)
 
     @property
@@ -134,11 +52,7 @@ class Inference:
 
     def alone(self) -> CellEstimates:
         """The estimate of every cell under the same beliefs from its own record alone, without margins and couplings."""
-        level = self.posterior.level
-        if isinstance(self.prior, Posterior):
-            return self.evidence.placed(self.prior.alone(level))
-        problem = self.evidence.known.problem(linked=False)
-        return self.evidence.placed(infer(problem, prior=self.prior, level=level))
+        return self.evidence.placed(self.engine.alone(self.posterior.level))
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in `assessment.json`: how the posteriors in `cells.parquet` were made."""
@@ -196,52 +110,23 @@ def infer_cells(
             f"{evidence.cells.name} has {evidence.cells.size:,} possible cells, inference takes at most "
             f"{limits.current().inferred_cells:,}; assess one mode or a few days at a time."
         )
-    if attacker == "informed" and evidence.released:
-        return _by_profile(evidence, level, report)
-    problem = evidence.known.problem()
-    prior = believe(attacker, problem, evidence.known.layout, report)
-    report("inferring cells")
-    posterior = infer(
-        problem,
-        prior=prior,
-        level=level,
-        progress=lambda done, whole: report(f"inferring cells ({done / whole:.0%})"),
+    engine = engine_for(
+        evidence.known,
+        attacker=attacker,
+        released=evidence.released,
+        report=lambda what, done, whole: report(f"{what} ({done / max(whole, 1):.0%})"),
     )
+    posterior = engine.cells(level)
     report("adding up suppressed cells")
     totals = {}
-    if attacker == "informed" and not isinstance(prior, Flat):
-        shown = ShownTotals(evidence=evidence.known)
-        for name, which in _asked(evidence).items():
-            cells = np.flatnonzero(which)
-            totals[name] = shown.hidden_sum(
-                cells, posterior.mean[cells], posterior.sd[cells] ** 2, level=level
-            )
+    for name, which in _asked(evidence).items() if engine.knows_sums else ():
+        cells = np.flatnonzero(which)
+        totals[name] = engine.sums(cells, np.zeros(len(cells), np.int64), size=1, level=level)
     return Inference(
         evidence=evidence,
         attacker=attacker,
         posterior=evidence.placed(posterior),
-        prior=prior,
-        totals=totals,
-    )
-
-
-def _by_profile(evidence: AttackEvidence, level: float, report: Report, /) -> Inference:
-    """What the engine says that answers queries: the same cells, the same sums."""
-    known = Posterior(
-        evidence=evidence.known,
-        report=lambda _, done, whole: report(f"inferring cells ({done} of {whole} parts)"),
-    )
-    posterior = known.cells(level)
-    report("adding up suppressed cells")
-    totals = {}
-    for name, which in _asked(evidence).items():
-        cells = np.flatnonzero(which)
-        totals[name] = known.sums(cells, np.zeros(len(cells), np.int64), size=1, level=level)
-    return Inference(
-        evidence=evidence,
-        attacker="informed",
-        posterior=evidence.placed(posterior),
-        prior=known,
+        engine=engine,
         totals=totals,
     )
 

@@ -12,8 +12,8 @@ from typing import Self, TypedDict, Unpack, get_args
 from noisegate import limits
 from noisegate.assessment.claims import Claim
 from noisegate.assessment.growth import check_weeks
-from noisegate.assessment.inference import Attacker
 from noisegate.errors import SpecError
+from noisegate.inference import Attacker
 from noisegate.laws import Law
 from noisegate.mechanisms import parse_noise
 from noisegate.recovery import Statement, parse_lag

@@ -13,6 +13,7 @@ from noisegate.inference.bounds import (
     smallest_contradiction,
     solve_bounds,
 )
+from noisegate.inference.engine import Attacker, Engine, LinkedPosterior, engine_for
 from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
@@ -58,10 +59,12 @@ __all__ = [
     "ENDLESS",
     "EQUAL",
     "GRID",
+    "Attacker",
     "Bools",
     "Bounds",
     "CellEstimates",
     "Contradiction",
+    "Engine",
     "Equations",
     "Evidence",
     "Flat",
@@ -73,6 +76,7 @@ __all__ = [
     "Layout",
     "LevelTotal",
     "LinkedCells",
+    "LinkedPosterior",
     "Model",
     "NegativeBinomial",
     "NoisySums",
@@ -104,6 +108,7 @@ __all__ = [
     "costs",
     "crossed",
     "cumulant_intervals",
+    "engine_for",
     "estimate_sums",
     "fit_levels",
     "fit_prior",

@@ -112,6 +112,16 @@ class Posterior:
         return self.errors.mean
 
     @property
+    def knows_sums(self) -> bool:
+        """How cells err together is part of it."""
+        return True
+
+    @property
+    def flat(self) -> bool:
+        """A profile is never flat."""
+        return False
+
+    @property
     def size(self) -> int:
         """How many cells there are."""
         return len(self.mean)

@@ -177,7 +177,7 @@ def _cells(folder: Path, stated: StatedTable, domain: Domain, /) -> tuple[Ints, 
     return cells, values
 
 
-def _rows(folder: Path, table: StatedTable, domain: Domain, /) -> tuple[Codes, Counts]:
+def _rows(folder: Path, table: StatedTable, domain: Domain, /) -> tuple[Codes, Ints]:
     if Path(table.name).name != table.name:
         raise DataError(
             f"the card in {folder} names a table {table.name!r}, which cannot be the name of a file."

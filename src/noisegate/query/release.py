@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from noisegate.errors import SpecError
-from noisegate.inference import Evidence, Posterior, Report, checked_level
+from noisegate.inference import Engine, Evidence, Report, checked_level, engine_for
 from noisegate.margins import Method, SumErrors
 from noisegate.query.answers import Answers
 from noisegate.query.published import read_release
@@ -176,10 +176,10 @@ class OpenRelease:
         return self.release.base.filled()
 
     @cached_property
-    def posterior(self) -> Posterior:
+    def posterior(self) -> Engine:
         """What is known of every cell, worked out as far as questions need it."""
         evidence = Evidence.of(self.release, equal=equal_cells(self.release.base))
-        return Posterior(evidence=evidence, report=self.report)
+        return engine_for(evidence, released=True, report=self.report)
 
     def __repr__(self) -> str:
         return f"{self.release!r}\n  ask with .answer(where=..., by=...)"

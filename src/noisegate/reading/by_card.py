@@ -6,6 +6,7 @@ layout, nor which column counts, nor what is a total. Files that are not as thei
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from noisegate.errors import DataError, SpecError
-from noisegate.reading.columns import is_frame
 from noisegate.reading.overrides import Overrides, table_name
 from noisegate.reading.placing import describe
-from noisegate.reading.published import Codes, Counts, PublishedTable, row_ids
+from noisegate.reading.published import Codes, Ints, PublishedTable, row_ids
 from noisegate.reading.reader import TableSources, read_sources, table_files
 from noisegate.reading.structure import Structure, find_structure, place_on_card
 from noisegate.tables import Card, Dimension, StatedTable, find_card
@@ -61,12 +61,13 @@ def read_structure(
 
 def _files(sources: TableSources, /) -> list[Path]:
     """The files, where nothing but files is given, each under its own name."""
-    listed = list(sources) if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
-    if any(isinstance(one, Mapping) or is_frame(one) for one in listed):
+    listed = sources if isinstance(sources, Sequence) and not isinstance(sources, str) else [sources]
+    paths = [Path(one) for one in listed if isinstance(one, str | os.PathLike)]
+    if len(paths) < len(listed):
         return []
     try:
-        return [file for one in listed for file in table_files(Path(one))]
-    except (TypeError, DataError):
+        return [file for path in paths for file in table_files(path)]
+    except DataError:
         return []
 
 
@@ -112,7 +113,7 @@ def _table(file: Path, stated: StatedTable, dimensions: Mapping[str, Dimension],
     )
 
 
-def read_rows(file: Path, stated: StatedTable, dimensions: Sequence[Dimension], /) -> tuple[Codes, Counts]:
+def read_rows(file: Path, stated: StatedTable, dimensions: Sequence[Dimension], /) -> tuple[Codes, Ints]:
     """The label codes of each row of a file that a card describes, and its counts.
 
     Raises
