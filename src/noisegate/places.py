@@ -12,9 +12,10 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import yaml
@@ -271,6 +272,49 @@ def _write_through(path: Path, content: bytes, /) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def check_directory(folder: Path, /) -> None:
+    """Refuse a place for a new directory that exists or cannot be written, before any work is done."""
+    if folder.exists() or folder.is_symlink():
+        raise OutputError(f"The output directory {folder} exists already; remove it, or choose another name.")
+    parent = folder.resolve().parent
+    if not parent.is_dir():
+        raise OutputError(f"There is no directory {parent} to put {folder.name} in; make it first.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"The directory {parent} cannot be written; choose another place.")
+
+
+@contextmanager
+def new_directory(folder: Path, /, *, parents: bool = False) -> Iterator[Path]:
+    """A directory to write into that becomes `folder` when all is well and disappears otherwise; `parents` makes those it lies in.
+
+    Raises
+    ------
+    OutputError
+        If the folder exists, or cannot be written.
+    """
+    if parents:
+        _make_parents(folder)
+    check_directory(folder)
+    staging = folder.parent / f".{folder.name[:100]}.{secrets.token_hex(4)}.partial"
+    try:
+        staging.mkdir()
+        yield staging
+        staging.rename(folder)
+    except OSError as problem:
+        reason = problem.strerror or "unknown reason"
+        raise OutputError(f"The output directory {folder} cannot be written: {reason}.") from problem
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _make_parents(folder: Path, /) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        reason = problem.strerror or "unknown reason"
+        raise OutputError(f"The output directory {folder} cannot be made: {reason}.") from problem
 
 
 def is_marked(path: Path, /) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from noisegate.assessment import LATE_MIN, Assessment, Attacker, Facts, Inference, exhibits_of, find_facts
 from noisegate.assessment import assess as judge_tables
 from noisegate.errors import DataError, OutputError, SpecError
+from noisegate.places import check_directory
 from noisegate.reading import (
     Overrides,
     Structure,
@@ -21,7 +22,7 @@ from noisegate.reading import (
     read_structure,
 )
 from noisegate.recovery import Noise
-from noisegate.report import check_output, write_assessment
+from noisegate.report import write_assessment
 
 AnyPath = str | os.PathLike[str]
 AnyDecisions = AnyPath | dict[str, Any] | Overrides
@@ -187,7 +188,7 @@ def assess(
     3
     """
     if out is not None:
-        check_output(Path(out))
+        check_directory(Path(out))
     found = OpenAssessment.of(
         judge_tables(
             tables,

@@ -185,8 +185,9 @@ def assess(
     from noisegate.assessment import at_least
     from noisegate.cli.output import Steps
     from noisegate.errors import FindingsAbove, SpecError
+    from noisegate.places import check_directory
     from noisegate.reading import load_overrides
-    from noisegate.report import check_output, print_report, write_assessment
+    from noisegate.report import print_report, write_assessment
 
     if fail_on is not None:
         at_least((), fail_on)
@@ -195,7 +196,7 @@ def assess(
         raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
     overrides = None if spec is None else load_overrides(spec)
     if out is not None:
-        check_output(out)
+        check_directory(out)
     with Steps(silent=quiet) as steps:
         result = run(
             tables,

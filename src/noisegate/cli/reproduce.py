@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from noisegate.cli.output import JsonOption, check_outputs, console, number, write_json
+from noisegate.places import check_directory
 
 if TYPE_CHECKING:
     from noisegate.reproduction import Item
@@ -20,7 +21,9 @@ _COLOURS = {"agrees": "green", "agrees with log base 10": "yellow", "wrong": "re
 
 def reproduce(
     *,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the figures there as SVG.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Make this folder and write the figures there as SVG.")
+    ] = None,
     json: JsonOption = None,
     notes: Annotated[
         bool, typer.Option("--notes/--no-notes", help="Print the reasons under the table.")
@@ -33,6 +36,8 @@ def reproduce(
     from noisegate.reproduction import reproduce as recompute
 
     check_outputs(json, inputs=[out])
+    if out is not None:
+        check_directory(out)
     items = recompute()
     table = Table(
         title="Privacy Assessment of De-identified Opal Data (2017), recomputed",

@@ -143,18 +143,27 @@ class _Answer:
         if column.null_count:
             raise _disbelieved(name)
         numbers: NDArray[Any] = column.to_numpy()
-        inside = numbers >= 0
-        whole = bool(inside.all())
-        fine = not numbers.size or (int(numbers.min()) >= -self._reasons and int(numbers.max()) < self._most)
-        cells = numbers & self._mask if self._mask < np.iinfo(numbers.dtype).max else numbers
-        fine = fine and bool((cells < self._cells).all() if whole else (cells[inside] < self._cells).all())
+        if not numbers.size:
+            return numbers
+        least = int(numbers.min())
+        fine = least >= -self._reasons and int(numbers.max()) < self._most
+        inside = None if least >= 0 else numbers >= 0
+        cells = numbers if inside is None else numbers[inside]
+        if self._mask < np.iinfo(numbers.dtype).max:
+            cells = cells & self._mask
+        fine = fine and _all_below(cells, self._cells)
         for place, size in enumerate(self._sizes, 1):
-            values = batch.column(place).fill_null(-1).to_numpy()
-            values = values if whole else values[inside]
-            fine = fine and (not values.size or (int(values.min()) >= 0 and int(values.max()) < size))
+            column = batch.column(place)
+            values = (column.fill_null(-1) if column.null_count else column).to_numpy()
+            fine = fine and _all_below(values if inside is None else values[inside], size)
         if not fine:
             raise _disbelieved(name)
         return numbers
+
+
+def _all_below(values: NDArray[Any], most: int, /) -> bool:
+    """Whether whole numbers are all at least 0 and below `most`: a negative one is large without its sign."""
+    return not values.size or int(values.view(f"u{values.dtype.itemsize}").max()) < most
 
 
 def _disbelieved(name: str, /) -> DataError:

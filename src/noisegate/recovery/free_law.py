@@ -30,6 +30,17 @@ _WIDEST = 60
 _FAR = 40
 #: A law that is cut off where less than this is beyond is no rival: no sample of a usual size tells it from the whole law.
 _MATTERS = 0.0005
+#: Of the weight of laws with a bound, the share of free ones; unbounded laws that are cut off have the rest.
+_FREE = 0.6
+#: A free law that is behind by so much is not followed to wider bounds.
+_HOPELESS = 12.0
+#: Bounds that offices choose, and the factor by which these vary.
+_USUAL_BOUND, _BOUNDS_VARY = 3.0, 0.7
+#: Scales that offices choose for laws without a bound, and the factor by which these vary, as logarithms: Gaussian noise with a standard
+#: deviation of one or less promises next to nothing, and is hardly used.
+_SCALES = {"laplace": (3.0, 1.3), "gaussian": (8.0, 1.0)}
+#: Half the width, in log-scale, over which the bend of a likelihood is measured.
+_NEAR = 0.02
 _MAKES: dict[str, type[LatticeLaw]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
 
 
@@ -151,19 +162,17 @@ class LawFit:
         Scale, standard deviation, or largest value.
     half
         P(0), P(1), ... of one noise.
-    log_likelihood, parameters
-        At the best values of so many parameters.
+    log_likelihood
+        At the best values of all parameters.
+    log_evidence
+        The likelihood averaged over what the parameters may be beforehand, by Laplace's method.
     """
 
     family: str
     scale: float
     half: Floats
     log_likelihood: float
-    parameters: int
-
-    def evidence(self, n: int, /) -> float:
-        """The log-likelihood less what free parameters win by themselves."""
-        return self.log_likelihood - 0.5 * self.parameters * math.log(max(n, 2))
+    log_evidence: float
 
 
 def fit_laws(sums: NoiseSums, /) -> list[LawFit]:
@@ -176,14 +185,15 @@ def fit_laws(sums: NoiseSums, /) -> list[LawFit]:
     uniform = [
         (sums.log_likelihood(half_of(BoundedUniform(float(k)))), k) for k in range(max(least, 1), least + 25)
     ]
-    best, width = max(uniform)
+    best, width = max((log + _log_bound(k), k) for log, k in uniform)
+    law = half_of(BoundedUniform(float(width)))
     fits.append(
         LawFit(
             family="uniform",
             scale=float(width),
-            half=half_of(BoundedUniform(float(width))),
-            log_likelihood=best,
-            parameters=1,
+            half=law,
+            log_likelihood=sums.log_likelihood(law),
+            log_evidence=best,
         )
     )
     bounded = _bounded(sums, fits[:2], least)
@@ -191,7 +201,7 @@ def fit_laws(sums: NoiseSums, /) -> list[LawFit]:
 
 
 def _bounded(sums: NoiseSums, unbounded: Sequence[LawFit], least: int, /) -> LawFit | None:
-    """The best law with a largest value, free or an unbounded one cut off where that leaves out a mass that matters."""
+    """Laws with a largest value, free or unbounded ones cut off where that leaves out a mass that matters, as one family."""
     likely = max(unbounded, key=lambda one: one.log_likelihood)
     found: list[LawFit] = []
     for bound in range(max(least, 1), _WIDEST):
@@ -199,36 +209,96 @@ def _bounded(sums: NoiseSums, unbounded: Sequence[LawFit], least: int, /) -> Law
         if found and cut_off < _MATTERS:
             break
         half, log = free_law(sums, bound)
+        free = log + _log_volume(sums, half) + _log_bound(bound) + math.log(_FREE)
         found.append(
-            LawFit(family="bounded", scale=float(bound), half=half, log_likelihood=log, parameters=bound)
+            LawFit(family="bounded", scale=float(bound), half=half, log_likelihood=log, log_evidence=free)
         )
-        for one in unbounded:
-            grid = one.scale * np.exp(np.linspace(-0.1, 0.6, 8))
-            laws = [half_of(_law(one.family, float(scale)), most=bound) for scale in grid]
-            logs = [sums.log_likelihood(law) for law in laws]
-            place = int(np.argmax(logs))
-            found.append(
-                LawFit(
-                    family="bounded",
-                    scale=float(bound),
-                    half=laws[place],
-                    log_likelihood=logs[place],
-                    parameters=2,
-                )
-            )
-        if found[-3].evidence(sums.n) < max(one.evidence(sums.n) for one in found) - 12:
+        found += [_cut_off(one, sums, bound) for one in unbounded]
+        if free < max(one.log_evidence for one in found) - _HOPELESS:
             break
-    return _averaged(found, sums) if found else None
+    return _averaged(found) if found else None
 
 
-def _averaged(fits: Sequence[LawFit], sums: NoiseSums, /) -> LawFit:
-    """The best of these with the mean of their laws, each by its evidence: sharper than a free law alone."""
-    best = max(fits, key=lambda one: one.evidence(sums.n))
-    weights = np.exp([one.evidence(sums.n) - best.evidence(sums.n) for one in fits])
+def _cut_off(fit: LawFit, sums: NoiseSums, bound: int, /) -> LawFit:
+    """An unbounded law cut off at a bound, at its best scale."""
+    grid = fit.scale * np.exp(np.linspace(-0.1, 0.6, 8))
+    laws = [half_of(_law(fit.family, float(scale)), most=bound) for scale in grid]
+    logs = [sums.log_likelihood(law) for law in laws]
+    place = int(np.argmax(logs))
+    evidence = _log_integral(fit.family, grid, np.array(logs)) + _log_bound(bound) + math.log((1 - _FREE) / 2)
+    return LawFit(
+        family="bounded",
+        scale=float(bound),
+        half=laws[place],
+        log_likelihood=logs[place],
+        log_evidence=evidence,
+    )
+
+
+def _averaged(fits: Sequence[LawFit], /) -> LawFit:
+    """The best of these with the evidence of all and the mean of their laws, each by its evidence: sharper than a free law alone."""
+    best = max(fits, key=lambda one: one.log_evidence)
+    logs = np.array([one.log_evidence for one in fits])
+    total = float(np.logaddexp.reduce(logs))
     half = np.zeros(max(one.half.size for one in fits))
-    for weight, one in zip(weights / weights.sum(), fits, strict=True):
+    for weight, one in zip(np.exp(logs - total), fits, strict=True):
         half[: one.half.size] += weight * one.half
-    return replace(best, half=half[: best.half.size] / (half[0] + 2 * half[1 : best.half.size].sum()))
+    mean = half[: best.half.size] / (half[0] + 2 * half[1 : best.half.size].sum())
+    return replace(best, half=mean, log_evidence=total)
+
+
+def _log_bound(bound: int, /) -> float:
+    """How likely a law of bounded noise has this bound beforehand: offices perturb by two to five, seldom by much more."""
+    tried = np.arange(1, _WIDEST)
+    usual = np.exp(-0.5 * ((np.log(tried) - math.log(_USUAL_BOUND)) / _BOUNDS_VARY) ** 2) / tried
+    near = math.exp(-0.5 * ((math.log(bound) - math.log(_USUAL_BOUND)) / _BOUNDS_VARY) ** 2) / bound
+    return math.log(0.8 * near / float(usual.sum()) + 0.2 / (bound * (bound + 1)))
+
+
+def _log_scale(family: str, scale: Floats, /) -> Floats:
+    """The density of the log-scale of an unbounded law beforehand."""
+    centre, spread = _SCALES[family]
+    away = (np.log(scale) - math.log(centre)) / spread
+    return np.asarray(-0.5 * away**2 - math.log(spread * math.sqrt(2 * math.pi)))
+
+
+def _log_integral(family: str, scales: Floats, logs: Floats, /) -> float:
+    """The likelihood over an even grid of log-scales, averaged over what the scale may be beforehand.
+
+    Where the peak is narrower than the grid, by the parabola through its top.
+    """
+    weighed = logs + _log_scale(family, scales)
+    step = math.log(scales[1] / scales[0])
+    top = int(np.argmax(weighed))
+    if 0 < top < len(scales) - 1:
+        bend = -(weighed[top - 1] - 2 * weighed[top] + weighed[top + 1]) / step**2
+        slope = (weighed[top + 1] - weighed[top - 1]) / (2 * step)
+        if bend * step**2 > 1:
+            return float(weighed[top] + slope**2 / (2 * bend) + 0.5 * math.log(2 * math.pi / bend))
+    return float(np.logaddexp.reduce(weighed) + math.log(step))
+
+
+def _log_volume(sums: NoiseSums, half: Floats, /) -> float:
+    """What a free law's likelihood loses when it is averaged over all laws with its bound.
+
+    Laplace's method in the masses at 1, 2, ... from 0. Half of the weight lies evenly on all laws, half on those that fall from 0
+    on, which are mixtures of uniform ones: of all laws they are a share of 2/3 * 2/5 * 2/7 ...
+    """
+    bound = half.size - 1
+    steps = np.arange(bound + 1)
+    information = np.eye(bound)
+    for number, values, counts in sums.groups:
+        rest = _summed(half, number - 1) if number > 1 else np.ones(1)
+        near, far = np.abs(values[:, None] - steps), values[:, None] + steps
+        gradient = number * (_at(rest, near) + _at(rest, far)) / 2
+        gradient /= np.maximum(_at(_summed(half, number), values), _NEVER)[:, None]
+        free = gradient[:, 1:] - gradient[:, :1]
+        information += free.T @ (counts[:, None] * free)
+    falling = bool((np.diff(half) <= 0.005).all())
+    share = float(np.prod(2 / (2 * steps[1:] + 1)))
+    prior = math.lgamma(bound + 1) + math.log(0.5 + (0.5 / share if falling else 0.0))
+    _, size = np.linalg.slogdet(information)
+    return prior + 0.5 * (bound * math.log(2 * math.pi) - float(size))
 
 
 def _law(family: str, scale: float, /) -> LatticeLaw:
@@ -264,8 +334,16 @@ def _best_scale(family: str, sums: NoiseSums, /) -> LawFit:
         low, high = (low, right) if sides[0] > sides[1] else (left, high)
     scale = math.exp((low + high) / 2)
     half = half_of(_law(family, scale))
+    around = scale * np.exp(np.array([-_NEAR, 0.0, _NEAR]))
+    sides = [sums.log_likelihood(half_of(_law(family, float(one)))) for one in around]
+    weighed = np.array(sides) + _log_scale(family, around)
+    bend = max(-(weighed[0] - 2 * weighed[1] + weighed[2]) / _NEAR**2, 1.0)
     return LawFit(
-        family=family, scale=scale, half=half, log_likelihood=sums.log_likelihood(half), parameters=1
+        family=family,
+        scale=scale,
+        half=half,
+        log_likelihood=sides[1],
+        log_evidence=float(weighed[1] + 0.5 * math.log(2 * math.pi / bend)),
     )
 
 
@@ -306,8 +384,8 @@ def exclude(sums: NoiseSums, fit: LawFit, /) -> Excluded:
     return Excluded(bound=bound, beyond=float(2 * fit.half[bound + 1 :].sum()))
 
 
-def chances(fits: Sequence[LawFit], n: int, /, *, weights: dict[str, float]) -> dict[str, float]:
+def chances(fits: Sequence[LawFit], /, *, weights: dict[str, float]) -> dict[str, float]:
     """The probability of each family, given its weight beforehand."""
-    logs = np.array([one.evidence(n) + math.log(weights[one.family]) for one in fits])
+    logs = np.array([one.log_evidence + math.log(weights[one.family]) for one in fits])
     found = np.exp(logs - np.logaddexp.reduce(logs))
     return {one.family: float(p) for one, p in zip(fits, found, strict=True)}

@@ -357,10 +357,8 @@ def _noisy(table: Table, complete: Sequence[_Complete], /) -> Recognition:
         )
     sums = NoiseSums.of(residual, noises, off=pairs)
     fits = fit_laws(sums)
-    found = dict(sorted(chances(fits, sums.n, weights=_WEIGHTS).items(), key=lambda one: -one[1]))
-    unbounded = max(
-        (one for one in fits if one.family in UNBOUNDED_KINDS), key=lambda one: one.evidence(sums.n)
-    )
+    found = dict(sorted(chances(fits, weights=_WEIGHTS).items(), key=lambda one: -one[1]))
+    unbounded = max((one for one in fits if one.family in UNBOUNDED_KINDS), key=lambda one: one.log_evidence)
     out = exclude(sums, unbounded)
     first = next(iter(found))
     limited = ("uniform", "bounded")

@@ -10,7 +10,7 @@ from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
 from noisegate.report.html import VARIABLE, browser_command, find_browser, print_pdf, render_html
 from noisegate.report.markdown import escaped, render_markdown
 from noisegate.report.summary import tiles_of, verdict_of
-from noisegate.report.write import check_output, print_report, write_assessment, write_report
+from noisegate.report.write import print_report, write_assessment, write_report
 
 __all__ = [
     "ISO",
@@ -18,7 +18,6 @@ __all__ = [
     "REPORT",
     "VARIABLE",
     "browser_command",
-    "check_output",
     "escaped",
     "find_browser",
     "page_of",

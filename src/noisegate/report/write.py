@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,7 +12,7 @@ import pyarrow.parquet as pq
 
 from noisegate.assessment import Assessment, Inference, cells_batches, noise, vehicles_table, weeks
 from noisegate.errors import OutputError
-from noisegate.places import MARK, MARK_KEY
+from noisegate.places import MARK, MARK_KEY, check_directory, new_directory
 from noisegate.report.html import print_pdf
 
 #: The files of an assessment: for programs, and for people.
@@ -25,17 +21,6 @@ HTML, MARKDOWN, PDF = "report.html", "report.md", "report.pdf"
 
 #: Characters of a name that have no place in a file's.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def check_output(folder: Path, /) -> None:
-    """Refuse a place that exists or cannot be written, before any work is done."""
-    if folder.exists() or folder.is_symlink():
-        raise OutputError(f"The output directory {folder} exists already; remove it, or choose another name.")
-    parent = folder.resolve().parent
-    if not parent.is_dir():
-        raise OutputError(f"There is no directory {parent} to put the assessment in; make it first.")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"The directory {parent} cannot be written; choose another place.")
 
 
 def write_assessment(
@@ -51,9 +36,9 @@ def write_assessment(
     OutputError
         If the folder exists, or cannot be written.
     """
-    check_output(folder)
+    check_directory(folder)
     progress("writing")
-    with _staged(folder) as staging:
+    with new_directory(folder) as staging:
         text = json.dumps(assessment.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (staging / ASSESSMENT).write_text(text, encoding="utf-8")
         marked = assessment.custodian_only
@@ -65,21 +50,6 @@ def write_assessment(
         _write_pictures(staging, assessment)
         progress("writing the report")
         write_report(assessment, staging)
-
-
-@contextmanager
-def _staged(folder: Path, /) -> Iterator[Path]:
-    """A directory to write into that becomes `folder` when all is well and disappears otherwise."""
-    staging = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
-    try:
-        staging.mkdir()
-        yield staging
-        staging.rename(folder)
-    except OSError as problem:
-        reason = problem.strerror or "unknown reason"
-        raise OutputError(f"The assessment cannot be written to {folder}: {reason}.") from problem
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _write_cells(file: Path, inference: Inference, /, *, marked: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from noisegate.errors import OutputError
 from noisegate.laws import RoundedLaplace
 from noisegate.mechanisms import second_algorithm
 from noisegate.pictures import (
@@ -17,19 +16,14 @@ from noisegate.pictures import (
     response_picture,
     save,
 )
+from noisegate.places import new_directory
 from noisegate.reproduction.item import SCALE
 from noisegate.reproduction.linked import posterior
 from noisegate.reproduction.noise import simulated_pairs
 
 
 def write_figures(folder: Path, /) -> list[Path]:
-    """Write all figures into `folder` as SVG and return their paths."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise OutputError(
-            f"cannot make the folder {folder}: {problem.strerror or 'unknown reason'}."
-        ) from None
+    """Write all figures as SVG into `folder`, which must not exist, and return their paths."""
     first, second = simulated_pairs(), simulated_pairs(seed=2018)
     law = RoundedLaplace(SCALE).difference()
     pictures = {
@@ -57,8 +51,7 @@ def write_figures(folder: Path, /) -> list[Path]:
             title="Tap-offs at Cremorne Point, 12 August 2016, 00:00",
         ),
     }
-    paths = []
-    for name, picture in pictures.items():
-        paths.append(folder / f"{name}.svg")
-        save(picture, paths[-1])
-    return paths
+    with new_directory(folder) as staging:
+        for name, picture in pictures.items():
+            save(picture, staging / f"{name}.svg")
+    return [folder / f"{name}.svg" for name in pictures]

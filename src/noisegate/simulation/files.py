@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import csv
-import secrets
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from noisegate.errors import OutputError
 from noisegate.simulation.day import TAPS, TapTable
 from noisegate.timetable import NETWORK_MODES, UNKNOWN_PLACE, Floats, Ints, Network, NetworkStops
 
@@ -46,30 +42,6 @@ _TRUTH_SCHEMA = pa.schema(
         ("stop", pa.dictionary(pa.int32(), pa.string())),
     ]
 )
-
-
-@contextmanager
-def whole_directory(out: Path, /) -> Iterator[Path]:
-    """A staging directory beside `out` that becomes `out` at the end, or vanishes on any error."""
-    if out.exists() or out.is_symlink():
-        raise OutputError(
-            f"The output directory {str(out)!r} exists already. Remove it, or choose another name."
-        )
-    staging = out.parent / f".{out.name}.{secrets.token_hex(4)}.partial"
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        staging.mkdir()
-    except OSError as error:
-        raise OutputError(f"The output directory {str(out)!r} cannot be made: {error.strerror}.") from error
-    try:
-        yield staging
-        staging.rename(out)
-    except OSError as error:
-        raise OutputError(
-            f"The world cannot be written to {str(out)!r}: {error.strerror or error}."
-        ) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 class TapWriter:

@@ -8,9 +8,10 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from noisegate.errors import SpecError
+from noisegate.places import new_directory
 from noisegate.simulation.city import FEWEST_STOPS, MOST_STOPS, draw_map
 from noisegate.simulation.day import Conduct
-from noisegate.simulation.files import TapWriter, whole_directory, write_specs, write_stops
+from noisegate.simulation.files import TapWriter, write_specs, write_stops
 from noisegate.simulation.schedule import write_timetable
 from noisegate.simulation.season import CITY, POPULARITY, Scenario, tap_days
 from noisegate.simulation.town import settle
@@ -132,7 +133,7 @@ def simulate(
         first = _first_day(network, days=days, start=start)
     dates = [first + timedelta(days=i) for i in range(days)]
     town = settle(network, dates, rng=scenario.rng(POPULARITY))
-    with whole_directory(Path(out)) as folder:
+    with new_directory(Path(out), parents=True) as folder:
         write_feed(network, folder / "gtfs.zip")
         write_stops(network, folder / "stops.csv")
         modes = [NETWORK_MODES[mode] for mode in sorted({route.mode for route in network.routes})]
