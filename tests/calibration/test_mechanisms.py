@@ -70,7 +70,7 @@ REGIMES = (
     Regime("random 3", at_random(3), at_random(3), ("random-rounding",), identities=200),
     Regime("random 5", at_random(5), at_random(5), ("random-rounding",), identities=200, parts=5),
     Regime("uniform 2", uniform(2), uniform(2), ("uniform",), identities=1000),
-    Regime("p-table", cell_key, cell_key, ("bounded",), named=False),
+    Regime("p-table", cell_key, cell_key, ("bounded",)),
     Regime("laplace 1.4", laplace(1.4), laplace(1.4), ("laplace",)),
     Regime("laplace 3", laplace(3.0), laplace(3.0), ("laplace",), parts=3),
     Regime("gaussian 2", gaussian(2.0), gaussian(2.0), ("gaussian",), named=False),

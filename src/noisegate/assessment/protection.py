@@ -57,7 +57,8 @@ WORDS: Mapping[str, Words] = {
         meaning="Nothing shows that these tables are protected: small counts can be read off as they stand.",
         method=(
             "Every total that can be compared is the sum of its parts to the last digit, and no cell is hidden. Tables that "
-            "were perturbed and made to add up afterwards look the same; only whoever made them can say so. Small counts are "
+            "were perturbed and made to add up afterwards, or whose records were swapped before they were counted, look the same; "
+            "only whoever made them can say so. Small counts are "
             "those of one or two people; by dimension it is counted how many values hold a single person."
         ),
     ),
@@ -133,7 +134,9 @@ def about_unprotected(table: Table, recognition: Recognition, /) -> Finding:
         numbers={"table": table.name, **numbers, "identities": recognition.n},
         baseline={"from": "tables that were perturbed or rounded", "known": 0},
         evidence=[f"{recognition.evidence[0].upper()}{recognition.evidence[1:]}.", *_alone(table)],
-        assumptions=("the tables were not perturbed first and then made to add up, which looks the same",),
+        assumptions=(
+            "records were not swapped before they were counted, and tables not perturbed and then made to add up: both look the same",
+        ),
         advice=(
             "Perturb, round or merge small counts before tables are published; if that was done, say how on a card beside them."
         ),

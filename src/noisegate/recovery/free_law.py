@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws import BoundedUniform, DiscreteGaussian, DiscreteLaplace, LatticeLaw
+from noisegate.laws import BoundedUniform, LatticeLaw, make_law
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,13 +35,16 @@ _FREE = 0.6
 #: A free law that is behind by so much is not followed to wider bounds.
 _HOPELESS = 12.0
 #: Bounds that offices choose, and the factor by which these vary.
-_USUAL_BOUND, _BOUNDS_VARY = 3.0, 0.7
-#: Scales that offices choose for laws without a bound, and the factor by which these vary, as logarithms: Gaussian noise with a standard
+_USUAL_BOUND, _BOUNDS_VARY = 2.7, 0.5
+#: Scales that offices choose for laws without a bound, and how fast they grow rarer beyond, in log-scale. Gaussian noise with a standard
 #: deviation of one or less promises next to nothing, and is hardly used.
-_SCALES = {"laplace": (3.0, 1.3), "gaussian": (8.0, 1.0)}
+_SCALES = {"laplace": (0.7, 50.0), "gaussian": (1.6, 100.0)}
+_FALLS = 0.18
 #: Half the width, in log-scale, over which the bend of a likelihood is measured.
 _NEAR = 0.02
-_MAKES: dict[str, type[LatticeLaw]] = {"laplace": DiscreteLaplace, "gaussian": DiscreteGaussian}
+#: The laws of each unbounded family: rounded after the draw, or drawn among whole numbers. Of Gaussian noise both are the same but for
+#: one twelfth in the variance.
+_MEMBERS = {"laplace": ("rounded-laplace", "discrete-laplace"), "gaussian": ("discrete-gaussian",)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -157,7 +160,9 @@ class LawFit:
     Attributes
     ----------
     family
-        `laplace`, `gaussian`, `uniform` or `bounded`, a free pmf.
+        `laplace`, `gaussian`, `uniform` or `bounded`.
+    law
+        The law of the family that fits best, by its name; empty for a free pmf.
     scale
         Scale, standard deviation, or largest value.
     half
@@ -169,6 +174,7 @@ class LawFit:
     """
 
     family: str
+    law: str
     scale: float
     half: Floats
     log_likelihood: float
@@ -177,10 +183,7 @@ class LawFit:
 
 def fit_laws(sums: NoiseSums, /) -> list[LawFit]:
     """Every family at its best."""
-    fits = [
-        _best_scale("laplace", sums),
-        _best_scale("gaussian", sums),
-    ]
+    fits = [_of_family(family, sums) for family in _MEMBERS]
     least = _least_bound(sums)
     uniform = [
         (sums.log_likelihood(half_of(BoundedUniform(float(k)))), k) for k in range(max(least, 1), least + 25)
@@ -190,6 +193,7 @@ def fit_laws(sums: NoiseSums, /) -> list[LawFit]:
     fits.append(
         LawFit(
             family="uniform",
+            law="uniform",
             scale=float(width),
             half=law,
             log_likelihood=sums.log_likelihood(law),
@@ -211,7 +215,9 @@ def _bounded(sums: NoiseSums, unbounded: Sequence[LawFit], least: int, /) -> Law
         half, log = free_law(sums, bound)
         free = log + _log_volume(sums, half) + _log_bound(bound) + math.log(_FREE)
         found.append(
-            LawFit(family="bounded", scale=float(bound), half=half, log_likelihood=log, log_evidence=free)
+            LawFit(
+                family="bounded", law="", scale=float(bound), half=half, log_likelihood=log, log_evidence=free
+            )
         )
         found += [_cut_off(one, sums, bound) for one in unbounded]
         if free < max(one.log_evidence for one in found) - _HOPELESS:
@@ -222,12 +228,13 @@ def _bounded(sums: NoiseSums, unbounded: Sequence[LawFit], least: int, /) -> Law
 def _cut_off(fit: LawFit, sums: NoiseSums, bound: int, /) -> LawFit:
     """An unbounded law cut off at a bound, at its best scale."""
     grid = fit.scale * np.exp(np.linspace(-0.1, 0.6, 8))
-    laws = [half_of(_law(fit.family, float(scale)), most=bound) for scale in grid]
+    laws = [half_of(_law(fit.law, float(scale)), most=bound) for scale in grid]
     logs = [sums.log_likelihood(law) for law in laws]
     place = int(np.argmax(logs))
     evidence = _log_integral(fit.family, grid, np.array(logs)) + _log_bound(bound) + math.log((1 - _FREE) / 2)
     return LawFit(
         family="bounded",
+        law="",
         scale=float(bound),
         half=laws[place],
         log_likelihood=logs[place],
@@ -252,14 +259,14 @@ def _log_bound(bound: int, /) -> float:
     tried = np.arange(1, _WIDEST)
     usual = np.exp(-0.5 * ((np.log(tried) - math.log(_USUAL_BOUND)) / _BOUNDS_VARY) ** 2) / tried
     near = math.exp(-0.5 * ((math.log(bound) - math.log(_USUAL_BOUND)) / _BOUNDS_VARY) ** 2) / bound
-    return math.log(0.8 * near / float(usual.sum()) + 0.2 / (bound * (bound + 1)))
+    return math.log(0.85 * near / float(usual.sum()) + 0.15 / (bound * (bound + 1)))
 
 
 def _log_scale(family: str, scale: Floats, /) -> Floats:
-    """The density of the log-scale of an unbounded law beforehand."""
-    centre, spread = _SCALES[family]
-    away = (np.log(scale) - math.log(centre)) / spread
-    return np.asarray(-0.5 * away**2 - math.log(spread * math.sqrt(2 * math.pi)))
+    """The density of the log-scale of an unbounded law beforehand: even between two ends, falling off beyond them."""
+    low, high = np.log(_SCALES[family])
+    beyond = np.maximum(np.maximum(low - np.log(scale), np.log(scale) - high), 0.0)
+    return np.asarray(-0.5 * (beyond / _FALLS) ** 2 - math.log(high - low + _FALLS * math.sqrt(2 * math.pi)))
 
 
 def _log_integral(family: str, scales: Floats, logs: Floats, /) -> float:
@@ -279,14 +286,14 @@ def _log_integral(family: str, scales: Floats, logs: Floats, /) -> float:
 
 
 def _log_volume(sums: NoiseSums, half: Floats, /) -> float:
-    """What a free law's likelihood loses when it is averaged over all laws with its bound.
+    """What a free law's likelihood loses when it is averaged over what laws with its bound may be beforehand.
 
-    Laplace's method in the masses at 1, 2, ... from 0. Half of the weight lies evenly on all laws, half on those that fall from 0
-    on, which are mixtures of uniform ones: of all laws they are a share of 2/3 * 2/5 * 2/7 ...
+    Beforehand it falls from 0 on, and so is a mixture of uniform laws up to 0, 1, 2, ..., whose weights are anything. Laplace's method, with that
+    prior as a normal law of the masses at 1, 2, ... from 0: what the residuals leave open costs nothing.
     """
     bound = half.size - 1
     steps = np.arange(bound + 1)
-    information = np.eye(bound)
+    information = np.zeros((bound, bound))
     for number, values, counts in sums.groups:
         rest = _summed(half, number - 1) if number > 1 else np.ones(1)
         near, far = np.abs(values[:, None] - steps), values[:, None] + steps
@@ -294,15 +301,19 @@ def _log_volume(sums: NoiseSums, half: Floats, /) -> float:
         gradient /= np.maximum(_at(_summed(half, number), values), _NEVER)[:, None]
         free = gradient[:, 1:] - gradient[:, :1]
         information += free.T @ (counts[:, None] * free)
-    falling = bool((np.diff(half) <= 0.005).all())
-    share = float(np.prod(2 / (2 * steps[1:] + 1)))
-    prior = math.lgamma(bound + 1) + math.log(0.5 + (0.5 / share if falling else 0.0))
-    _, size = np.linalg.slogdet(information)
-    return prior + 0.5 * (bound * math.log(2 * math.pi) - float(size))
+    uniform = np.triu(np.ones((bound + 1, bound + 1)))[1:] * 2 / (2 * steps + 1)
+    parts = bound + 1
+    weights = (np.eye(parts) - 1 / parts) / (parts * (parts + 1))
+    away = 2 * half[1:] - uniform.mean(axis=1)
+    shrunk = np.eye(bound) + information @ (uniform @ weights @ uniform.T)
+    _, size = np.linalg.slogdet(shrunk)
+    return -0.5 * float(size + away @ np.linalg.solve(shrunk, information @ away))
 
 
-def _law(family: str, scale: float, /) -> LatticeLaw:
-    return _MAKES[family](scale)  # type: ignore[call-arg]  # every law takes its scale
+def _law(name: str, scale: float, /) -> LatticeLaw:
+    law = make_law(name, scale=scale)
+    assert isinstance(law, LatticeLaw)
+    return law
 
 
 def _least_bound(sums: NoiseSums, /) -> int:
@@ -317,29 +328,38 @@ def _least_bound(sums: NoiseSums, /) -> int:
     return max(bounds, default=1)
 
 
-def _best_scale(family: str, sums: NoiseSums, /) -> LawFit:
+def _of_family(family: str, sums: NoiseSums, /) -> LawFit:
+    """The likeliest law of a family with the evidence of all, each as likely as the others beforehand."""
+    fits = [_best_scale(family, name, sums) for name in _MEMBERS[family]]
+    logs = [one.log_evidence for one in fits]
+    best = max(fits, key=lambda one: one.log_evidence)
+    return replace(best, log_evidence=float(np.logaddexp.reduce(logs)) - math.log(len(fits)))
+
+
+def _best_scale(family: str, name: str, sums: NoiseSums, /) -> LawFit:
     """The likeliest scale, by a grid and a golden section."""
     moments = [
         (values.astype(float) ** 2 @ counts / number, counts.sum()) for number, values, counts in sums.groups
     ]
     spread = math.sqrt(max(sum(one for one, _ in moments) / max(sum(n for _, n in moments), 1), 0.01))
     grid = spread * np.exp(np.linspace(-2.0, 1.0, 25))
-    logs = [sums.log_likelihood(half_of(_law(family, float(s)))) for s in grid]
+    logs = [sums.log_likelihood(half_of(_law(name, float(s)))) for s in grid]
     place = int(np.argmax(logs))
     low, high = math.log(grid[max(place - 1, 0)]), math.log(grid[min(place + 1, grid.size - 1)])
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(20):
         left, right = high - golden * (high - low), low + golden * (high - low)
-        sides = [sums.log_likelihood(half_of(_law(family, math.exp(one)))) for one in (left, right)]
+        sides = [sums.log_likelihood(half_of(_law(name, math.exp(one)))) for one in (left, right)]
         low, high = (low, right) if sides[0] > sides[1] else (left, high)
     scale = math.exp((low + high) / 2)
-    half = half_of(_law(family, scale))
+    half = half_of(_law(name, scale))
     around = scale * np.exp(np.array([-_NEAR, 0.0, _NEAR]))
-    sides = [sums.log_likelihood(half_of(_law(family, float(one)))) for one in around]
+    sides = [sums.log_likelihood(half_of(_law(name, float(one)))) for one in around]
     weighed = np.array(sides) + _log_scale(family, around)
     bend = max(-(weighed[0] - 2 * weighed[1] + weighed[2]) / _NEAR**2, 1.0)
     return LawFit(
         family=family,
+        law=name,
         scale=scale,
         half=half,
         log_likelihood=sides[1],

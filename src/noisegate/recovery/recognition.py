@@ -46,7 +46,7 @@ MechanismKind = Literal[
 UNBOUNDED_KINDS = ("laplace", "gaussian")
 
 #: How likely each family is beforehand. Gaussian noise on single counts is rare, and p-tables are often close to it.
-_WEIGHTS = {"laplace": 4.0, "gaussian": 0.2, "uniform": 6.0, "bounded": 2.0}
+_WEIGHTS = {"laplace": 4.0, "gaussian": 2.0, "uniform": 6.0, "bounded": 1.5}
 #: A kind is named from this probability on.
 _NAMED = 0.9
 _FEWEST = 5
@@ -61,8 +61,9 @@ _PARTED = 200
 _USUALLY = math.log(2)
 #: Parts from this count on are clear of what is done to small ones; so many equations of such parts are enough.
 _CLEAR, _ENOUGH = 10, 100
-#: Laplace noise is named if less of it than this lies beyond the bounded laws that are excluded.
-_LOOSE = 0.05
+#: Noise is named Laplace, or Gaussian, if less of it than this lies beyond the bounded laws that are excluded: many p-tables are close
+#: to Gaussian noise, and few to Laplace.
+_LOOSE, _TIGHT = 0.05, 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -364,7 +365,7 @@ def _noisy(table: Table, complete: Sequence[_Complete], /) -> Recognition:
     limited = ("uniform", "bounded")
     named = (sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]) >= _NAMED
     if first in UNBOUNDED_KINDS:
-        named &= out.fair if first == "gaussian" else out.beyond < _LOOSE
+        named &= out.beyond < (_TIGHT if first == "gaussian" else _LOOSE)
     by_family = {one.family: one for one in fits}
     best = by_family[first]
     kind: MechanismKind = first if named else "unknown"  # type: ignore[assignment]
@@ -385,8 +386,7 @@ def _law_of(fit: LawFit, /) -> Any:
     if fit.family == "bounded":
         with np.errstate(divide="ignore"):
             return Tabulated.symmetric(np.log(fit.half))
-    name = {"laplace": "discrete-laplace", "gaussian": "discrete-gaussian"}.get(fit.family, fit.family)
-    return make_law(name, scale=fit.scale)
+    return make_law(fit.law, scale=fit.scale)
 
 
 def _said(best: LawFit, found: Mapping[str, float], out: Excluded, n: int, /) -> str:
