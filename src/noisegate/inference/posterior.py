@@ -16,11 +16,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from noisegate import limits
 from noisegate.errors import DataError
+from noisegate.inference.components import components
 from noisegate.inference.evidence import Evidence
 from noisegate.inference.hidden import Anchor, KeptLaws, ShownTotals
 from noisegate.inference.linked.inference import Options, infer
@@ -363,8 +362,7 @@ def _split(evidence: Evidence, /) -> tuple[NDArray[np.int32], Ints]:
         if evidence.equal is not None:
             ties.append(np.unique(part[evidence.equal].astype(np.int64), axis=1))
     edges = np.concatenate(ties, axis=1)
-    graph = sparse.coo_array((np.ones(edges.shape[1]), (edges[0], edges[1])), shape=(count, count))
-    return part, csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
+    return part, components(edges[0], edges[1], count)
 
 
 def _without_gaps(codes: NDArray[np.int32], /) -> NDArray[np.int32]:
@@ -384,5 +382,4 @@ def _representatives(evidence: Evidence, /) -> Ints | None:
     if evidence.equal is None or not evidence.equal.size:
         return None
     size, (left, right) = evidence.layout.size, evidence.equal
-    graph = sparse.coo_array((np.ones(len(left)), (left, right)), shape=(size, size))
-    return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)
+    return components(left, right, size)

@@ -13,7 +13,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from noisegate.reading.dimensions import declared, spellings, time_grid, unite
 from noisegate.reading.hierarchy import parents_of
@@ -89,6 +88,9 @@ def match(
             grouped = _grouped(ours, theirs, known)
             if grouped is not None and grouped[0] > affinity[i, j]:
                 affinity[i, j], through[i, j] = grouped
+    # Takes long to load, and single tables need none of it.
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns = linear_sum_assignment(affinity, maximize=True)
     pairs = tuple(
         Pair(

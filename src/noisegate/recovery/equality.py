@@ -35,10 +35,11 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import DiscreteLaplace, Floats, Ints
+from noisegate.recovery.ranks import rank_correlation
 
 #: Scales of noise that are tried, spaced by the square root of two.
 _SCALES = tuple(0.5 * math.sqrt(2) ** i for i in range(10))
@@ -190,9 +191,9 @@ def _doubt(gap: Floats, total: Floats, /) -> str | None:
     """Why two close series may still not be equal counts."""
     if len(gap) < 12 or np.ptp(gap) == 0 or np.ptp(total) == 0:
         return None
-    growth = stats.spearmanr(np.abs(gap), total, alternative="greater")
-    if growth.pvalue < _GROWTH_SIZE and growth.statistic > _LEAST_GROWTH:
-        return f"differences grow with the count (rank correlation {growth.statistic:.2f})"
+    growth = rank_correlation(np.abs(gap), total)
+    if growth.above < _GROWTH_SIZE and growth.value > _LEAST_GROWTH:
+        return f"differences grow with the count (rank correlation {growth.value:.2f})"
     limit = 4 * float(np.median(np.abs(gap - np.median(gap)))) + 1
     core = gap[np.abs(gap - np.median(gap)) <= limit]
     drift, sd = float(core.mean()), float(core.std())

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import special
 
 from noisegate.inference import ENDLESS, LinkedCells, link_cells
 from noisegate.tables import Table
@@ -199,6 +199,9 @@ class IdentityLedger:
                 row[names.index(one.total.name)] += weight
                 rows.append(row)
                 right.append(float(np.mean(one.residual[here].astype(float) ** 2)) * weight)
+        # Takes long to load, and few tables have noise.
+        from scipy import optimize
+
         found, _ = optimize.nnls(np.array(rows), np.array(right))
         return {name: math.sqrt(float(value)) for name, value in zip(names, found, strict=True)}
 
@@ -271,7 +274,7 @@ def _within(
     gaps = [equations.right[~complete] - ends[0], ends[1] - equations.right[~complete]]
     broken = (gaps[0] < 0) | (gaps[1] < 0)
     spread = np.sqrt(members[~complete] + 1.0)
-    leave = sum(stats.norm.sf((np.maximum(gap, 0) + 0.5) / spread) for gap in gaps)
+    leave = sum(special.ndtr(-(np.maximum(gap, 0) + 0.5) / spread) for gap in gaps)
     odds = -np.log(np.maximum(1 - leave, 1e-6))
     return int((~complete).sum()), int(broken.sum()), float(odds[~broken].sum())
 

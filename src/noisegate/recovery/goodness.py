@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from noisegate.laws import Floats
 from noisegate.recovery.identities import Flags
 from noisegate.recovery.likelihood import ObservedResiduals, ResidualGroup, tables
+from noisegate.recovery.ranks import rank_correlation
 from noisegate.recovery.residual_law import Points
 
 _SIZE = 0.001
@@ -201,8 +202,8 @@ def _growth(found: _Places, /) -> tuple[float, float]:
     away = np.abs(found.place - 0.5)
     if len(away) < 10 or np.ptp(found.size) == 0 or np.ptp(away) == 0:
         return 0.0, 1.0
-    rank = stats.spearmanr(away, found.size, alternative="greater")
-    return float(rank.statistic), float(rank.pvalue)
+    rank = rank_correlation(away, found.size)
+    return rank.value, rank.above
 
 
 def _shape(found: _Places, /) -> tuple[float, float]:

@@ -33,7 +33,6 @@ from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize
 
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import Floats, Ints
@@ -84,6 +83,9 @@ def _exponential_slope(mean: float, /) -> float:
         return _STEEPEST
     if gap(-_STEEPEST) < 0:
         return -_STEEPEST
+    # Takes long to load, and few tables need it.
+    from scipy import optimize
+
     return float(optimize.brentq(gap, -_STEEPEST, _STEEPEST))
 
 

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from noisegate.laws import NearestRounding, PointMass, RandomRounding, Tabulated, make_law
 from noisegate.mechanisms import Known, Mechanism
@@ -24,6 +23,7 @@ from noisegate.recovery.families import SLIPS, Family, IdentityLedger
 from noisegate.recovery.free_law import Excluded, LawFit, NoiseSums, chances, exclude, fit_laws
 from noisegate.recovery.identity_sets import IdentitySet
 from noisegate.recovery.lattice import RoundingBase, find_lattice, rounding_evidence
+from noisegate.recovery.ranks import rank_correlation
 from noisegate.tables import Table
 
 Floats = NDArray[np.float64]
@@ -414,9 +414,9 @@ def _growth(residual: Ints, noises: Ints, size: Floats, /) -> str | None:
     order = np.argsort(size, kind="stable")
     third = residual.size // 3
     small, large = scaled[order[:third]], scaled[order[-third:]]
-    rank = stats.spearmanr(size, scaled)
+    rank = rank_correlation(size, scaled)
     root = [math.sqrt(float(np.mean(one**2))) for one in (small, large)]
-    if rank.pvalue > _GROWS or rank.statistic < 0 or root[1] < _FACTOR * max(root[0], 0.3):
+    if rank.apart > _GROWS or rank.value < 0 or root[1] < _FACTOR * max(root[0], 0.3):
         return None
     return (
         f"{residual.size:,} identities: the spread of one noise is {root[0]:.2g} in the smaller third of the counts and "

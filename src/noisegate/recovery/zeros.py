@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from noisegate.errors import SpecError
 from noisegate.laws import Law
@@ -211,7 +211,7 @@ def _verdict(cells: int, published: int, fit: NoiseFit, link: MarginLink, /) -> 
         statement = f"{link.margin.name} publishes all its totals, so no cell is known to be empty"
         return ZeroRule(rule=None, source=None, statement=statement)
     weighed = weigh_zeros(published, cells, law=fit.noise, threshold=least, size=_SIZE)
-    p_few = float(stats.poisson.cdf(published, weighed.expected))
+    p_few = float(special.pdtr(published, weighed.expected))
     seen = f"{published:,} of {cells:,} cells whose total in {link.margin.name} is too small to be published"
     expected = f"{weighed.expected:,.2g} expected if zeros are perturbed"
     numbers = {"cells": cells, "published": published, "expected": weighed.expected, "p_few": p_few}

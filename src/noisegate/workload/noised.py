@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy import special
 
 from noisegate.engine import ExpectedCounts
 from noisegate.inference import lattice_law
@@ -74,7 +74,7 @@ class MissingRows:
             for part in np.array_split(rows, -(-rows.size * (events + 1) // (_ROWS * 64)) or 1):
                 counts = np.minimum(kept.sure[part, None] + np.arange(events + 1), last)
                 share = np.clip(kept.kept[part] / max(events, 1), 0.0, 1.0)
-                lots = binom.pmf(np.arange(events + 1), events, share[:, None])
+                lots = _binomial(events, share[:, None])
                 below = (lots * chances[counts]).sum(axis=1)
                 mean = (lots * moments[counts]).sum(axis=1)
                 # A row that cannot be missing is as large as a missing one can be.
@@ -341,3 +341,10 @@ def raw_table(plan: Plan, name: str, counts: BaseCounts, /) -> NDArray[np.int64]
     margin = plan.spec.margins[name]
     sums = np.bincount(margin.of(counts.cells), weights=counts.raw_counts, minlength=margin.domain.size)
     return sums.astype(np.int64)
+
+
+def _binomial(events: int, share: Floats, /) -> Floats:
+    """P(0), P(1), ..., P(events) of so many lots with this chance each."""
+    kept = np.arange(events + 1)
+    ways = special.gammaln(events + 1) - special.gammaln(kept + 1) - special.gammaln(events - kept + 1)
+    return np.asarray(np.exp(ways + special.xlogy(kept, share) + special.xlog1py(events - kept, -share)))

@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from noisegate.errors import InternalError
 from noisegate.inference.bounds.equations import ENDLESS, Contradiction, Equations, Ints, Mask
 from noisegate.inference.bounds.network import FlowBounds, as_graph, flow_bounds
 from noisegate.inference.bounds.programme import ProgrammeBounds, programme_bounds, solvable
 from noisegate.inference.bounds.propagation import HIGH, LOW, Narrowed, narrow
+from noisegate.inference.components import components
 
 Way = Literal["propagation", "network", "programme"]
 
@@ -280,10 +280,8 @@ def _groups(equations: Equations, joins: Mask, /) -> Ints:
     """For each equation the number of the group that hangs together through cells in `joins`."""
     used = joins[equations.cells]
     size = len(equations) + joins.size
-    ends = equations.owner[used], equations.cells[used] + len(equations)
-    graph = sparse.coo_array((np.ones(ends[0].size, np.int8), ends), shape=(size, size))
-    _, group = sparse.csgraph.connected_components(graph, directed=False)
-    return group[: len(equations)].astype(np.int64)
+    group = components(equations.owner[used], equations.cells[used] + len(equations), size)
+    return group[: len(equations)]
 
 
 def _impossible(low: Ints, high: Ints, equations: Equations, /) -> Mask:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.part import Part, in_order, weighed
@@ -172,6 +171,8 @@ class _Sample:
 
         first = np.clip(point, [b[0] + 0.1 for b in _BOUNDS], [b[1] - 1.0 for b in _BOUNDS])
         simplex = first + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, 0.8]])
+        from scipy import optimize
+
         found = optimize.minimize(
             loss,
             first,
@@ -187,6 +188,8 @@ class _Sample:
         def loss(x: float) -> float:
             shape = np.full(len(self.mean), math.exp(-x))
             return x * x / 2 - _log_evidence(self.low, self.start, self.p, self.mean, shape, 0.0)
+
+        from scipy import optimize
 
         found = optimize.minimize_scalar(
             loss, bounds=_PLAIN_BOUNDS, method="bounded", options={"xatol": 0.02}

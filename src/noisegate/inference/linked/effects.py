@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 from noisegate.inference.linked.problem import Floats, Ints, NegativeBinomial, compact, same_partition, tally
 from noisegate.laws import compiled
@@ -179,6 +179,8 @@ def _gamma_shape(statistic: float, /) -> float:
         return _MOST_STRENGTH
     if gap(_LEAST_STRENGTH) <= 0:
         return _LEAST_STRENGTH
+    from scipy import optimize
+
     return float(optimize.brentq(gap, _LEAST_STRENGTH, _MOST_STRENGTH))
 
 

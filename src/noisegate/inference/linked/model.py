@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from noisegate.errors import DataError
+from noisegate.inference.components import components
 from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, tally
 from noisegate.laws import PointMass
 from noisegate.mechanisms import Mechanism
@@ -142,8 +141,7 @@ def _merge(problem: Problem, /) -> Ints:
         pairs.append(np.stack([identity.indices[starts], identity.indices[starts + 1]]))
     a, b = np.concatenate(pairs, axis=1)
     if a.size:
-        links = sparse.coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(problem.cells,) * 2)
-        label = csgraph.connected_components(links, directed=False)[1].astype(np.int64)
+        label = components(a, b, problem.cells)
         zero = tally(label, zero)[label] > 0
     unknown_of = np.full(problem.cells, -1, dtype=np.int64)
     unknown_of[~zero] = np.unique(label[~zero], return_inverse=True)[1]
@@ -179,6 +177,8 @@ def _rows(
     unknown_of: Ints, indptr: Ints, indices: Ints, weights: Ints, values: Floats, mechanism: int, /
 ) -> Factors:
     """Rows over unknowns: zeros dropped, repeated members added up, cancelled ones dropped."""
+    from scipy import sparse
+
     count = len(indptr) - 1
     row = np.repeat(np.arange(count), np.diff(indptr))
     unknown = unknown_of[indices]
@@ -228,9 +228,7 @@ def _stack(parts: list[Factors], /) -> Factors:
 def _components(factors: Factors, unknowns: int, /) -> Ints:
     """The component of each unknown; those in no factor share the last one."""
     size = unknowns + factors.count
-    ones = np.ones(len(factors.members), dtype=np.int8)
-    edges = sparse.coo_array((ones, (factors.members, unknowns + factors.rows)), shape=(size, size))
-    label = csgraph.connected_components(edges, directed=False)[1][:unknowns]
+    label = components(factors.members, unknowns + factors.rows, size)[:unknowns]
     linked = np.zeros(unknowns, dtype=bool)
     linked[factors.members] = True
     result = np.empty(unknowns, dtype=np.int64)

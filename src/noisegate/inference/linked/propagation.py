@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import linalg
 
 from noisegate.errors import InternalError
 from noisegate.inference.linked.model import Factors
@@ -151,6 +150,8 @@ def _inverse(matrix: Floats, /) -> Floats:
         back = np.argsort(order)
         inverse = swept[np.ix_(back, back)]
     else:
+        from scipy import linalg
+
         factor, fail = linalg.lapack.dpotrf(matrix, lower=1, overwrite_a=1)
         inverse, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
         lower = np.tril(inverse, -1)
