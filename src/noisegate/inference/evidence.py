@@ -19,12 +19,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import count, permutations
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate import limits
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, ThresholdExcess
 from noisegate.inference.roles import Layout, Roles, numbered
@@ -59,10 +60,25 @@ class RowMap:
         """The rows of a margin of a public domain."""
         domain = margin.domain
         return cls(
-            of=margin.of,
+            of=_remembered(margin),
             codes=lambda rows: dict(zip(domain.names, domain.decode(rows), strict=True)),
             labels={d.name: len(d.labels) for d in domain.dimensions},
         )
+
+
+def _remembered(margin: Margin, /) -> Callable[[Ints], Ints]:
+    """The row of each of some base cells, looked up among those of all cells from the second time on."""
+    known: list[Ints] = []
+    asked = count()
+
+    def of(cells: Ints, /) -> Ints:
+        if not known and (next(asked) == 0 or margin.base.size > limits.current().series_cells):
+            return margin.of(cells)
+        if not known:
+            known.append(margin.of(np.arange(margin.base.size)))
+        return np.asarray(known[0][cells])
+
+    return of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

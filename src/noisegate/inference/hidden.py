@@ -27,6 +27,7 @@ from noisegate.inference.linked.totals import SumEstimates
 from noisegate.inference.profile.observed import ThresholdExcess
 from noisegate.inference.profile.profile import CellLaws
 from noisegate.inference.profile.sum_law import cumulant_intervals
+from noisegate.inference.roles import numbered
 from noisegate.laws import compiled
 
 #: The prior may be off by this share of all hidden cells of a part together.
@@ -259,7 +260,7 @@ class RowTotals:
         row = self.margin.where.of(cells)
         values = self.evidence.base.values[cells]
         there = ~np.isnan(values)
-        keys, place = np.unique(groups * rows + np.maximum(row, 0), return_inverse=True)
+        keys, place = numbered(groups * rows + np.maximum(row, 0))
         group, at = np.divmod(keys, rows)
         outside = np.bincount(place, weights=row < 0, minlength=len(keys)) > 0
         asked = np.bincount(place, weights=there, minlength=len(keys)).astype(np.int64)
@@ -310,13 +311,15 @@ class RowTotals:
 
     def _rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> Ints:
         """How many rows of a margin each group touches."""
-        keys = np.unique(groups * len(margin.values) + margin.where.of(cells))
+        row = margin.where.of(cells)
+        keys, _ = numbered((groups * len(margin.values) + row)[row >= 0])
         return np.bincount(keys // len(margin.values), minlength=size)
 
     def _all_whole(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> Bools:
         """Which groups have only whole rows of a margin."""
         row = margin.where.of(cells)
-        keys, terms = np.unique(groups * len(margin.values) + row, return_counts=True)
+        keys, place = numbered((groups * len(margin.values) + row)[row >= 0])
+        terms = np.bincount(place, minlength=len(keys))
         every = self.evidence.cells_in(margin)
         broken = terms != every[keys % len(margin.values)]
         bad = np.bincount(keys // len(margin.values), weights=broken, minlength=size)

@@ -16,6 +16,8 @@ from noisegate.inference.linked.problem import Ints, crossed
 from noisegate.tables import Domain, kind_of
 
 _MOST_CROSSED = 3
+#: Codes that are larger than so many times their number are sorted, not counted.
+_SPARSE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,7 +94,11 @@ class Roles:
 
 
 def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
-    """The distinct codes in their order, and the place of each code among them; codes are small numbers, -1 is none."""
+    """The distinct codes in their order, and the place of each code among them; -1 is none."""
+    if codes.max(initial=0) > _SPARSE * (codes.size + 1000):
+        distinct, place = np.unique(codes, return_inverse=True)
+        none = int(distinct[0] < 0)
+        return distinct[none:], place - none
     there = np.bincount(codes + 1)[1:] > 0
     place = np.concatenate([[-1], np.cumsum(there) - 1])
     return np.flatnonzero(there), place[codes + 1]

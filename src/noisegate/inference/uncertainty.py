@@ -105,14 +105,18 @@ class CellErrors:
         moves = []
         for codes, move in zip(shared.codes, shared.moves, strict=True):
             levels, size = codes.astype(np.int64), int(codes.max(initial=0)) + 1
-            left = np.ones(size)
+            left, own, whole = np.ones(size), None, None
             for margin in self.totals.margins:
                 found = self.totals.of(margin).of_groups(cells, levels, size)
                 every = np.bincount(levels, weights=~found.taken, minlength=size) == 0
-                own = np.bincount(levels, weights=move, minlength=size) ** 2
-                whole = shared.variance(np.arange(len(cells)), levels, size=size)
-                whole += np.bincount(levels, weights=alone, minlength=size) + found.variance
-                left = np.where(every, np.minimum(left, 1 - own / np.maximum(whole, 1e-12)), left)
+                if not every.any():
+                    continue
+                if own is None or whole is None:
+                    own = np.bincount(levels, weights=move, minlength=size) ** 2
+                    whole = shared.variance(np.arange(len(cells)), levels, size=size)
+                    whole += np.bincount(levels, weights=alone, minlength=size)
+                share = own / np.maximum(whole + found.variance, 1e-12)
+                left = np.where(every, np.minimum(left, 1 - share), left)
             moves.append((move * np.sqrt(np.maximum(left, 0.0))[levels]).astype(np.float32))
         return replace(shared, moves=tuple(moves))
 
@@ -130,7 +134,7 @@ class CellErrors:
         """By how much sums are surer because cells of a shown row add up to it: what one has too much the others lack."""
         row = margin.where.of(cells)
         inside = (row >= 0) & margin.shown(row)
-        keys, place = np.unique(groups[inside] * len(margin.values) + row[inside], return_inverse=True)
+        keys, place = numbered(groups[inside] * len(margin.values) + row[inside])
         own = np.bincount(place, weights=self.variance[cells[inside]])
         group, rows = np.divmod(keys, len(margin.values))
         summed = self.evidence.base.noise * self.evidence.cells_in(margin)[rows]
@@ -189,7 +193,7 @@ class CellErrors:
         """What cells of equal counts add to the variance of a sum that holds several of them."""
         assert self.same is not None
         key = groups * len(self.mean) + self.same[cells]
-        distinct, place = np.unique(key, return_inverse=True)
+        distinct, place = numbered(key)
         sd = np.sqrt(self.alone[cells])
         together = np.bincount(place, weights=sd) ** 2 - np.bincount(place, weights=sd**2)
         return np.asarray(np.bincount(distinct // len(self.mean), weights=together, minlength=size))

@@ -29,9 +29,8 @@ def rank_correlation(first: Floats, second: Floats, /) -> RankCorrelation:
     >>> round(found.value, 3), found.above < 0.001
     (0.962, True)
     """
-    ranks = [_ranks(np.asarray(one)) for one in (first, second)]
-    value = float(np.corrcoef(*ranks)[0, 1])
-    free = len(ranks[0]) - 2
+    value = float(np.corrcoef(_ranks(np.asarray(first)), _ranks(np.asarray(second)))[0, 1])
+    free = len(first) - 2
     away = value * math.sqrt(free / max(1 - value**2, 1e-300))
     return RankCorrelation(
         value=value,
