@@ -11,15 +11,22 @@ settings.register_profile("noisegate", deadline=None, max_examples=60)
 settings.load_profile("noisegate")
 
 
+#: Files whose set-up takes long and serves all their tests.
+_TOGETHER = ("demo/test_story.py", "docs/test_reference.py", "docs/test_architecture.py")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests go to whichever worker is free, but the sections of a tutorial follow each other on one."""
+    """Tests go to whichever worker is free, but the sections of a tutorial follow each other on one, and the demo runs once."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             test, _, example = nodeid.partition("[")
-            return f"{test}[{example.partition('-')[0]}" if "test_tutorials.py" in test else nodeid
+            if "test_tutorials.py" in test:
+                return f"{test}[{example.partition('-')[0]}"
+            file = test.partition("::")[0]
+            return file if file.endswith(_TOGETHER) else nodeid
 
     return Scheduling(config, log)
 

@@ -313,7 +313,9 @@ def test_a_reader_builds_the_same_cells_from_what_a_card_states(case):
     cells = np.arange(domain.size)
     read = stated_domain(stated, domain.names)
     assert read.size == domain.size
-    if not domain.nests or not any(dimension.groups for dimension in domain.dimensions):
+    # Nesting and several blocks: a card states the combinations, not the blocks, and readers number the same cells in another order.
+    merged = any(dimension.groups for dimension in domain.dimensions)
+    if not domain.nests or (len(domain.blocks) == 1 and not merged):
         assert shown(read, cells) == shown(domain, cells)
     assert set(shown(read, cells)) == set(shown(domain, cells))
     for block in stated.get("blocks", ()):
