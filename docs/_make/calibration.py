@@ -35,7 +35,7 @@ than its level, so a truth at its end counts a half, and one that is the whole i
 ones only if their bounds hold.
 
 - **one total, a group, the table**: what is hidden under one shown total of a row, under a fifth of them, under all
-- **cells**: single hidden cells; **random sums**: boxes of any cells, shown and hidden
+- **cells**: single hidden cells, the ends of their 95 % intervals included; **random sums**: boxes of any cells, shown and hidden
 - **differences, ratios, ranks**: of pairs of random sums, and of the ten rows that look largest
 - **empty?**: mean log score of the probability that a hidden cell is empty, in nats; 0.69 is a coin
 - **surely somebody**: hidden cells said to hold somebody with 99 %, and how many of these do

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisegate.inference import Flat, NegativeBinomial
+from noisegate.inference import NegativeBinomial
 from noisegate.laws import DiscreteLaplace
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import (
@@ -44,10 +44,18 @@ def test_the_chain_is_the_posterior(seed):
     np.testing.assert_allclose(chain.mean, exact.mean, atol=0.05)
     np.testing.assert_allclose(chain.sd, exact.sd, rtol=0.03)
     np.testing.assert_allclose(chain.p_zero, exact.p_zero, atol=0.01)
-    flat = enumerate_exact(world.problem(), prior=Flat())
-    assert (
-        np.abs(flat.mean - exact.mean).max() > 0.1
-    )  # the test has power: another prior is another posterior
+
+
+def test_a_chain_of_another_law_would_be_noticed():
+    """The test has power: with twice the mean beforehand, what is found is another posterior."""
+    world, found = small_world(1), []
+    for mean in (3.0, 6.0):
+        prior = stats.nbinom(1.5, 1.5 / (1.5 + mean)).logpmf(np.arange(60))
+        rng = np.random.default_rng(1)
+        found.append(
+            run_chain(world.problem(), log_prior=prior, start=world.counts, rng=rng).cells(0.95).mean
+        )
+    assert np.abs(found[0] - found[1]).max() > 0.1
 
 
 #: Laws that are the same for every cell, each with a way of publishing.

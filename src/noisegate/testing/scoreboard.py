@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.errors import DataError
 from noisegate.testing.scoring import BANDS, HIDDEN, KINDS, Answering, Replies, ask_world
 from noisegate.testing.ways import CASES, WAYS, can_be_published, publish_case
 from noisegate.testing.worlds import LinkedWorld
@@ -77,9 +78,13 @@ class Tallied:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Scoreboard:
-    """What was said in many worlds, by the law of their counts and the way they were published."""
+    """What was said in many worlds, by the law of their counts and the way they were published.
+
+    `refused` are the worlds of which an engine said nothing at all, each with the reason.
+    """
 
     entries: list[tuple[str, str, Replies]] = field(default_factory=list)
+    refused: list[tuple[str, str, str]] = field(default_factory=list)
 
     def add(self, law: str, way: str, said: Sequence[Replies], /) -> None:
         """Take up one world."""
@@ -107,12 +112,12 @@ class Scoreboard:
     @property
     def laws(self) -> list[str]:
         """The laws of the worlds that were taken up."""
-        return list(dict.fromkeys(law for law, _, _ in self.entries))
+        return list(dict.fromkeys(law for law, _, _ in (*self.entries, *self.refused)))
 
     @property
     def ways(self) -> list[str]:
         """How they were published."""
-        return list(dict.fromkeys(way for _, way, _ in self.entries))
+        return list(dict.fromkeys(way for _, way, _ in (*self.entries, *self.refused)))
 
     def occupied(self, *, law: str | None = None, way: str | None = None) -> tuple[int, int]:
         """How many hidden cells were said to hold somebody, and how many of these do."""
@@ -139,7 +144,8 @@ class Scoreboard:
         """One table for each way of publishing, a row for each law of the counts, and one of random sums by the size of the truth."""
         parts = []
         for way in self.ways:
-            laws = [law for law in self.laws if any(pair[:2] == (law, way) for pair in self.entries)]
+            there = {pair[0] for pair in (*self.entries, *self.refused) if pair[1] == way}
+            laws = [law for law in self.laws if law in there]
             rows = [self._row(law, law, way) for law in laws] + [self._row("all", None, way)]
             parts += [f"### {way}", "", *_grid(_HEAD, rows), ""]
         bands = [self._by_band(way) for way in self.ways]
@@ -148,14 +154,16 @@ class Scoreboard:
 
     def _row(self, name: str, law: str | None, way: str, /) -> list[str]:
         found = {kind: self.tally(kind=kind, law=law, way=way) for kind in KINDS}
-        pairs = [_pair(found[kind]) for kind in (*HIDDEN, "cells", "random sums")]
+        pairs = [_pair(found[kind]) for kind in HIDDEN]
+        pairs += [_pair(found["cells"], whole=True), _pair(found["random sums"])]
         rights = [_right(found[kind]) for kind in ("differences", "ratios", "top-ten ranks")]
         cells, named = found["cells"], self.occupied(law=law, way=way)
         empty = "–" if cells is None or cells.empty is None else f"{cells.empty:.2f}"
         surely = f"{named[1]} of {named[0]}" if named[0] else "–"
         sharpest = self.sharpest(law=law, way=way)
+        refused = sum(its_way == way and law in {None, its_law} for its_law, its_way, _ in self.refused)
         return [
-            name,
+            name + (f" ({refused} refused)" if refused else ""),
             *pairs,
             *rights,
             empty,
@@ -181,7 +189,7 @@ def run_cases(
 ) -> Scoreboard:
     """Ask an engine about so many worlds of each case and way; the same seed gives the same worlds, whatever else is asked.
 
-    `said` is told how far it is. A world that an engine refuses counts as one in which nothing was told, and so is an error here.
+    `said` is told how far it is.
     """
     board = Scoreboard()
     for case in cases:
@@ -190,7 +198,10 @@ def run_cases(
                 place = (list(CASES).index(case), list(WAYS).index(way))
                 rng = np.random.default_rng([seed, *place, number])
                 world = publish_case(case, way, rng=rng, **size)
-                board.add(case, way, ask_world(world, engine(world), rng=rng, draws=draws))
+                try:
+                    board.add(case, way, ask_world(world, engine(world), rng=rng, draws=draws))
+                except DataError as reason:
+                    board.refused.append((case, way, str(reason)))
                 said(case, way, number + 1)
     return board
 
@@ -215,12 +226,12 @@ def _percent(share: float, /) -> str:
     return "–" if np.isnan(share) else f"{100 * share:.0f}"
 
 
-def _pair(one: Tallied | None, /) -> str:
-    """Coverage at 95 and at 50 %, and what was withdrawn."""
+def _pair(one: Tallied | None, /, *, whole: bool = False) -> str:
+    """Coverage at 95 and at 50 %, and what was withdrawn; with `whole`, ends of 95 % intervals are in them."""
     if one is None:
         return "–"
     gone = one.withdrawn / one.asked
-    told = "" if gone == 1 else f"{_percent(one.wide)} / {_percent(one.half)}"
+    told = "" if gone == 1 else f"{_percent(one.held if whole else one.wide)} / {_percent(one.half)}"
     return (told + (f" ({_percent(gone)} w, {_percent(one.bounds_held)})" if gone else "")).strip()
 
 
