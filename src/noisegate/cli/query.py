@@ -120,7 +120,8 @@ def query(
         return
     if top is not None:
         answers = answers.largest(top)
-    _show(source, answers, where or [], beside=compare or ratio or (since and str(since)))
+    beside = compare or ratio or (None if since is None else str(since))
+    _show(source, answers, where or [], beside=beside)
     write_json(
         json,
         {
@@ -130,7 +131,7 @@ def query(
             "level": level,
             "simulated": _simulated(source),
             "form": answers.form,
-            "compared_with": compare or ratio or (None if since is None else str(since)),
+            "compared_with": beside,
             "answers": answers.to_rows(),
             **_assumed(source),
         },

@@ -65,7 +65,7 @@ class JointSums:
 
     @classmethod
     def of(
-        cls, draws: NDArray[np.generic], /, *, low: Ints, high: Ints, withdrawn: Bools | None = None
+        cls, draws: NDArray[Any], /, *, low: Ints, high: Ints, withdrawn: Bools | None = None
     ) -> JointSums:
         """From draws of any kind of number and the interval of each sum."""
         none = np.zeros(len(low), bool)
@@ -136,7 +136,7 @@ def withdrawn_of(estimates: Any, size: int, /) -> Bools:
 
 
 def joint_sums(
-    tables: Iterable[NDArray[np.generic]],
+    tables: Iterable[NDArray[Any]],
     cells: Ints,
     groups: Ints,
     /,
@@ -180,7 +180,7 @@ def _ranks(values: Floats, /) -> Ints:
 
 
 def _divided(above: Floats, below: Floats, otherwise: float, /) -> Floats:
-    return np.divide(above, below, out=np.full(len(above), otherwise), where=below > 0)
+    return np.asarray(np.divide(above, below, out=np.full(len(above), otherwise), where=below > 0))
 
 
 def _or_bounds(found: Spans, told: Bools, low: Floats, high: Floats, /) -> Spans:

@@ -149,7 +149,10 @@ class Scoreboard:
             rows = [self._row(law, law, way) for law in laws] + [self._row("all", None, way)]
             parts += [f"### {way}", "", *_grid(_HEAD, rows), ""]
         bands = [self._by_band(way) for way in self.ways]
-        head = ["published", *(f"{first:,.0f} to {last:,.0f}" for first, last in BANDS)]
+        head = [
+            "published",
+            *(f"{a:,.0f} to {b:,.0f}" if b < np.inf else f"{a:,.0f} and more" for a, b in BANDS),
+        ]
         return "\n".join([*parts, "### Random sums by the size of the truth", "", *_grid(head, bands)]) + "\n"
 
     def _row(self, name: str, law: str | None, way: str, /) -> list[str]:

@@ -80,8 +80,8 @@ class Replies:
         low, high, truth = self.low[level], self.high[level], self.truth
         if not self.whole or self.truth_to is not None:
             to = truth if self.truth_to is None else self.truth_to
-            return ((to >= low) & (truth <= high)).astype(np.float64)
-        found = ((low < truth) & (truth < high)).astype(np.float64)
+            return np.asarray((to >= low) & (truth <= high), np.float64)
+        found: Floats = ((low < truth) & (truth < high)).astype(np.float64)
         at_end = ((truth == low) | (truth == high)) & (low <= high)
         found[at_end] = 0.5
         found[(truth == 0) & (low == 0) & (high > 0)] = 1.0
@@ -162,7 +162,8 @@ def _hidden(world: LinkedWorld, engine: Answering, /) -> Iterator[Replies]:
 def random_boxes(world: LinkedWorld, count: int, /, *, rng: np.random.Generator) -> tuple[Ints, Ints, int]:
     """Cells and groups of random boxes: some labels of each dimension, from one to all."""
     codes = world.domain.decode(np.arange(world.domain.size))
-    cells, groups = [], []
+    cells: list[Ints] = []
+    groups: list[Ints] = []
     while len(cells) < count:
         inside = np.ones(world.domain.size, bool)
         for code, dimension in zip(codes, world.domain.dimensions, strict=True):
