@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.errors import DataError, SpecError
+from noisegate.errors import SpecError
 from noisegate.inference import Engine, SumEstimates, checked_level
 from noisegate.laws import as_rng
 from noisegate.query.answers import Answers
@@ -226,17 +226,8 @@ class Askable(ABC):
         if n < 1:
             raise SpecError.for_value("draws", found=n, allowed="at least 1")
         generator = np.random.default_rng(0) if rng is None else as_rng(rng)
-        for counts in self._drawn(n, rng=generator):
+        for counts in self.posterior.draws(n, rng=generator):
             yield DrawnTables(tables=self.tables, counts=np.asarray(counts, np.int64))
-
-    def _drawn(self, n: int, /, **said: Any) -> Iterator[Ints]:
-        """Tables from the engine."""
-        draw = getattr(self.posterior, "draws", None)
-        if draw is None:
-            raise DataError(
-                "this engine draws no tables, which differences, ratios and ranks need; ask for totals."
-            )
-        return cast("Iterator[Ints]", draw(n, **said))
 
     def _believed(self, asking: Asking, level: float, /) -> Answers:
         """The posterior of each sum of base cells, the same that an assessment reads."""
@@ -271,7 +262,7 @@ class Askable(ABC):
         size = int(before[-1])
         known = self._estimates(cells, groups, size, level)
         used, place = np.unique(cells, return_inverse=True)
-        tables = self._drawn(draws, rng=np.random.default_rng(seed), cells=used)
+        tables = self.posterior.draws(draws, rng=np.random.default_rng(seed), cells=used)
         return JointSums.of(
             joint_sums(tables, place, groups, size=size),
             low=known.low,
