@@ -259,7 +259,12 @@ class Askable(ABC):
         before = np.concatenate([[0], np.cumsum([one.size for one in asked])]).astype(np.int64)
         cells = np.concatenate([one.cells for one in asked])
         groups = np.concatenate([one.group + start for one, start in zip(asked, before[:-1], strict=True)])
-        size = int(before[-1])
+        return self._drawn_sums(cells, groups, int(before[-1]), level, draws, seed)
+
+    def _drawn_sums(
+        self, cells: Ints, groups: Ints, size: int, level: float, draws: int, seed: int, /
+    ) -> JointSums:
+        """Sums of cells by group, drawn together."""
         known = self._estimates(cells, groups, size, level)
         used, place = np.unique(cells, return_inverse=True)
         tables = self.posterior.draws(draws, rng=np.random.default_rng(seed), cells=used)
