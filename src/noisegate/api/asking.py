@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from noisegate.api.assessing import AnyDecisions, find_decided
 from noisegate.assessment import Facts, Inference, KnownCounts
 from noisegate.errors import DataError, InternalError
-from noisegate.inference import ENDLESS, Engine, SumEstimates
+from noisegate.inference import ENDLESS, Engine, FitCheck, SumEstimates
 from noisegate.query import Askable, DrawnTables, JointSums
 from noisegate.reading import TableSources
 from noisegate.tables import Table
@@ -55,6 +55,11 @@ class OpenTables(Askable):
                 "noise='laplace:1.4'."
             )
         return self.inference.engine
+
+    @property
+    def checks(self) -> tuple[FitCheck, ...]:
+        """What the engine found when it tried itself on the tables."""
+        return () if self.inference is None else self.inference.engine.checks
 
     @property
     def assumes(self) -> tuple[str, ...]:

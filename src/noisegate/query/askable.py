@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.inference import Engine, SumEstimates, checked_level
+from noisegate.inference import Engine, FitCheck, SumEstimates, checked_level
 from noisegate.laws import as_rng
 from noisegate.query.answers import Answers
 from noisegate.query.drawn import DrawnTables
@@ -90,6 +90,11 @@ class Askable(ABC):
     def domain(self) -> Domain:
         """The cells of the base."""
         return self.tables[0].domain
+
+    @property
+    def checks(self) -> tuple[FitCheck, ...]:
+        """What the engine found when it tried itself on the tables; nothing if no question has needed it yet."""
+        return self.posterior.checks if "posterior" in self.__dict__ else ()
 
     @cached_property
     def shown_cells(self) -> tuple[Any, Any]:
