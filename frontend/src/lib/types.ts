@@ -136,6 +136,7 @@ export interface MapPage extends OfCase {
   tables: string[];
   left_out: { table: string; reason: string }[];
   assumes: string[];
+  first: number | null;
   sharpest: number[];
 }
 export interface Law {

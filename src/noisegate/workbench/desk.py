@@ -46,10 +46,18 @@ class Opened:
             )
         return CellMap(inference=inference, microscope=Microscope(inference=inference))
 
+    def warm(self) -> None:
+        """Work out what the first pages show, so that they open at once."""
+        _ = self.content
+        if self.assessment.inference is not None:
+            first = self.map.first(self.map.view({}))
+            if first is not None:
+                self.look(first, [])
+
     def microscope(self, asked: Mapping[str, str], /) -> dict[str, Any]:
         """The map that is asked for, and the cells that are known best."""
         with self._lock:
-            return {**self.map.to_json(asked), "sharpest": self.map.sharpest()}
+            return self.map.to_json(asked)
 
     def look(self, cell: int, without: list[str], /) -> CloseLook:
         """One cell closely."""
@@ -91,7 +99,7 @@ class Desk:
         )
         opened = Opened(case=case, assessment=found)
         say("preparing the pages")
-        _ = opened.content
+        opened.warm()
         with self._lock:
             self._opened[self.key(case, notes)] = opened
             while len(self._opened) > limits.current().open_releases:

@@ -150,7 +150,19 @@ class CellMap:
             "tables": [seen.cells.name for _, seen in self.inference.evidence.margins],
             "left_out": [{"table": name, "reason": why} for name, why in self.inference.evidence.left_out],
             "assumes": list(self.inference.evidence.assumes),
+            "first": self.first(view),
+            "sharpest": self.sharpest,
         }
+
+    def first(self, view: View, /) -> int | None:
+        """The cell that a view opens on: the hole of it that is known best, else any hole, else any cell."""
+        inside = self._there(view.at)
+        found = next((cell for cell in self._ranked if inside[cell]), None)
+        if found is not None:
+            return found
+        holes = np.flatnonzero(inside & (self.microscope.states == CellState.HIDDEN))
+        some = holes if holes.size else np.flatnonzero(inside)
+        return int(some[0]) if some.size else None
 
     def _rows(self, view: View, cells: Ints, /) -> tuple[list[dict[str, Any]], Ints]:
         """The rows, in the order of what they depend on and the fullest first, and the row of each cell."""
@@ -217,12 +229,18 @@ class CellMap:
         counted = np.bincount(self.microscope.states[cells], minlength=len(CellState)).tolist()
         return {state.name.lower(): counted[state] for state in CellState}
 
+    @property
     def sharpest(self) -> list[int]:
-        """The hidden cells that are known best, the narrowest interval first, then the largest count."""
+        """The hidden cells that are known best."""
+        return self._ranked[:_LISTED]
+
+    @cached_property
+    def _ranked(self) -> list[int]:
+        """Hidden cells that surely hold somebody, the narrowest interval first, then the largest count."""
         found = self.inference.posterior
         holes = np.flatnonzero(self.leaked)
         order = np.lexsort((-found.low[holes], (found.high - found.low)[holes]))
-        return [int(cell) for cell in holes[order[:_LISTED]]]
+        return [int(cell) for cell in holes[order]]
 
 
 def _plain(value: float | None, /) -> float | None:

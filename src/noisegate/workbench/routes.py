@@ -91,7 +91,7 @@ class Bench:
             number = asked.get("cell", "")
             if not number.isascii() or not number.isdigit() or len(number) > 12:
                 raise SpecError.for_value("cell", found=number, allowed="the number of a cell")
-            gone = json.loads(asked.get("without", "[]") or "[]")
+            gone = _parsed(asked.get("without") or "[]")
             if not isinstance(gone, list) or not all(isinstance(one, str) for one in gone):
                 raise SpecError.for_value("without", found="something else", allowed="a list of tables")
             return opened.look(int(number), gone).to_json()
@@ -197,10 +197,12 @@ class Bench:
         case = self._released(request)
         asked = dict(request.query_params)
         by = tuple(one for one in asked.get("by", "").split("|") if one)
-        where = json.loads(asked.get("where", "{}") or "{}")
+        where = _parsed(asked.get("where") or "{}")
         if not isinstance(where, dict):
             raise SpecError.for_value("where", found="something else", allowed="conditions by dimension")
-        level = float(asked.get("level", "0.95"))
+        level = _parsed(asked.get("level") or "0.95")
+        if not isinstance(level, float):
+            raise SpecError.for_value("level", found="something else", allowed="a number between 0 and 1")
 
         def work(say: Callable[[str], None]) -> dict[str, Any]:
             release = self.desk.release(case, say)
@@ -349,13 +351,18 @@ async def _body(request: Request, /) -> dict[str, Any]:
         octets += piece
         if len(octets) > most:
             raise SpecError(f"This is longer than {most:,} bytes; write less.")
-    try:
-        found = json.loads(octets)
-    except (ValueError, RecursionError):
-        found = None
+    found = _parsed(octets)
     if not isinstance(found, dict):
         raise SpecError("This request is not JSON; reload the page and try again.")
     return found
+
+
+def _parsed(text: str | bytes, /) -> Any:
+    """JSON that somebody sent; None if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _text(body: dict[str, Any], name: str, most: int | None = None, /) -> str:
