@@ -18,6 +18,15 @@ from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, w
 from noisegate.assessment.known_counts import KnownCounts
 from noisegate.assessment.loss import LossSummary
 from noisegate.assessment.microdata import Coarsening, Microdata, PersonEvents, read_person_events
+from noisegate.assessment.microscope import (
+    EQUAL_COUNTS,
+    CellState,
+    CloseLook,
+    CountLaw,
+    Microscope,
+    Witness,
+    cell_states,
+)
 from noisegate.assessment.missing_taps import MissingTaps, Ranked
 from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
@@ -27,6 +36,7 @@ from noisegate.assessment.words import chance, ends, flat, interval, percent, pl
 from noisegate.inference import Attacker
 
 __all__ = [
+    "EQUAL_COUNTS",
     "INQUIRIES",
     "LATE_MIN",
     "SEVERITIES",
@@ -34,9 +44,12 @@ __all__ = [
     "Assessment",
     "AttackScore",
     "Attacker",
+    "CellState",
     "Check",
     "Claim",
+    "CloseLook",
     "Coarsening",
+    "CountLaw",
     "Dropped",
     "Exhibit",
     "Exposure",
@@ -50,6 +63,7 @@ __all__ = [
     "Listing",
     "LossSummary",
     "Microdata",
+    "Microscope",
     "MissingTaps",
     "Outcome",
     "PersonEvents",
@@ -61,10 +75,12 @@ __all__ = [
     "Services",
     "Severity",
     "Uniqueness",
+    "Witness",
     "Words",
     "assess",
     "at_least",
     "by_person",
+    "cell_states",
     "cells_batches",
     "chance",
     "check_weeks",
