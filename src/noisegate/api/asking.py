@@ -134,11 +134,11 @@ def _by_totals(
     inside = at < rows
     have = np.bincount(place, minlength=len(pairs))
     whole = inside & (have == np.append(link.members, -1)[at])
-    found = []
+    found: list[Floats] = []
     for side in every:
-        parts = np.bincount(place, weights=side[cells], minlength=len(pairs))
+        parts = np.bincount(place, weights=side[cells], minlength=len(pairs)).astype(np.float64)
         parts[whole] = side[first + at[whole]]
-        found.append(np.bincount(group, weights=parts, minlength=size))
+        found.append(np.bincount(group, weights=parts, minlength=size).astype(np.float64))
     return found[0], found[1]
 
 
