@@ -15,7 +15,7 @@ from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Section, Words
 from noisegate.assessment.job import assess, find_facts
 from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, words_of
-from noisegate.assessment.loss import LossSummary
+from noisegate.assessment.loss import LossSummary, about_loss
 from noisegate.assessment.microdata import Coarsening, Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, Ranked
 from noisegate.assessment.request import LATE_MIN
@@ -60,6 +60,7 @@ __all__ = [
     "Severity",
     "Uniqueness",
     "Words",
+    "about_loss",
     "assess",
     "at_least",
     "by_person",

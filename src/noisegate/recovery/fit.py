@@ -98,6 +98,8 @@ def _surfaces(
     sets: Sequence[ResidualIdentities], layout: SurfaceLayout, candidates: Sequence[Candidate], /
 ) -> tuple[tuple[ObservedResiduals, ...], list[Surface]]:
     step = common_step(sets)
+    if step > 1:  # so wide that rounded and discrete noise are the same
+        candidates = [one for one in candidates if not one.name.startswith("discrete-")] or candidates
     sd = _sd_range(sets, layout, step)
     observed = tuple(observe(s, step=step, widest=sd[1]) for s in sets)
     bases = _divisors(math.gcd(*(s.grid for s in sets)))
