@@ -28,6 +28,10 @@ _WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
 #: noise much rests.
 NAMED = 0.9
 _NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": NAMED, "exact": 0.99}
+#: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
+_INVARIANT = 4.0
+#: A law is named only if the chance that the table has no noise, and others have it all, is below this.
+_HARDLY = 0.02
 #: With fewer identities than this, sums of other laws look uniform by chance, and more is asked for.
 _MANY, _NEARLY_SURE = 500, 0.995
 #: Growth of the noise with the count: how sure, and by which factor the spread must grow.
@@ -143,7 +147,9 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     if growth is not None:
         return Recognition(table=table, kind="growing", rivals={"growing": 1.0}, n=n, evidence=growth)
     weighed = [_Weighed.of(table, evidence, account) for account in evidence.accounts]
-    found = _chances(table, weighed)
+    # Exact totals over noisy cells are usual, so that only residuals speak against them; exact cells under noisy totals are not.
+    usual = _INVARIANT if all(one.tables[0] != table for one in mine) else 0.0
+    found = _chances(table, weighed, usual)
     first = next(iter(found))
     if first == "exact":
         return _silent(table, found, n)
@@ -170,12 +176,13 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     )
 
 
-def _chances(table: str, weighed: Sequence[_Weighed], /) -> dict[str, float]:
+def _chances(table: str, weighed: Sequence[_Weighed], usual: float, /) -> dict[str, float]:
     """The probability of each family over all accounts, and of none at all; the likeliest first."""
     logs: dict[str, list[float]] = {}
     for one in weighed:
+        silent = table in one.account.silent
         for family, log in one.logs.items():
-            logs.setdefault("exact" if table in one.account.silent else family, []).append(log)
+            logs.setdefault("exact" if silent else family, []).append(log + usual * silent)
     joint = {kind: float(np.logaddexp.reduce(several)) for kind, several in logs.items()}
     total = float(np.logaddexp.reduce(list(joint.values())))
     found = {kind: math.exp(log - total) for kind, log in joint.items()}
@@ -184,6 +191,8 @@ def _chances(table: str, weighed: Sequence[_Weighed], /) -> dict[str, float]:
 
 def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) -> bool:
     """Whether the likeliest family is named: likely enough, and for laws without a bound with little beyond what is excluded."""
+    if found.get("exact", 0.0) > _HARDLY:
+        return False
     limited = ("uniform", "bounded")
     likely = sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]
     enough = _NEARLY_SURE if first == "uniform" and n < _MANY else _NAMED_FROM[first]
