@@ -237,11 +237,11 @@ def outcome(regime, seed):
 
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda one: one.name)
 def test_the_right_kind_is_named_or_among_the_rivals(regime):
-    found = [outcome(regime, seed) for seed in range(2)]
-    assert all(one.told for one in found), [one.found for one in found]
-    assert not any(one.epsilon for one in found)
+    found = outcome(regime, 0)
+    assert found.told, found
+    assert not found.epsilon
     if regime.named:
-        assert any(one.named for one in found)
+        assert found.named, found
 
 
 @pytest.mark.slow
@@ -260,7 +260,7 @@ def test_the_p_table_is_recovered():
     """From differences of two noises: within about two hundredths at 3,000."""
     regime = replace(next(one for one in REGIMES if one.name == "p-table"), parts=1)
     gaps = []
-    for seed in range(5):
+    for seed in range(3):
         found = outcome(regime, seed).found["base"]
         bounded = [one for one, _ in found.known.rivals if one.law.name == "tabulated"]
         assert bounded
