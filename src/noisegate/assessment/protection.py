@@ -96,6 +96,8 @@ def in_words(recognition: Recognition, /) -> str:
 def _named(kind: str, recognition: Recognition, /) -> str:
     """A kind in words, with its base or bound where that is known."""
     words = _KINDS[kind]
+    if kind == "exact" and recognition.kind == "unknown":
+        words = "no noise of its own" if recognition.noise_sd is not None else "published as counted"
     if "{bound}" in words and recognition.bound is None:
         words = words.partition(" within")[0].rstrip(",")
     return words.format(base=recognition.base, bound=recognition.bound)

@@ -35,7 +35,7 @@ from noisegate.recovery.identities import (
     pair_identities,
     residual_identities,
 )
-from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
+from noisegate.recovery.identity_sets import IdentitySet, family_set, margin_set, pair_set, stated_sets
 from noisegate.recovery.lattice import RoundingBase, find_lattice
 from noisegate.recovery.likelihood import columns, observe
 from noisegate.recovery.makers import Makers, Noise, Seen
@@ -98,6 +98,7 @@ __all__ = [
     "edge_density",
     "equal_cells",
     "equal_pairs",
+    "family_set",
     "find_lattice",
     "find_pairs",
     "find_pieces",

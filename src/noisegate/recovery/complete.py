@@ -67,7 +67,7 @@ class CompleteIdentities:
             size=family.size,
             totals=find_lattice(family.total.values).base,
         )
-        if not family.n:
+        if not family.n or family.holds:
             return whole
         alone, empty = family.positive == 1, family.positive == 0
         rest = ~alone & ~empty
