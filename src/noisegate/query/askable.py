@@ -273,12 +273,7 @@ class Askable(ABC):
         known = self._estimates(cells, groups, size, level)
         used, place = np.unique(cells, return_inverse=True)
         tables = self.posterior.draws(draws, rng=np.random.default_rng(seed), cells=used)
-        return JointSums.of(
-            joint_sums(tables, place, groups, size=size),
-            low=known.low,
-            high=known.high,
-            withdrawn=withdrawn_of(known, size),
-        )
+        return JointSums.matched(joint_sums(tables, place, groups, size=size), known)
 
     def _compared(
         self,
