@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from noisegate import limits
+from noisegate.engine.private_log import keep_words
 from noisegate.errors import DataError, NoisegateError
 from noisegate.places import refuse_marked
 from noisegate.spec import did_you_mean
@@ -52,6 +53,11 @@ class Source:
     rows: int
     named: bool = True
 
+    @property
+    def cheap(self) -> bool:
+        """Whether one column can be read without the others, so that looking at it first costs little."""
+        return not self.sql.startswith("read_csv")
+
     def column(self, wanted: str, /) -> tuple[str, str]:
         """The quoted name and the type of a column; DuckDB does not tell capitals apart."""
         for name, kind in self.columns.items():
@@ -84,10 +90,10 @@ def open_source(
     if _DATABASE in text:
         return _database(text, folder, connection)
     if low.endswith(_PARQUET):
-        files = _files(text, folder)
+        files = files_of(text, folder)
         return _described(connection, Path(text).name, f"read_parquet({_array(files)})")
     if low.endswith(_CSV):
-        return _csv_source(_files(text, folder), connection, name=Path(text).name, wanted=wanted)
+        return _csv_source(files_of(text, folder), connection, name=Path(text).name, wanted=wanted)
     if own:
         raise DataError(f"events.source {text!r} is not something to read; give {_KINDS}.")
     return _described(connection, text, ".".join(quoted(part) for part in text.split(".")))
@@ -104,7 +110,9 @@ def reading(name: str, /) -> Iterator[None]:
         if "interrupted" in str(error).lower():  # what DuckDB makes of Ctrl-C
             raise KeyboardInterrupt from None
         kind = type(error).__name__.removesuffix("Exception")
-        raise DataError(f"{name} cannot be read: DuckDB reports an error of kind {kind!r} in it.") from None
+        raise DataError(
+            f"{name} cannot be read: DuckDB reports an error of kind {kind!r} in it.{keep_words(error)}"
+        ) from None
 
 
 def one_row(connection: duckdb.DuckDBPyConnection, sql: str, /) -> tuple[Any, ...]:
@@ -123,7 +131,7 @@ def literal(text: str, /) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _files(text: str, folder: Path, /) -> list[Path]:
+def files_of(text: str, folder: Path, /) -> list[Path]:
     """The files that a path or a glob means, in a fixed order."""
     path = folder / text
     if _exists(path):
@@ -139,6 +147,12 @@ def _files(text: str, folder: Path, /) -> list[Path]:
     for one in found:
         refuse_marked(one)
     return found
+
+
+def is_remote(text: str, /) -> bool:
+    """Whether a source lies elsewhere, by its scheme: s3://, gs://, https:// and the like."""
+    scheme, mark, _ = text.partition("://")
+    return bool(mark) and scheme.isascii() and scheme.replace("+", "").isalnum() and scheme.lower() != "file"
 
 
 def _exists(path: Path, /) -> bool:
