@@ -157,7 +157,7 @@ def test_noise_by_slices_has_the_law_of_the_whole(threshold):
     counts, work, repeats = (
         sliced_counts([2, 3, 9, 20, 21]),
         table_of(perturbation),
-        4_000 if threshold is None else 1_500,
+        4_000 if threshold is None else 6_000,
     )
     seen = times_of_values(lambda: counts.publish([work], entropy=OsNoise())["base"], repeats=repeats)
     assert p_value(seen, expected_times(perturbation, repeats=repeats)) > 1e-9
