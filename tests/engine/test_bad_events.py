@@ -200,3 +200,14 @@ def test_an_error_of_another_engine_is_not_quoted(town, monkeypatch):
     assert str(SECRET) in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600
     assert log.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "https", "hdfs", "abfss"])
+def test_events_elsewhere_are_refused_by_name(town, scheme, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))  # no extension of DuckDB is installed there
+    message = refused(town, source=f"{scheme}://key:secret@bucket/taps.parquet?sign=7000")
+    assert message.startswith(f"The events are at {scheme}://…/taps.parquet, which DuckDB")
+    assert "--engine spark" in message
+    assert "secret" not in message
+    assert "beside the spec" in message
+    assert "do not exist" not in message

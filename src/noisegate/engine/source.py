@@ -27,6 +27,8 @@ from noisegate.spec import did_you_mean
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _DATABASE = "::"
+#: What DuckDB reads over a network with an extension of its own.
+_READABLE = ("http", "https", "s3", "s3a", "gs", "gcs", "r2", "hf")
 _KINDS = "a Parquet or CSV file, a glob of these, or 'file.duckdb::table'"
 #: Bytes of a CSV row, at a guess on the low side: only decides how often a huge file is read.
 _CSV_ROW = 40
@@ -87,6 +89,8 @@ def open_source(
     which the line of column names of a CSV file is known.
     """
     low = text.lower()
+    if is_remote(text):
+        return _remote(text, connection)
     if _DATABASE in text:
         return _database(text, folder, connection)
     if low.endswith(_PARQUET):
@@ -153,6 +157,27 @@ def is_remote(text: str, /) -> bool:
     """Whether a source lies elsewhere, by its scheme: s3://, gs://, https:// and the like."""
     scheme, mark, _ = text.partition("://")
     return bool(mark) and scheme.isascii() and scheme.replace("+", "").isalnum() and scheme.lower() != "file"
+
+
+def _remote(text: str, connection: duckdb.DuckDBPyConnection, /) -> Source:
+    """Parquet files elsewhere, through DuckDB's own reader where it is installed. Addresses may hold keys: none is shown."""
+    scheme, _, rest = text.partition("://")
+    place = rest.partition("?")[0]
+    what = f"The events are at {scheme.lower()}://…/{place.rpartition('/')[2]}"
+    if scheme.lower() not in _READABLE:
+        raise DataError(
+            f"{what}, which DuckDB does not read; count them with --engine spark, or copy them beside the spec."
+        )
+    if not place.lower().endswith(_PARQUET):
+        raise DataError(f"{what}; from elsewhere only Parquet files are read. Copy them beside the spec.")
+    try:
+        connection.execute("LOAD httpfs")
+    except _ENGINE_ERRORS as error:
+        raise DataError(
+            f"{what}, which DuckDB reads with its extension httpfs, and that is not installed here. Run INSTALL httpfs in "
+            f"DuckDB once, count with --engine spark, or copy the files beside the spec.{keep_words(error)}"
+        ) from None
+    return _described(connection, place.rpartition("/")[2], f"read_parquet([{literal(text)}])")
 
 
 def _exists(path: Path, /) -> bool:
