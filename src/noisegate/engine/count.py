@@ -14,7 +14,7 @@ from noisegate.engine.plan import CountPlan
 from noisegate.engine.private_log import keep_words
 from noisegate.engine.session import believing_no_statistics, own_connection
 from noisegate.engine.sliced import LocalCounts, SlicedCounts
-from noisegate.engine.spark_session import connect_spark, is_session, is_spark
+from noisegate.engine.spark_session import connect_spark, is_spark, session_of
 from noisegate.engine.spill import SpillPlace
 from noisegate.errors import DataError, NoisegateError, SpecError
 from noisegate.laws import Entropy, OsNoise, as_entropy
@@ -86,10 +86,11 @@ def count_slices(
                 counts = count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress, place=place)
             yield counts
         return
-    if is_session(connection):
+    session = session_of(connection)
+    if session is not None:
         from noisegate.engine.spark_counts import count_with_spark
 
-        with count_with_spark(plan, connection, entropy=lots, progress=progress) as spread:
+        with count_with_spark(plan, session, entropy=lots, progress=progress) as spread:
             yield spread
         return
     if getattr(connection, "name", None) == "postgres":

@@ -31,8 +31,9 @@ _OWN = {
     "spark.ui.enabled": "false",
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "16",
 }
+#: And on this machine alone, whose cores two hundred small tasks would only keep waiting.
+_LOCAL = {"spark.sql.shuffle.partitions": "8"}
 
 
 def is_spark(engine: str, /) -> bool:
@@ -40,9 +41,10 @@ def is_spark(engine: str, /) -> bool:
     return engine == "spark" or engine.startswith(_STARTS)
 
 
-def is_session(connection: Any, /) -> bool:
-    """Whether a connection is a session of Spark, classic or Connect."""
-    return type(connection).__module__.startswith("pyspark.sql")
+def session_of(connection: Any, /) -> Any | None:
+    """The session of Spark that a connection is, classic or Connect, or that one of Ibis holds; None for other engines."""
+    inner = connection._session if getattr(connection, "name", None) == "pyspark" else connection  # noqa: SLF001
+    return inner if type(inner).__module__.startswith("pyspark.sql") else None
 
 
 def connect_spark(engine: str, /) -> Any:
@@ -57,7 +59,7 @@ def connect_spark(engine: str, /) -> Any:
     if engine.startswith("sc://"):
         builder = builder.remote(engine)
     else:
-        for key, value in _OWN.items():
+        for key, value in (_OWN | (_LOCAL if engine.startswith("local[") else {})).items():
             builder = builder.config(key, value)
         if engine != "spark":
             builder = builder.master(engine)
@@ -67,6 +69,8 @@ def connect_spark(engine: str, /) -> Any:
         with _quiet():
             session = builder.getOrCreate()
             session.range(1).count()
+    except ImportError:
+        raise SpecError("Spark Connect (sc://…) needs more than pyspark; install pyspark[connect].") from None
     except Exception as error:  # noqa: BLE001 - errors of Java, of sockets, of gRPC
         kind = engine.partition("://")[0].partition("[")[0]
         raise DataError(

@@ -60,7 +60,7 @@ class UnitEvents:
         self._held = 0
         # Half full on average, as some persons have many events and the number of rows is a guess for some sources.
         wanted = max(1, 2 * rows // max(self._most, 1))
-        self._bits = min(max(wanted.bit_length(), 4), 9)
+        self._bits = min(max(wanted.bit_length(), 4), 8)
         self._paths: list[Path] = []
 
     def add(self, person: Ints, number: Ints, /) -> None:
