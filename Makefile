@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-core lint types bench chaos fuzz docs lock sbom clean
+.PHONY: demo test test-engines test-all test-core lint types bench calibrate chaos fuzz docs lock sbom clean
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -40,9 +40,18 @@ bench: .venv/test.stamp
 chaos: .venv/test.stamp
 	$(BIN)/python tests/chaos/attempts.py --runs 500 --write docs/explanation/faults.md
 
+# Every test of the engines, and releases of 2 million events on a Spark cluster of two workers and on a PostgreSQL server, both started
+# here on loopback, with an executor, the driver and the server killed. Needs Java (17 or newer), pyspark, initdb and pg_ctl.
+test-engines: .venv/test.stamp
+	NOISEGATE_CLUSTER_EVENTS=$(or $(EVENTS),2000000) $(BIN)/pytest -q tests/engine
+
 # A hundred thousand damaged inputs for everything that reads what others wrote.
 fuzz: .venv/test.stamp
 	$(BIN)/pytest -n $(JOBS) tests/fuzz
+
+# How often intervals hold the truth in worlds of every shape: docs/explanation/calibration.md, in about ten minutes.
+calibrate: .venv/run.stamp
+	$(BIN)/python docs/_make/calibration.py
 
 # The reference and the pictures of the attack, made from the code. Screenshots are made by
 # `python docs/_make/screenshots.py`, which needs Chromium and a few minutes.

@@ -2,9 +2,8 @@
 
     python tests/fuzz/mutate.py TARGET --inputs 1000 [--seed 1] [--atheris]
 
-Seeds are the files of `corpus` and a few made here. Half of the inputs are one of them with bytes flipped, cut, repeated, spliced or replaced by
-words that readers trip over; such damage is mostly refused at the door. In the other half words and lines are exchanged, so that the
-form holds and what comes after the door is tried. Prints one line of JSON: how many inputs, what came of them, the longest time, the peak of memory.
+Seeds are the files of `corpus` and a few made here; each input is one of them with bytes flipped, cut, repeated, spliced or replaced by
+words that readers trip over. Prints one line of JSON: how many inputs, what came of them, the longest time, the peak of memory.
 An input that raised anything else is written to the folder of --keep, to be added to the corpus once it is mended.
 """
 
@@ -36,97 +35,8 @@ WORDS = [
 ]  # fmt: skip
 
 
-#: What stands between marks of a format: a name, a number, a time.
-TOKEN = re.compile(rb"[^\s,;|=\[\]{}()\"'<>\x00-\x08\x80-\xff]+")
-#: Values that a field may have in form and not in sense.
-VALUES = [
-    b"0", b"1", b"-1", b"2", b"7", b"18", b"96", b"97", b"1000000", b"2147483648", b"9223372036854775807", b"9" * 30, b"0.5", b"1e-9",
-    b"1e9", b"1e308", b"NaN", b"inf", b"", b"null", b"true", b"yes", b"~", b"*", b"<5", b"..", b"c", b"1-9", b"Total", b"All", b"UNKNOWN",
-    b"2016-07-25", b"2016-07-26 25:00:00", b"25/07/2016", b"07:60", b"23:59", b"24:00", b"15min", b"0min", b"person", b"event", b"laplace",
-    b"keep", b"derive", b"reconcile", b"independent", b"count", b"mode", b"A", b"1/3", b"1/0", "Sømnæs".encode(), b"x" * 300,
-]  # fmt: skip
-
-
 def mutated(seed: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """One seed, damaged in one to six places: as bytes, or as words and lines."""
-    damage = _damaged if chance.random() < 0.5 or b"\x00" in seed[:64] else _exchanged
-    return damage(seed, others, chance)[: 1 << 18]
-
-
-def _exchanged(seed: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """Words of a text replaced by others of its kind, lines repeated, left out or exchanged."""
-    text = seed
-    for _ in range(chance.choice([1, 1, 1, 2, 4])):
-        words, lines = list(TOKEN.finditer(text)), text.split(b"\n")
-        if not words:
-            return _damaged(seed, others, chance)
-        match chance.randrange(8):
-            case 0:
-                lines.insert(chance.randrange(len(lines)), chance.choice(lines))
-                text = b"\n".join(lines)
-            case 1:
-                del lines[chance.randrange(len(lines))]
-                text = b"\n".join(lines)
-            case 2:
-                chance.shuffle(lines)
-                text = b"\n".join(lines)
-            case _:
-                word = chance.choice(words)
-                spare = [b"".join(TOKEN.findall(chance.choice(others)[:4000])[:1]), chance.choice(words)[0]]
-                new = chance.choice([*spare, *(chance.choice(VALUES) for _ in range(4))])
-                text = text[: word.start()] + new + text[word.end() :]
-    return text
-
-
-def _retold(seed: bytes, chance: random.Random) -> bytes:
-    """A JSON or YAML document with one to three of its values, keys or branches changed; the form is sound."""
-    import yaml
-
-    is_json = seed.lstrip()[:1] == b"{"
-    document = json.loads(seed) if is_json else yaml.safe_load(seed)
-    for _ in range(chance.choice([1, 1, 2, 3])):
-        holder, key = chance.choice(list(_branches(document)))
-        match chance.randrange(6):
-            case 0:
-                del holder[key]
-            case 1:
-                holder[key] = chance.choice(
-                    [None, [], {}, "", -1, 0, 10**30, 1e300, float("nan"), True, "x" * 300, [[[]]]]
-                )
-            case 2 if isinstance(holder, dict):
-                holder[chance.choice(["", "x", "name", "mode", 7, None]) if not is_json else "x"] = (
-                    holder.pop(key)
-                )
-            case 3:
-                other, place = chance.choice(list(_branches(document)))
-                holder[key] = json.loads(json.dumps(other[place], default=str))
-            case _:
-                word = chance.choice(VALUES).decode()
-                with contextlib.suppress(ValueError):
-                    word = int(word) if chance.random() < 0.5 else float(word)
-                holder[key] = word
-        if not isinstance(document, dict) or not document:
-            break
-    text = json.dumps(document, default=str) if is_json else yaml.safe_dump(document)
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _branches(document: object):
-    """Every place of a document, as who holds it and under which key."""
-    items = (
-        document.items()
-        if isinstance(document, dict)
-        else enumerate(document)
-        if isinstance(document, list)
-        else ()
-    )
-    for key, value in list(items):
-        yield document, key
-        yield from _branches(value)
-
-
-def _damaged(seed: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """Bytes flipped, cut, repeated, spliced, or replaced by words that readers trip over."""
+    """One seed, damaged in one to six places."""
     octets = bytearray(seed)
     for _ in range(chance.choice([1, 1, 1, 2, 3, 6])):
         place = chance.randrange(len(octets) + 1)
@@ -148,26 +58,11 @@ def _damaged(seed: bytes, others: list[bytes], chance: random.Random) -> bytes:
                 octets[place:end] = other[start : start + chance.choice([4, 30, 200])]
             case 6:
                 del octets[place:]
-    return bytes(octets)
-
-
-#: Published tables in a few of the ways in which offices write them.
-LAYOUTS = [
-    b"mode,date,count\n" + b"".join(b"%s,2016-07-%02d,%d\n" % (m, d, 18 + 7 * d) for m in (b"bus", b"train") for d in range(1, 29)),
-    b"Births by region\n\nRegion;Sex;2019;2020;2021\n"
-    + b"".join(b"%s;%s;%d;1.%03d;*\n" % (r, x, n * 31, n) for n, r in enumerate([b"North", b"South", b"East"]) for x in (b"m", b"f", b"Total"))
-    + b"\nSource: the office. * fewer than 5\n",
-    b"area_code,area_name,age,value,note\n"
-    + b"".join(b"E%02d,Place %d,%d,%s,\n" % (n, n, a, b"<5" if (n + a) % 4 == 0 else b"%d" % (5 * n + a)) for n in range(9) for a in range(5)),
-    "Kreis\tAlter\tAnzahl\n".encode("utf-16")
-    + "".join(f"K{n}\t{a}\t{n * a}\n" for n in range(6) for a in range(6)).encode("utf-16-le"),
-]  # fmt: skip
+    return bytes(octets[: 1 << 18])
 
 
 class Target:
-    """Something that reads bytes; `seeds` are good ones, and `secret` stands in them and in no message."""
-
-    secret: str | None = None
+    """Something that reads bytes; `seeds` are good ones."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -177,19 +72,8 @@ class Target:
         name = type(self).__name__.lower()
         return [path.read_bytes() for path in sorted(CORPUS.glob(f"{name}*"))]
 
-    def damage(self, chance: random.Random) -> bytes:
-        return mutated(chance.choice(self.seeds), self.seeds, chance)
-
     def read(self, octets: bytes, chance: random.Random) -> None:
         raise NotImplementedError
-
-
-class Document(Target):
-    """What is written as JSON or YAML, and so can be changed without breaking its form."""
-
-    def damage(self, chance: random.Random) -> bytes:
-        seed = chance.choice(self.seeds)
-        return _retold(seed, chance) if chance.random() < 0.6 else mutated(seed, self.seeds, chance)
 
 
 class Reader(Target):
@@ -205,27 +89,19 @@ class Reader(Target):
         pq.write_table(
             pa.table({"mode": ["bus", "train"] * 20, "day": list(range(40)), "count": list(range(40))}), path
         )
-        made = [*super().make_seeds(), *LAYOUTS]
-        return [*made, path.read_bytes(), gzip.compress(LAYOUTS[0])]
+        made = super().make_seeds()
+        return [*made, path.read_bytes(), gzip.compress(made[0])]
 
     def read(self, octets: bytes, chance: random.Random) -> None:
         from noisegate.reading import find_structure, read_table
 
-        likely = {b"PA": ".parquet", b"\x1f\x8b": ".csv.gz"}.get(octets[:2], ".csv")
-        path = (
-            self.folder
-            / f"t{likely if chance.random() < 0.8 else chance.choice(['.parquet', '.csv.gz', '.txt'])}"
-        )
+        path = self.folder / f"t{chance.choice(['.csv', '.csv', '.parquet', '.csv.gz', '.txt'])}"
         path.write_bytes(octets)
         find_structure([read_table(path)])
 
 
-class Spec(Document):
+class Spec(Target):
     """Release specs, files of values, and what a person says of tables."""
-
-    def make_seeds(self) -> list[bytes]:
-        design = CORPUS.parents[1] / "specs" / "design.yaml"
-        return [*super().make_seeds(), design.read_bytes()]
 
     def read(self, octets: bytes, chance: random.Random) -> None:
         from noisegate.reading import load_overrides
@@ -237,10 +113,9 @@ class Spec(Document):
         else:
             (self.folder / "stops.csv").write_text("stop,mode\nA,bus\nB,train\n")
             (self.folder / "spec.yaml").write_bytes(octets)
-        if b"events" not in octets or chance.random() < 0.1:
+        if chance.random() < 0.2:
             load_overrides(self.folder / "spec.yaml")
-        else:
-            assert load_spec(self.folder / "spec.yaml").domain.size > 0
+        load_spec(self.folder / "spec.yaml")
 
 
 class Where(Target):
@@ -265,7 +140,7 @@ class Where(Target):
         assert all(((share >= 0) & (share <= 1)).all() for share in found.shares)
 
 
-class Card(Document):
+class Card(Target):
     """Cards, alone and beside the tables of a release."""
 
     def make_seeds(self) -> list[bytes]:
@@ -365,29 +240,25 @@ class Ledger(Target):
 class Events(Target):
     """Raw events: CSV, packed or not, and Parquet."""
 
-    secret = "5550123"
-
     def make_seeds(self) -> list[bytes]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self.folder / "e.parquet"
         rows = {
-            "card": [f"{self.secret}{n % 7}" for n in range(60)],
+            "card": [f"c{n % 7}" for n in range(60)],
             "at": ["2016-07-25 06:15:00"] * 60,
             "stop": ["A", "B"] * 30,
         }
         pq.write_table(pa.table(rows), path)
-        lines = [",".join(row) for row in zip(*rows.values(), strict=True)]
-        text = "\n".join([",".join(rows), *lines]).encode()
-        return [*super().make_seeds(), text, path.read_bytes()]
+        return [*super().make_seeds(), path.read_bytes()]
 
     def read(self, octets: bytes, chance: random.Random) -> None:
         from noisegate.engine import count
         from noisegate.laws import OsNoise
         from noisegate.spec import parse_spec
 
-        name = f"taps{'.parquet' if b'PAR1' in octets[:8] else chance.choice(['.csv'] * 5 + ['.csv.gz'])}"
+        name = f"taps{'.parquet' if b'PAR1' in octets[:8] else chance.choice(['.csv', '.csv', '.csv.gz'])}"
         (self.folder / name).write_bytes(octets)
         spec = {
             "name": "day",
@@ -423,8 +294,6 @@ def tried(target: Target, octets: bytes, chance: random.Random) -> str:
     except InternalError as error:
         return f"! InternalError: {error}"
     except NoisegateError as error:
-        if target.secret is not None and target.secret in str(error):
-            return f"! a secret: {error}"
         return type(error).__name__ if "\n" not in str(error) else f"! several lines: {error}"
     except TooLong:
         return "! more than 10 s"
@@ -447,7 +316,7 @@ def run(name: str, inputs: int, *, seed: int, keep: Path | None) -> dict[str, ob
         target = TARGETS[name](Path(folder))
         for number in range(inputs):
             chance = random.Random(f"{name} {seed} {number}")
-            octets = target.damage(chance)
+            octets = mutated(chance.choice(target.seeds), target.seeds, chance)
             began = time.monotonic()
             outcome = tried(target, octets, chance)
             longest = max(longest, time.monotonic() - began)

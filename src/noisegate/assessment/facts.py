@@ -22,6 +22,7 @@ from noisegate.assessment.loss import LossSummary, conditional, privacy_of
 from noisegate.assessment.merges import Suggestion, suggest
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
+from noisegate.assessment.overlaps import SharedSums, sums_of, with_overlaps
 from noisegate.assessment.request import Request
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
@@ -43,6 +44,7 @@ from noisegate.recovery import (
     Seen,
     ZeroRule,
     couple,
+    family_set,
     find_pieces,
     margin_set,
     pair_set,
@@ -71,6 +73,8 @@ from noisegate.workload import (
 Progress = Callable[[str], None]
 #: So many couplings, those with the most evidence first, are enough to recover noise from.
 _MOST_PAIR_SETS = 6
+#: So many sums of margins tell their noise from that of the base.
+_FEWEST_OF_MARGINS = 20
 #: How long bounds of hidden counts are sharpened.
 _SECONDS = 20.0
 _NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
@@ -144,12 +148,20 @@ class Facts:
         """The noise of each table, by name."""
         pieces = self.pieces
         return recover(
-            [*self._sets, *_margin_sets(self.sound_rows)],
+            [*self._sets, *_margin_sets(self.sound_rows), *self._families_of_margins],
             [cells.name for cells in self.structure.tables],
             level=self.request.level,
             assumes=pieces.assumption if pieces is not None and pieces.number else "",
             report=self.report,
         )
+
+    @property
+    def _families_of_margins(self) -> list[IdentitySet]:
+        """Identities among margins alone, which tell their noise from that of the base."""
+        ledger, base = self.identity_ledger, self.structure.base.name
+        families = () if ledger is None or len(self.structure.tables) < 3 else ledger.families
+        among = [one for one in families if one.parts.name != base and one.n >= _FEWEST_OF_MARGINS]
+        return [found for one in among if (found := family_set(one)) is not None]
 
     @cached_property
     def _sets(self) -> list[IdentitySet]:
@@ -201,12 +213,61 @@ class Facts:
         ]
         whole = [table.ranges() if one is None else one for table, one in zip(tables, ranges, strict=True)]
         linked = link_cells(tables, whole).without([*ledger.refused, *useless])
+        able = ranges[0] is not None or self.recognised[tables[0].name].kind == "unknown"
+        linked, overlaps = with_overlaps(linked, self._shared_sums if able else ())
         touched = np.zeros(linked.low.size, bool)
         touched[linked.equations.cells] = True
         if not (touched & (linked.low < linked.high)).any():
             return None
         self.report("bounding hidden counts")
-        return KnownCounts(linked=linked, bounds=linked.solve(seconds=_SECONDS))
+        return KnownCounts(linked=linked, bounds=linked.solve(seconds=_SECONDS), overlaps=overlaps)
+
+    @cached_property
+    def _shared_sums(self) -> tuple[SharedSums, ...]:
+        """What tables that overlap with the base tell about sums of its cells, where they are not noisy."""
+        found = []
+        for link in self.structure.shared:
+            sides = (
+                (link.left, link.onto_left, link.onto_right),
+                (link.right, link.onto_right, link.onto_left),
+            )
+            for table, onto, across in sides:
+                other = next(
+                    (
+                        one
+                        for one in self.structure.beside
+                        if one.base is (link.right if table is link.left else link.left)
+                    ),
+                    None,
+                )
+                if table is not self.structure.base or other is None:
+                    continue
+                facts = Facts(replace(other, shared=()), self.request, None, self.report)
+                if (ends := facts.base_range) is not None:
+                    low, high = sums_of(across, *ends)
+                    raw = facts.shows_counts and self.shows_counts
+                    found.append(
+                        SharedSums(link=link, onto=onto, low=low, high=high, beside=other.base, raw=raw)
+                    )
+        return tuple(found)
+
+    @property
+    def base_range(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The least and the largest count of each cell of the base, by all tables; None where noise hides it."""
+        size, name = self.structure.base.size, self.structure.base.name
+        if self.known_counts is not None:
+            bounds = self.known_counts.bounds
+            return bounds.low[:size], bounds.high[:size]
+        if not self.recognised or not (self.shows_counts or self.recognised[name].kind == "unknown"):
+            return None
+        linked = link_cells([self.structure.base])
+        return linked.low, linked.high
+
+    @property
+    def shows_counts(self) -> bool:
+        """Whether the base is known to show counts as they are."""
+        found = self.recognised.get(self.structure.base.name)
+        return found is not None and found.raw_counts
 
     @cached_property
     def couplings(self) -> tuple[Coupling, ...]:

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_validator
 
 from noisegate.errors import SpecError
+from noisegate.margins import pieces
 from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, ListedDimension
 from noisegate.spec.fields import Positive, Share, SpecBlock, Text, Word, placed, refusal, shown, word
 from noisegate.spec.privacy import Privacy
@@ -137,9 +138,6 @@ class ReleaseSpec(SpecBlock):
             name: Margin.over(domain, names) for name, names in self.tables.items() if name != self.base
         }
         if self.privacy.margins == "reconcile":
-            # Loaded by who asks for it, so that counting starts sooner.
-            from noisegate.margins import pieces
-
             pieces(domain, margins)
 
     @cached_property
