@@ -127,11 +127,12 @@ def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> Loss
 
     Where a law with a bound explains the tables as well there is none, and none where values are rounded.
     """
-    if loss.source != "recovered" or loss.unbounded or not recognised:
+    if loss.source != "recovered" or loss.unbounded or loss.event_epsilon is None:
         return loss
-    known = [one for one in recognised if one.excluded is not None or one.rounded]
+    known = [one for one in recognised if one.excluded is not None or one.rounded or one.kind == "growing"]
     if not known:
-        return loss
+        law = "laplace" if loss.tables else "gaussian"
+        return replace(loss, numbers={**loss.numbers, "condition": {"law": law, **_UNTESTED}})
     telling = max(known, key=lambda one: one.n)
     if not telling.has_epsilon or telling.excluded is None:
         laws = {one.table: one.kind for one in recognised}
@@ -147,6 +148,15 @@ def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> Loss
         "fair": telling.excluded.fair,
     }
     return replace(loss, numbers={**loss.numbers, "condition": condition})
+
+
+#: The condition where nothing was told of the law: no bound is excluded.
+_UNTESTED: Mapping[str, Any] = {
+    "excluded_up_to": 0,
+    "delta_beyond": 1.0,
+    "strong": False,
+    "fair": False,
+}
 
 
 def cells_of_an_event(noise: Noise, /) -> int:
