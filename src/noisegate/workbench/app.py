@@ -20,7 +20,7 @@ from noisegate.workbench.guard import App, Guard, TooLargeError
 from noisegate.workbench.jobs import Jobs, fault_of
 from noisegate.workbench.routes import Bench
 
-_PAGES = ("files", "noise", "microscope", "findings", "ask")
+_PAGES = ("files", "noise", "microscope", "findings", "compare", "ask")
 
 
 def make_app(
@@ -71,9 +71,11 @@ def _routes(bench: Bench, /) -> list[Route]:
     def twin(path: str, route: Any) -> list[Route]:
         return [Route(path, page), Route(f"{path}.json", route)]
 
+    # Two releases are compared from the twins of the map of each; an answer has an address of its own.
+    twins = {"ask": bench.dimensions, "compare": bench.files}
     found = [Route("/", page), Route("/start.json", bench.start), Route("/assets/{name}", asset)]
     for name in _PAGES:
-        found += twin(f"/r/{{case}}/{name}", bench.dimensions if name == "ask" else getattr(bench, name))
+        found += twin(f"/r/{{case}}/{name}", twins.get(name) or getattr(bench, name))
     return [
         *found,
         Route("/r/{case}/cell.json", bench.cell),
