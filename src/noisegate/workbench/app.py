@@ -16,7 +16,7 @@ from starlette.routing import Route
 from noisegate.errors import InternalError, NoisegateError
 from noisegate.workbench.cases import Cases, state_folder
 from noisegate.workbench.desk import Desk
-from noisegate.workbench.guard import App, Guard, TooLargeError
+from noisegate.workbench.guard import Guard, TooLargeError
 from noisegate.workbench.jobs import Jobs, fault_of
 from noisegate.workbench.routes import Bench
 
@@ -25,7 +25,7 @@ _PAGES = ("files", "noise", "microscope", "findings", "compare", "ask")
 
 def make_app(
     root: Path, /, *, port: int, token: str, custodian: bool = False, state: Path | None = None
-) -> App:
+) -> Guard:
     """The workbench over a directory, behind its guard.
 
     Parameters
@@ -51,7 +51,7 @@ def make_app(
             Exception: _failed,
         },
     )
-    return Guard(app=inner, port=port, token=token)
+    return Guard(app=inner, port=port, token=token, close=jobs.close)
 
 
 def _routes(bench: Bench, /) -> list[Route]:
