@@ -31,6 +31,14 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def heads(tmp_path_factory):
+    """Where ledgers ended is kept in a place of the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NOISEGATE_HEADS", str(tmp_path_factory.mktemp("heads")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def strict_floats():
     with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
 from noisegate.engine.count import connect, count, expected_counts
 from noisegate.engine.counts import Counts, ExpectedCounts, Tally
+from noisegate.engine.identity import EventsIdentity, identify_events
 from noisegate.engine.plan import AnyDimension, CountPlan, Unit
 from noisegate.engine.session import leftovers, own_connection
 from noisegate.engine.source import Source, csv_header, one_row, quoted, reading
@@ -13,6 +14,7 @@ __all__ = [
     "AnyDimension",
     "CountPlan",
     "Counts",
+    "EventsIdentity",
     "ExpectedCounts",
     "Source",
     "Tally",
@@ -26,6 +28,7 @@ __all__ = [
     "draw_lots",
     "expect_events",
     "expected_counts",
+    "identify_events",
     "leftovers",
     "one_row",
     "own_connection",

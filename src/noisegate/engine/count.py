@@ -24,6 +24,7 @@ def count(
     entropy: Entropy | None = None,
     connection: Any = None,
     progress: Progress | None = None,
+    total: bool = False,
 ) -> Counts:
     """The raw counts of the cells of a plan, each privacy unit held to its bound.
 
@@ -38,6 +39,9 @@ def count(
         one, the source is a file, a glob or a DuckDB database that is read here.
     progress
         Called with the number of events of each batch as they are read.
+    total
+        Count whatever the rows hold, as a release must: no event at all, or a text that should be a time and is none, is no
+        error but falls outside.
 
     Returns
     -------
@@ -60,11 +64,11 @@ def count(
     lots = OsNoise() if entropy is None and plan.bound is None else as_entropy(entropy)
     if connection is None or _duckdb(connection) is not None:
         with _connected(connection) as (duck, own):
-            return count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress)
+            return count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress, total=total)
     # Ibis takes a third of a second to import, so only who needs it pays for it.
     from noisegate.engine.remote import count_with_ibis
 
-    return count_with_ibis(plan, connection, entropy=lots, progress=progress)
+    return count_with_ibis(plan, connection, entropy=lots, progress=progress, total=total)
 
 
 def expected_counts(wanted: CountPlan, /, *, connection: Any = None) -> ExpectedCounts:

@@ -38,15 +38,16 @@ def count_with_duckdb(
     own: bool,
     entropy: Entropy,
     progress: Progress | None,
+    total: bool,
 ) -> Counts:
-    """The counts of a plan; `own` says that the connection has no tables besides ours."""
+    """The counts of a plan; `own` says that the connection has no tables besides ours, `total` that no row is an error."""
     counter = _Counter(wanted, _source(wanted, connection, own=own), progress)
     if wanted.bound is None:
         counter.count_rows(connection)
     else:
         for keys, cell_bits in _unit_keys(wanted, connection, counter):
             counter.add(bound_events(keys, cell_bits=cell_bits, bound=wanted.bound, entropy=entropy))
-    return counter.finish()
+    return counter.finish(total=total)
 
 
 def expect_with_duckdb(
@@ -252,11 +253,11 @@ class _Counter:
         self._cells.add(bounded.cells)
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
 
-    def finish(self) -> Counts:
-        """What was counted; refuses a source without events or with times that cannot be read."""
-        for code in self._outside:
+    def finish(self, *, total: bool = False) -> Counts:
+        """What was counted; unless `total`, refuses a source without events or with times that cannot be read."""
+        for code in () if total else self._outside:
             refuse_unreadable(self.plan, code, name=self.source.name)
-        if self._events == 0:
+        if self._events == 0 and not total:
             raise DataError(f"{self.source.name} holds no events.")
         outside = {
             str(self.plan.reasons[-1 - code]): number for code, number in sorted(self._outside.items())[::-1]

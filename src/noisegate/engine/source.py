@@ -219,10 +219,13 @@ class CsvHeader:
 
     @property
     def dialect(self) -> str:
-        """How DuckDB is told to split lines; it must not guess, since it would skip lines to make sense of the rest."""
+        """How DuckDB is told to split lines: by the line of column names alone, whatever the rows hold.
+
+        A line that cannot be split into these columns is left out, so that one line never decides whether a release succeeds.
+        """
         return (
             f"header = true, skip = 0, delim = {literal(self.separator)}, quote = '\"', escape = '\"', "
-            "null_padding = false, strict_mode = true"
+            "null_padding = false, strict_mode = false, ignore_errors = true"
         )
 
     def plausible(self, wanted: Collection[str], /) -> bool:
@@ -284,17 +287,30 @@ def _array(files: list[Path], /) -> str:
     return f"[{', '.join(literal(name) for name in names)}]"
 
 
+def event_files(text: str, folder: Path, /) -> list[Path]:
+    """The files that a source names; none if it is a table."""
+    return _files(text, folder) if text.lower().endswith((*_PARQUET, *_CSV)) else []
+
+
+def database_parts(text: str, folder: Path, /) -> tuple[Path, str] | None:
+    """The file of a DuckDB database and the full name of the table in it; None if the source is something else."""
+    if _DATABASE not in text:
+        return None
+    file, _, table = text.partition(_DATABASE)
+    names = [part for part in table.split(".") if part]
+    return folder / file, ".".join([*(["main"] if len(names) == 1 else []), *names])
+
+
 def _database(text: str, folder: Path, connection: duckdb.DuckDBPyConnection, /) -> Source:
     file, _, table = text.partition(_DATABASE)
-    path = folder / file
+    found = database_parts(text, folder)
+    assert found is not None
+    path, full = found
     if not path.is_file():
         raise DataError(f"The database {file!r} does not exist beside the spec.")
     with reading(Path(file).name):
         connection.execute(f"ATTACH {literal(str(path))} AS noisegate_events (READ_ONLY)")
-    names = [part for part in table.split(".") if part]
-    sql = ".".join(
-        quoted(part) for part in ("noisegate_events", *(["main"] if len(names) == 1 else []), *names)
-    )
+    sql = ".".join(quoted(part) for part in ("noisegate_events", *full.split(".")))
     return _described(connection, f"{Path(file).name}{_DATABASE}{table}", sql)
 
 
