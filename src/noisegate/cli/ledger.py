@@ -287,8 +287,8 @@ def _say_large(budget: PrivacyBudget, /, *, by: Sequence[str]) -> None:
 def _account_table(accounts: Sequence[Account], *, named: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True)
     if named:
-        table.add_column("population")
-    for heading in ("per", "", "budget", "spent", "tight", "left", "releases", "unpublished"):
+        table.add_column("dataset")
+    for heading in ("per", "", "budget", "spent", "left", "releases", "unpublished"):
         table.add_column(heading, justify="left" if heading in ("per", "") else "right", no_wrap=True)
     for one in accounts:
         for number, cells in enumerate(_account_rows(one)):
@@ -313,14 +313,13 @@ def _unit_rows(unit: Spent) -> list[tuple[str, ...]]:
     """What one unit may lose, has lost as worst case and tight, and has left."""
     spent, left, budget, tight = unit.worst, unit.left, unit.budget, unit.tight
     worst = shown_up(spent.epsilon) if unit.bounded else "unbounded" if unit.unbounded else "unknown"
-    composed = shown_up(Fraction(tight)) if math.isfinite(tight) else "-"
     remains = shown_down(left.epsilon) if budget else "-"
-    rows: list[tuple[str, ...]] = [(unit.unit, "ε", _allowed(budget, "epsilon"), worst, composed, remains)]
+    rows: list[tuple[str, ...]] = [(unit.unit, "ε", _allowed(budget, "epsilon"), worst, remains)]
+    if math.isfinite(tight) and spent.epsilon:
+        rows.append(("  tight", "ε", f"at {shown_down(unit.tight_delta)}", shown_up(Fraction(tight)), ""))
     if unit.bounded and (spent.delta or (budget is not None and budget.delta)):
         remains = shown_down(left.delta) if budget else "-"
-        rows.append(
-            ("", "δ", _allowed(budget, "delta"), shown_up(spent.delta), shown_down(unit.tight_delta), remains)
-        )
+        rows.append(("", "δ", _allowed(budget, "delta"), shown_up(spent.delta), remains))
     return rows
 
 
@@ -333,7 +332,7 @@ def _print_remarks(accounts: Sequence[Account]) -> None:
         said.append("* the default, as nobody has set a budget: choose one with 'noisegate ledger set'.")
     if any(one.reservations for one in accounts):
         said.append(
-            "spent: plain addition on the worst day; tight: what all releases together promise at the δ below it, if what they ask for "
+            "spent: plain addition on the worst day; tight: what all releases together promise at that δ, if what they ask for "
             "was not chosen by what earlier ones showed."
         )
     for one in accounts:

@@ -41,7 +41,7 @@ def count_with_duckdb(
     total: bool,
 ) -> Counts:
     """The counts of a plan; `own` says that the connection has no tables besides ours, `total` that no row is an error."""
-    counter = _Counter(wanted, _source(wanted, connection, own=own), progress)
+    counter = _Counter(wanted, _source(wanted, connection, own=own, total=total), progress)
     if wanted.bound is None:
         counter.count_rows(connection)
     else:
@@ -67,12 +67,14 @@ def expect_with_duckdb(
     return ExpectedCounts.sum_of(parts)
 
 
-def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Source:
+def _source(
+    wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool, total: bool = False
+) -> Source:
     if isinstance(wanted.source, Source):
         return wanted.source
     columns = {dimension.column for dimension in wanted.dimensions.values()}
     columns |= {column for column in (wanted.person, wanted.weight) if column is not None}
-    return open_source(wanted.source, connection, folder=wanted.folder, own=own, wanted=columns)
+    return open_source(wanted.source, connection, folder=wanted.folder, own=own, wanted=columns, total=total)
 
 
 def _unit_keys(

@@ -74,11 +74,12 @@ def open_source(
     folder: Path,
     own: bool,
     wanted: Collection[str] = (),
+    total: bool = False,
 ) -> Source:
     """The source that a text names, relative to `folder`.
 
     `own` says that the connection is ours and holds no tables of its own; `wanted` are the columns that will be asked for, by
-    which the line of column names of a CSV file is known.
+    which the line of column names of a CSV file is known; `total` that lines of such a file that make no sense are left out.
     """
     low = text.lower()
     if _DATABASE in text:
@@ -87,7 +88,7 @@ def open_source(
         files = _files(text, folder)
         return _described(connection, Path(text).name, f"read_parquet({_array(files)})")
     if low.endswith(_CSV):
-        return _csv_source(_files(text, folder), connection, name=Path(text).name, wanted=wanted)
+        return _csv_source(_files(text, folder), connection, name=Path(text).name, wanted=wanted, total=total)
     if own:
         raise DataError(f"events.source {text!r} is not something to read; give {_KINDS}.")
     return _described(connection, text, ".".join(quoted(part) for part in text.split(".")))
@@ -193,7 +194,13 @@ class _Glob:
 
 
 def _csv_source(
-    files: Sequence[Path], connection: duckdb.DuckDBPyConnection, /, *, name: str, wanted: Collection[str]
+    files: Sequence[Path],
+    connection: duckdb.DuckDBPyConnection,
+    /,
+    *,
+    name: str,
+    wanted: Collection[str],
+    total: bool,
 ) -> Source:
     """CSV files with the same columns; every value is text."""
     headers = [csv_header(file) for file in files]
@@ -203,9 +210,8 @@ def _csv_source(
                 f"{file.name} has other columns than {files[0].name}, or another order of them; give files that agree."
             )
     columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in headers[0].names)
-    sql = (
-        f"read_csv({_array(list(files))}, auto_detect = false, columns = {{{columns}}}, {headers[0].dialect})"
-    )
+    dialect = headers[0].lenient if total else headers[0].dialect
+    sql = f"read_csv({_array(list(files))}, auto_detect = false, columns = {{{columns}}}, {dialect})"
     rows = sum(file.stat().st_size for file in files) // _CSV_ROW
     return _described(connection, name, sql, rows=rows, named=headers[0].plausible(wanted))
 
@@ -219,14 +225,16 @@ class CsvHeader:
 
     @property
     def dialect(self) -> str:
-        """How DuckDB is told to split lines: by the line of column names alone, whatever the rows hold.
-
-        A line that cannot be split into these columns is left out, so that one line never decides whether a release succeeds.
-        """
+        """How DuckDB is told to split lines; it must not guess, since it would skip lines to make sense of the rest."""
         return (
             f"header = true, skip = 0, delim = {literal(self.separator)}, quote = '\"', escape = '\"', "
-            "null_padding = false, strict_mode = false, ignore_errors = true"
+            "null_padding = false, strict_mode = true"
         )
+
+    @property
+    def lenient(self) -> str:
+        """The same, but a line that cannot be split into these columns is left out: no line decides whether a release succeeds."""
+        return self.dialect.replace("strict_mode = true", "strict_mode = false, ignore_errors = true")
 
     def plausible(self, wanted: Collection[str], /) -> bool:
         """Whether these are surely names of columns: no value among them, and at least one that is asked for."""

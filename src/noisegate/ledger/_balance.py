@@ -88,7 +88,7 @@ class Pile:
         return cls(Fraction(epsilon), Fraction(delta), counted)
 
 
-class Calendar:
+class DayPiles:
     """Piles by day: stretches of days on which the same was lost."""
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ class Spending:
 
     def __init__(self) -> None:
         self.always = Pile()
-        self.dated: dict[str, Calendar] = {}
+        self.dated: dict[str, DayPiles] = {}
         self.least = Pile()
         self.unbounded = 0
         self.unknown = 0
@@ -174,7 +174,7 @@ class Spending:
         if days is None:
             self.always.add(loss.loss, loss.parts)
         else:
-            self.dated.setdefault(days.clock, Calendar()).add(days, loss.loss, loss.parts)
+            self.dated.setdefault(days.clock, DayPiles()).add(days, loss.loss, loss.parts)
 
     def piles(self, *, least: bool = False) -> Iterator[Pile]:
         """What may have been lost on some day; the worst of them counts. With `least`, unbounded releases count so much."""
@@ -232,7 +232,7 @@ class Spending:
         """What `to_json` wrote."""
         made = cls()
         made.always, made.least = Pile.of_json(value["always"]), Pile.of_json(value["least"])
-        made.dated = {clock: Calendar.of_json(one) for clock, one in value["dated"].items()}
+        made.dated = {clock: DayPiles.of_json(one) for clock, one in value["dated"].items()}
         made.unbounded, made.unknown = int(value["unbounded"]), int(value["unknown"])
         return made
 
