@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -48,12 +49,20 @@ def exact(value: Exact, /, *, name: str) -> Fraction:
 
 def _fraction(value: Exact) -> Fraction:
     """The rational number meant by `value`; ValueError if none is, or none of sane size."""
-    if isinstance(value, str) and len(value) <= 3 * _DIGITS and _TEXT.fullmatch(value.strip()):
-        return Fraction(value.strip())
+    if isinstance(value, str):
+        return _read(value)
     if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _DIGITS:
         return Fraction(value)
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
         return Fraction(value)
+    raise ValueError
+
+
+@lru_cache(maxsize=1 << 14)
+def _read(text: str) -> Fraction:
+    """The number that a text means; the same few stand in a ledger again and again."""
+    if len(text) <= 3 * _DIGITS and _TEXT.fullmatch(text.strip()):
+        return Fraction(text.strip())
     raise ValueError
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
 
-from noisegate.ledger._account import UNITS, Loss, PrivacyBudget, float_down, float_up
+from noisegate.ledger._account import UNITS, Loss, PrivacyBudget, as_epsilon, float_down, float_up
 from noisegate.ledger._charge import Days, Part, UnitLoss
 
 #: The delta at which a tight epsilon is stated where a budget has none.
@@ -84,8 +84,8 @@ class Pile:
     def of_json(cls, value: Any, /) -> Self:
         """What `to_json` wrote."""
         epsilon, delta, parts = value
-        counted = Counter({(str(kind), Fraction(amount)): int(times) for kind, amount, times in parts})
-        return cls(Fraction(epsilon), Fraction(delta), counted)
+        counted = Counter({(str(kind), as_epsilon(amount)): int(times) for kind, amount, times in parts})
+        return cls(as_epsilon(epsilon), as_epsilon(delta), counted)
 
 
 class DayPiles:
@@ -210,6 +210,12 @@ class Spending:
 
     def over(self, budget: PrivacyBudget, /, *, least: bool = False) -> Pile | None:
         """The first pile that does not fit a budget, neither by plain addition nor tight; None if all do."""
+        rest = self.least if least else Pile()
+        if all(
+            epsilon + rest.epsilon <= budget.epsilon and delta + rest.delta <= budget.delta
+            for epsilon, delta in self._sums()
+        ):
+            return None
         for pile in self.piles(least=least):
             if pile.loss.fits(budget):
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -52,7 +53,8 @@ class Balances:
     """What every population may spend and has spent, after the entries added so far; nothing about single releases."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Balance] = {}
+        # As it was kept, until somebody asks for it.
+        self._known: dict[str, Balance | Mapping[str, Any]] = {}
         self._adopted: dict[str, str] = {}
 
     def add(self, entry: Entry, /) -> None:
@@ -90,9 +92,10 @@ class Balances:
 
     def _adopt(self, name: str, population: str, balance: Balance, /) -> None:
         """Take over an account of an older version: what it spent, and its budgets where there are none."""
-        old = self._known.pop(name, None)
-        if old is None or name == population:
+        if name not in self._known or name == population:
             return
+        old = self._balance(name)
+        del self._known[name]
         self._adopted[name] = population
         for unit, budget in old.budgets.items():
             balance.budgets.setdefault(unit, budget)
@@ -108,7 +111,12 @@ class Balances:
         balance.bindings |= old.bindings
 
     def _balance(self, name: str, /) -> Balance:
-        return self._known.setdefault(self.account_of(name), Balance())
+        name = self.account_of(name)
+        found = self._known.get(name)
+        if not isinstance(found, Balance):
+            found = Balance() if found is None else Balance.of_json(found)
+            self._known[name] = found
+        return found
 
     def account_of(self, name: str, /) -> str:
         """The population that an account belongs to now."""
@@ -116,7 +124,14 @@ class Balances:
 
     def of(self, population: str, /) -> Balance:
         """The balance of a population; an empty one if it is not known."""
-        return self._known.get(self.account_of(population), Balance())
+        return self._balance(population) if self.account_of(population) in self._known else Balance()
+
+    def bindings(self, population: str, /) -> set[tuple[str, str | None]]:
+        """What a population was counted from, with the digests."""
+        found = self._known.get(self.account_of(population))
+        if found is None or isinstance(found, Balance):
+            return set() if found is None else found.bindings
+        return {(name, digest) for name, digest in found["bindings"]}
 
     def populations(self) -> list[str]:
         """All that are known, by name."""
@@ -129,7 +144,9 @@ class Balances:
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {
-            "known": {name: one.to_json() for name, one in self._known.items()},
+            "known": {
+                name: one.to_json() if isinstance(one, Balance) else one for name, one in self._known.items()
+            },
             "adopted": dict(self._adopted),
         }
 
@@ -137,7 +154,7 @@ class Balances:
     def of_json(cls, value: Mapping[str, Any], /) -> Self:
         """What `to_json` wrote."""
         made = cls()
-        made._known = {name: Balance.of_json(one) for name, one in value["known"].items()}
+        made._known = dict(value["known"])
         made._adopted = {str(old): str(new) for old, new in value["adopted"].items()}
         return made
 
@@ -221,7 +238,12 @@ def _loss(entry: Entry, /) -> Loss:
 
 
 def _charge(entry: Entry, /) -> Charge:
-    return Charge() if entry.facts is None else Charge.of_json(entry.facts)
+    return Charge() if entry.facts is None else _read_charge(entry.facts)
+
+
+@lru_cache(maxsize=16)  # an entry is read for its balance, and at once for its reservation
+def _read_charge(facts: str, /) -> Charge:
+    return Charge.of_json(facts)
 
 
 def reservation_of(entry: Entry, /) -> Reservation:

@@ -69,7 +69,7 @@ class Head:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump(content, stream, separators=(",", ":"))
+                stream.write(json.dumps(content, separators=(",", ":")))
             aside.replace(file)
         except OSError:
             with suppress(OSError):

@@ -148,12 +148,12 @@ class Ledger:
         return {
             name
             for name in balances.populations()
-            if not {digest for _, digest in balances.of(name).bindings}.isdisjoint(digests)
+            if not {digest for _, digest in balances.bindings(name)}.isdisjoint(digests)
         }
 
     def names_of(self, population: str, /) -> dict[str, str | None]:
         """What a population was counted from before, with the digest of its content."""
-        return dict(self._balances().of(population).bindings)
+        return dict(self._balances().bindings(population))
 
     def budget(self, dataset: str, /) -> PrivacyBudget | None:
         """The budget in force, or None if there is none yet."""

@@ -22,7 +22,7 @@ _LEAST_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class MistakeGuard:
     """Who is asked when something is probably a mistake: nobody with `yes`; else `confirm`, and without it the answer is no."""
 
     yes: bool = False
@@ -103,7 +103,13 @@ def _is_former(name: str, /) -> bool:
 
 
 def refuse_other_people(
-    book: Ledger, population: str, bindings: Sequence[Binding], /, *, guard: Guard, say: Callable[[str], None]
+    book: Ledger,
+    population: str,
+    bindings: Sequence[Binding],
+    /,
+    *,
+    guard: MistakeGuard,
+    say: Callable[[str], None],
 ) -> None:
     """Ask before events that another population was charged for; say that a known file has other content now."""
     before = book.names_of(population)

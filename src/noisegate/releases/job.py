@@ -33,7 +33,7 @@ from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
 from noisegate.releases.charging import charge_of
 from noisegate.releases.files import check_output, staged, write_card, write_table
-from noisegate.releases.guards import Guard, account_name, former_accounts, refuse_other_people
+from noisegate.releases.guards import MistakeGuard, account_name, former_accounts, refuse_other_people
 from noisegate.releases.plan import Plan, make_plan
 from noisegate.releases.prediction import warnings_before_spending
 from noisegate.releases.tables import publish_tables
@@ -101,7 +101,7 @@ def release(
         ledger=ledger,
         account=account_name(spec, ledger=ledger, simulated=source.simulated),
         by=signatures(by),
-        guard=Guard(yes=yes, confirm=confirm),
+        guard=MistakeGuard(yes=yes, confirm=confirm),
         say=say,
     )
     job.look_ahead()
@@ -138,7 +138,7 @@ class _Job:
     ledger: str | Path | None
     account: str
     by: tuple[str, ...]
-    guard: Guard
+    guard: MistakeGuard
     say: Report
 
     def look_ahead(self) -> None:
