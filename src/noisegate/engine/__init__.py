@@ -5,6 +5,7 @@ from __future__ import annotations
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
 from noisegate.engine.count import connect, count, expected_counts
 from noisegate.engine.counts import Counts, ExpectedCounts, Tally
+from noisegate.engine.draft import draft_spec
 from noisegate.engine.identity import EventsIdentity, identify_events
 from noisegate.engine.plan import AnyDimension, CountPlan, Unit
 from noisegate.engine.session import leftovers, own_connection
@@ -25,6 +26,7 @@ __all__ = [
     "count",
     "count_runs",
     "csv_header",
+    "draft_spec",
     "draw_lots",
     "expect_events",
     "expected_counts",

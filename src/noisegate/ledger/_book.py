@@ -7,7 +7,7 @@ Nothing an entry can say makes it less.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -83,15 +83,18 @@ class Balances:
 
     def charge(self, population: str, /, *, unit: str, loss: Loss, charge: Charge) -> None:
         """Charge a release to a population; what its charge does not say of `unit` is `loss`."""
+        self.adopt(charge.adopts, population)
         balance = self._balance(population)
-        for name in charge.adopts:
-            self._adopt(name, population, balance)
         losses: Mapping[str, UnitLoss | None] = {unit: UnitLoss(loss=loss), **charge.losses}
         balance.charge(losses, charge.days)
         balance.bindings.update((one.name, one.digest) for one in charge.bindings)
 
+    def adopt(self, names: Sequence[str], population: str, /) -> None:
+        """Let a population take over accounts of an older version: what they spent, and their budgets where it has none."""
+        for name in names:
+            self._adopt(name, population, self._balance(population))
+
     def _adopt(self, name: str, population: str, balance: Balance, /) -> None:
-        """Take over an account of an older version: what it spent, and its budgets where there are none."""
         if name not in self._known or name == population:
             return
         old = self._balance(name)

@@ -319,6 +319,7 @@ class Ledger:
         balances = self._sound_balances()
         self._refuse_claimed(output)
         self._refuse_unpaid(Path(output).parent, asked.population)
+        balances.adopt(asked.charge.adopts, asked.population)
         before = balances.of(asked.population)
         budgets = budgets_in_force(before, asked.unit, asked.first)
         added = [one for name, one in budgets.items() if name not in before.budgets]
@@ -332,7 +333,7 @@ class Ledger:
             unit=asked.unit,
             loss=asked.loss,
             charge=asked.charge,
-            budgets={**budgets, **after.budgets},  # with those of accounts that it adopts
+            budgets=budgets,
         )
         after.budgets.update({one.unit: one for one in added})
         return balances, added

@@ -83,7 +83,7 @@ def release(
     a seeded source marks the release as simulated. `inspect` sees raw counts before anything is spent, such as to
     measure the utility of the release for its maker; nothing of what it does enters the release. `by` says who approved.
 
-    Guards against ordinary mistakes look at the raw events: they ask `confirm`, or refuse where there is none. With `yes` they are
+    Guards against ordinary mistakes look at the raw events: they ask `confirm`, or refuse where there is none. With `yes`, and for simulated releases, they are
     off, and whether the release succeeds is a function of the spec alone.
     """
     source = OsNoise() if entropy is None else as_entropy(entropy)
@@ -101,7 +101,7 @@ def release(
         ledger=ledger,
         account=account_name(spec, ledger=ledger, simulated=source.simulated),
         by=signatures(by),
-        guard=MistakeGuard(yes=yes, confirm=confirm),
+        guard=MistakeGuard(yes=yes or source.simulated, confirm=confirm),
         say=say,
     )
     job.look_ahead()
