@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from noisegate.engine.source import database_parts, event_files
+from noisegate.engine.source import database_parts, event_files, is_remote
 from noisegate.errors import DataError
 from noisegate.spec import ReleaseSpec
 
@@ -37,6 +37,8 @@ def identify_events(spec: ReleaseSpec, /, *, engine: Any = None) -> tuple[Events
     if engine is not None and engine != "duckdb":
         where = _address(engine)
         return (EventsIdentity(name=f"{where} {source}"),) if where else ()
+    if is_remote(source):
+        return (EventsIdentity(name=source.partition("?")[0]),)
     database = database_parts(source, spec.folder)
     if database is not None:
         path, table = database

@@ -20,6 +20,7 @@ import pyarrow as pa
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, plan_cells
+from noisegate.engine.private_log import keep_words
 from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws import Entropy
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension, did_you_mean
@@ -33,9 +34,8 @@ def count_with_ibis(
     *,
     entropy: Entropy,
     progress: Callable[[int], None] | None,
-    total: bool,
 ) -> Counts:
-    """The counts of a plan, whose source is a table of an Ibis connection; `total` says that having no rows is no error."""
+    """The counts of a plan, whose source is a table of an Ibis connection."""
     plan = plan_cells(wanted)
     if wanted.weight is not None:
         raise InternalError("rows that stand for several events are counted by DuckDB only")
@@ -46,7 +46,7 @@ def count_with_ibis(
             rows = coded.group_by("key").aggregate(events=coded.count(), kept=coded.count()).to_pyarrow()
         else:
             rows = _grouped_units(coded, wanted.bound).to_pyarrow()
-    if not total and not rows.num_rows:
+    if not wanted.total and not rows.num_rows:
         raise DataError(f"{wanted.source_name} holds no events.")
     counts = _finish(rows, plan, wanted, entropy)
     if progress is not None:
@@ -68,7 +68,9 @@ def asking(name: str, /) -> Iterator[None]:
         if type(error).__module__ == "builtins":
             raise
         kind = type(error).__name__
-        raise DataError(f"{name} cannot be counted: the engine reports an error of kind {kind!r}.") from None
+        raise DataError(
+            f"{name} cannot be counted: the engine reports an error of kind {kind!r}.{keep_words(error)}"
+        ) from None
 
 
 def _open_table(connection: Any, name: str, /) -> Any:

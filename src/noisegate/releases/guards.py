@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from noisegate.engine import Counts
+from noisegate.engine import SlicedCounts
 from noisegate.errors import GateError, SpecError
 from noisegate.ledger import SIMULATED, UNITS, Binding, Ledger, open_ledger
 from noisegate.releases.plan import Plan
@@ -34,7 +34,7 @@ class MistakeGuard:
             return
         raise GateError(f"{problem} Nothing was spent. {way_out}")
 
-    def few_counted(self, plan: Plan, counts: Counts, /) -> None:
+    def few_counted(self, plan: Plan, counts: SlicedCounts, /) -> None:
         """Ask before a release that counts less than half of its events."""
         tally = counts.tally
         if self.yes or (tally.events and tally.counted >= _LEAST_SHARE * tally.events):
@@ -49,7 +49,7 @@ class MistakeGuard:
         )
 
 
-def _bounded_away(plan: Plan, counts: Counts, /) -> list[str]:
+def _bounded_away(plan: Plan, counts: SlicedCounts, /) -> list[str]:
     bound = plan.spec.privacy.contribution
     found = []
     if counts.tally.beyond:

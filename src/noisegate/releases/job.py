@@ -11,13 +11,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noisegate.engine import Counts, Tally, connect, count, identify_events
+from noisegate.engine import PublishedSlices, SlicedCounts, Tally, connect, count_slices, identify_events
 from noisegate.errors import NoisegateError, OutputError
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.ledger import (
@@ -28,7 +29,6 @@ from noisegate.ledger import (
     open_ledger,
     signatures,
 )
-from noisegate.mechanisms import PublishedCells
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
 from noisegate.releases.charging import charge_of
@@ -43,7 +43,7 @@ from noisegate.tables import Card
 #: Called with a short description of what is being done.
 Report = Callable[[str], None]
 #: Called with the plan and the raw counts, for the custodian's eyes; what it makes of them must not be published.
-Inspect = Callable[[Plan, Counts], None]
+Inspect = Callable[[Plan, SlicedCounts], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,27 +106,30 @@ def release(
     )
     job.look_ahead()
     report("counting events")
-    counts, bindings = _counted(spec, engine, entropy=source, progress=progress)
-    for sentence in warnings_before_spending(plan):
-        say(sentence)
-    job.guard_events(counts, bindings)
-    if inspect is not None:
-        inspect(plan, counts)
-    card, marked = job.spend(counts, bindings, entropy=source, report=report)
+    with _counted(spec, engine, entropy=source, progress=progress) as (counts, bindings):
+        for sentence in warnings_before_spending(plan):
+            say(sentence)
+        job.guard_events(counts, bindings)
+        if inspect is not None:
+            inspect(plan, counts)
+        card, marked = job.spend(counts, bindings, entropy=source, report=report)
     return ReleaseResult(
         folder=out, card=card, account=job.account, tally=counts.tally, warnings=tuple(said), marked=marked
     )
 
 
+@contextmanager
 def _counted(
     spec: ReleaseSpec, engine: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
-) -> tuple[Counts, tuple[Binding, ...]]:
+) -> Iterator[tuple[SlicedCounts, tuple[Binding, ...]]]:
     """The raw counts, and what they were counted from, which is found out at the same time."""
     with ThreadPoolExecutor(1) as other:
         known = other.submit(identify_events, spec, engine=engine)
         connection = connect(engine) if isinstance(engine, str) else engine
-        counts = count(spec, entropy=entropy, connection=connection, progress=progress, total=True)
-        return counts, tuple(Binding(name=one.name, digest=one.digest) for one in known.result())
+        with count_slices(
+            spec, entropy=entropy, connection=connection, progress=progress, total=True
+        ) as counts:
+            yield counts, tuple(Binding(name=one.name, digest=one.digest) for one in known.result())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,14 +172,14 @@ class _Job:
                 f"become sure of it; {approved}."
             )
 
-    def guard_events(self, counts: Counts, bindings: tuple[Binding, ...], /) -> None:
+    def guard_events(self, counts: SlicedCounts, bindings: tuple[Binding, ...], /) -> None:
         """Ask before a release that is probably a mistake."""
         self.guard.few_counted(self.plan, counts)
         with open_ledger(self.ledger, read_only=True) as book:
             refuse_other_people(book, self.account, bindings, guard=self.guard, say=self.say)
 
     def spend(
-        self, counts: Counts, bindings: tuple[Binding, ...], /, *, entropy: Entropy, report: Report
+        self, counts: SlicedCounts, bindings: tuple[Binding, ...], /, *, entropy: Entropy, report: Report
     ) -> tuple[Card, bool]:
         """Charge, draw, write, put in place and mark; the card, and whether it could be marked."""
         spec = self.plan.spec
@@ -201,7 +204,7 @@ class _Job:
                 _write_tables(self.plan, tables, folder)
                 card = make_card(
                     self.plan,
-                    rows={name: len(table.cells) for name, table in tables.items()},
+                    rows={name: table.rows for name, table in tables.items()},
                     dataset=spec.account,
                     reservation=reservation.id,
                     simulated=entropy.simulated,
@@ -227,7 +230,7 @@ class _Job:
         return True
 
 
-def _write_tables(plan: Plan, tables: dict[str, PublishedCells], folder: Path, /) -> None:
+def _write_tables(plan: Plan, tables: dict[str, PublishedSlices], folder: Path, /) -> None:
     for name, table in tables.items():
         domain = plan.spec.domain if name == plan.base.name else plan.spec.margins[name].domain
         write_table(folder, name, domain, table)
