@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-core lint types bench calibrate chaos fuzz docs lock sbom clean
+.PHONY: demo test test-engines test-all test-core lint types bench calibrate chaos fuzz docs lock sbom clean
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -39,6 +39,11 @@ bench: .venv/test.stamp
 # and a PostgreSQL server (initdb, pg_ctl) only for the fault that restarts one.
 chaos: .venv/test.stamp
 	$(BIN)/python tests/chaos/attempts.py --runs 500 --write docs/explanation/faults.md
+
+# Every test of the engines, and releases of 2 million events on a Spark cluster of two workers and on a PostgreSQL server, both started
+# here on loopback, with an executor, the driver and the server killed. Needs Java (17 or newer), pyspark, initdb and pg_ctl.
+test-engines: .venv/test.stamp
+	NOISEGATE_CLUSTER_EVENTS=$(or $(EVENTS),2000000) $(BIN)/pytest -q tests/engine
 
 # A hundred thousand damaged inputs for everything that reads what others wrote.
 fuzz: .venv/test.stamp

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
 from noisegate.engine.source import Source, literal, one_row
 from noisegate.errors import DataError
 from noisegate.spec import DateDimension, ListedDimension, TimeDimension
+from noisegate.tables import Ints, arrow_numbers, arrow_texts
 
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 _FLOATS = frozenset({"FLOAT", "DOUBLE"})
@@ -159,15 +161,18 @@ def cell_sql(
 def lookup_table(dimension: DimensionPlan, /) -> pa.Table:
     """For each value (text, or the number of a day or bin) its number and its term in each block."""
     spec = dimension.spec
-    values = pa.array(spec.values if isinstance(spec, ListedDimension) else range(dimension.size))
-    terms = {f"t{b}": pa.array(term, mask=term < 0) for b, term in enumerate(dimension.terms)}
-    return pa.table({"value": values, "code": pa.array(range(dimension.size), pa.int64()), **terms})
+    codes = arrow_numbers(np.arange(dimension.size, dtype=np.int64))
+    values = arrow_texts(spec.values) if isinstance(spec, ListedDimension) else codes
+    return pa.table({"value": values, "code": codes, **_terms(dimension.terms)})
 
 
 def nest_table(nest: NestPlan, /) -> pa.Table:
     """For each combination that exists its number and its term in each block."""
-    terms = {f"t{b}": pa.array(term, mask=term < 0) for b, term in enumerate(nest.terms)}
-    return pa.table({"key": pa.array(nest.keys), **terms})
+    return pa.table({"key": arrow_numbers(nest.keys), **_terms(nest.terms)})
+
+
+def _terms(terms: tuple[Ints, ...], /) -> dict[str, pa.Array]:
+    return {f"t{b}": arrow_numbers(term, missing=term < 0) for b, term in enumerate(terms)}
 
 
 def store(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table, /) -> None:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, plan_cells
+from noisegate.engine.private_log import keep_words
 from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws import Entropy
 from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension, did_you_mean
@@ -60,7 +61,9 @@ def asking(name: str, /) -> Iterator[None]:
         if type(error).__module__ == "builtins":
             raise
         kind = type(error).__name__
-        raise DataError(f"{name} cannot be counted: the engine reports an error of kind {kind!r}.") from None
+        raise DataError(
+            f"{name} cannot be counted: the engine reports an error of kind {kind!r}.{keep_words(error)}"
+        ) from None
 
 
 def _open_table(connection: Any, name: str, /) -> Any:

@@ -17,11 +17,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from noisegate.engine import Counts, Tally, connect, count
+from noisegate.engine import PublishedSlices, SlicedCounts, Tally, connect, count_slices
 from noisegate.errors import BudgetExceeded
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.ledger import DEFAULT_DELTA, DEFAULT_EPSILON, PrivacyBudget, open_ledger, shown_down, shown_up
-from noisegate.mechanisms import PublishedCells
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
 from noisegate.releases.files import check_output, staged, write_card, write_table
@@ -34,7 +33,7 @@ from noisegate.tables import Card
 #: Called with a short description of what is being done.
 Report = Callable[[str], None]
 #: Called with the plan and the raw counts, for the custodian's eyes; what it makes of them must not be published.
-Inspect = Callable[[Plan, Counts], None]
+Inspect = Callable[[Plan, SlicedCounts], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,25 +71,28 @@ def release(
     check_output(out)
     _check_budget(plan, ledger)
     report("counting events")
-    counts = count(
-        spec,
-        entropy=source,
-        connection=connect(engine) if isinstance(engine, str) else engine,
-        progress=progress,
-    )
-    warnings = warnings_before_spending(plan, counts)
-    for sentence in warnings:
-        warn(sentence)
-    if inspect is not None:
-        inspect(plan, counts)
-    card = _spend(plan, counts, out, ledger=ledger, entropy=source, report=report)
+    connection = connect(engine) if isinstance(engine, str) else engine
+    with count_slices(spec, entropy=source, connection=connection, progress=progress) as counts:
+        warnings = warnings_before_spending(plan, counts)
+        for sentence in warnings:
+            warn(sentence)
+        if inspect is not None:
+            inspect(plan, counts)
+        card = _spend(plan, counts, out, ledger=ledger, entropy=source, report=report)
     return ReleaseResult(
         folder=out, card=card, account=dataset_name(spec), tally=counts.tally, warnings=warnings
     )
 
 
 def _spend(
-    plan: Plan, counts: Counts, out: Path, /, *, ledger: str | Path | None, entropy: Entropy, report: Report
+    plan: Plan,
+    counts: SlicedCounts,
+    out: Path,
+    /,
+    *,
+    ledger: str | Path | None,
+    entropy: Entropy,
+    report: Report,
 ) -> Card:
     spec = plan.spec
     with open_ledger(ledger) as book:
@@ -111,7 +113,7 @@ def _spend(
             _write_tables(plan, tables, folder)
             card = make_card(
                 plan,
-                rows={name: len(table.cells) for name, table in tables.items()},
+                rows={name: table.rows for name, table in tables.items()},
                 dataset=spec.budget.dataset if spec.budget is not None else None,
                 reservation=reservation.id,
                 simulated=entropy.simulated,
@@ -121,7 +123,7 @@ def _spend(
     return card
 
 
-def _write_tables(plan: Plan, tables: dict[str, PublishedCells], folder: Path, /) -> None:
+def _write_tables(plan: Plan, tables: dict[str, PublishedSlices], folder: Path, /) -> None:
     for name, table in tables.items():
         domain = plan.spec.domain if name == plan.base.name else plan.spec.margins[name].domain
         write_table(folder, name, domain, table)
