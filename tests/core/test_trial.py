@@ -1,5 +1,7 @@
 """An engine that knows when it is wrong: laws on trial, estimates withdrawn with bounds, cells that add up to what totals leave."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -146,3 +148,27 @@ def test_one_total_over_very_many_cells():
     assert found.low[0] <= truth.sum() <= found.high[0]
     assert found.mean[0] == pytest.approx(truth.sum(), rel=0.01)
     assert ((known.low[hidden] <= truth) & (truth <= known.high[hidden])).mean() > 0.92
+
+
+def test_a_margin_that_counts_what_no_table_lists_is_found():
+    """Rows count people in columns that are not listed: margin against margin says so, and cells do not absorb them."""
+    rng = np.random.default_rng(6)
+    counts = COUNT_LAWS["poisson"](rng, 30, 24)
+    total = Mechanism(law=Laplace(1.4), rounding="nearest")
+    world = make_world(
+        {"row": 30, "column": 24},
+        mechanism={BASE: recipe_2016(threshold=18), "by row": total, "by column": total},
+        counts=counts,
+        rng=rng,
+    )
+    known = evidence_of(world)
+    more = replace(known.margins[0], values=known.margins[0].values + rng.poisson(40, 30))
+    engine = engine_for(replace(known, margins=(more, known.margins[1])))
+    hidden = np.flatnonzero(np.isnan(world.published[BASE]))
+    found = engine.sums(hidden, np.zeros(len(hidden), np.int64), size=1, level=0.95)
+    (check,) = [one for one in engine.checks if one.name == "margin against margin"]
+    assert check.outcome == "widened"
+    assert check.numbers["at_least"] == pytest.approx(1200, abs=150)
+    assert found.low[0] <= world.counts[hidden].sum() <= found.high[0]
+    (check,) = [one for one in engine_for(known).checks if one.name == "margin against margin"]
+    assert check.outcome == "holds"

@@ -122,6 +122,11 @@ class Observation:
         return self.mechanism.published_law.variance if self.measured else math.inf
 
     @property
+    def usable_rows(self) -> Bools:
+        """Which rows are evidence."""
+        return np.ones(len(self.values), bool) if self.usable is None else self.usable
+
+    @property
     def least(self) -> float:
         """No row that is missing was above this."""
         return float(self.mechanism.threshold or 0)

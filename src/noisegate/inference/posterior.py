@@ -35,6 +35,7 @@ from noisegate.inference.linked.totals import SumEstimates
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.recensoring import Retold, Trust, some_parts, tried
+from noisegate.inference.remainder import without_remainders
 from noisegate.inference.roles import Roles
 from noisegate.inference.uncertainty import CellErrors
 from noisegate.inference.withdrawal import widen_cells, withdraw
@@ -90,8 +91,10 @@ class Posterior:
     _parts: dict[int, _Part] = field(init=False, default_factory=dict)
     _samplers: dict[int, CellSampler] = field(init=False, default_factory=dict)
     _trust: Trust | None = None
+    _heard: tuple[FitCheck, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
+        self.evidence, self._heard = without_remainders(self.evidence)
         part_of, self._unit_of = _split(self.evidence)
         totals, same = ShownTotals(evidence=self.evidence), representatives(self.evidence)
         self.errors = CellErrors(evidence=self.evidence, totals=totals, part_of=part_of, same=same)
@@ -357,7 +360,7 @@ class Posterior:
         cells = sum(len(unit.cells) for unit in units)
         trust = self._judge(np.arange(self.size))
         found = settled(unsettled=sum(unit.unsettled for unit in units), cells=cells)
-        return (found,) if trust is None else (found, trust.check)
+        return (found, *self._heard) if trust is None else (found, *self._heard, trust.check)
 
     def _units(self, parts: set[int] | None = None, /) -> list[_Unit]:
         """The units that were worked out, or those of some parts."""
@@ -397,7 +400,7 @@ class Posterior:
             return None
         if self._trust is None:
             self._trust = tried(self.evidence, some_parts(self.evidence, self._part_of), self._learnt_again)
-        self.errors.unseen = self._trust.off if self._trust.holds else 1.0
+        self.errors.unseen = self._trust.off
         return self._trust
 
     def _learnt_again(self, evidence: Evidence, cells: Ints, /) -> Retold:

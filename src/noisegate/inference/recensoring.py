@@ -28,6 +28,8 @@ _MOST_OFF = 2.0
 _FEW_CUT = 60
 #: What passed may be off by this share of itself at least: the trial looks above the threshold only.
 _LEAST_OFF = 0.15
+#: What cannot be tried may be off by this share of itself, where bounds do not replace it.
+_UNTRIED = 0.25
 #: At most so many cells are tried.
 MOST_TRIED = 40_000
 
@@ -133,7 +135,7 @@ def _no_trial(why: str, /) -> Trust:
         outcome="withdrawn",
         says=f"the learnt law cannot be tried: {why}; where no total speaks, only bounds are given",
     )
-    return Trust(holds=False, off=1.0, check=check)
+    return Trust(holds=False, off=_UNTRIED, check=check)
 
 
 def _recut(evidence: Evidence, /) -> Evidence:

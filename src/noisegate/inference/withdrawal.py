@@ -22,8 +22,8 @@ from noisegate.inference.uncertainty import CellErrors
 _FAR = 2.0
 #: Bounds of less than this share of an interval are taken as part of it.
 _SLIGHT = 0.1
-#: Bounds no wider than so many intervals, or than this share of the estimate, widen it and do not replace it.
-_NEAR_WIDTHS, _NEAR_SHARE = 3.0, 0.1
+#: Bounds no wider than this share of the estimate widen it and do not replace it.
+_NEAR_SHARE = 0.1
 
 
 def withdraw(errors: CellErrors, found: SumEstimates, cells: Ints, groups: Ints, /) -> SumEstimates:
@@ -49,13 +49,14 @@ def withdraw(errors: CellErrors, found: SumEstimates, cells: Ints, groups: Ints,
     spread = errors.sums(cells[rest], groups[rest], size)[1]
     low, high = cumulant_intervals(spread.centre, spread.variance, spread.third, level=found.level)
     high = high + np.ceil(most).astype(np.int64)
-    # Widened first: bounds that are near the estimate are an interval like any other.
-    near = high - low <= np.maximum(_NEAR_WIDTHS * (found.high - found.low), _NEAR_SHARE * found.mean)
+    # Widened first: bounds that are near each other are an interval like any other.
+    near = high - low <= _NEAR_SHARE * found.mean
+    gone = wide & ~near
     return replace(
         found,
-        low=np.where(wide, np.minimum(low, found.low), found.low),
-        high=np.where(wide, np.maximum(high, found.high), found.high),
-        withdrawn=wide & ~near,
+        low=np.where(gone, low, np.where(wide, np.minimum(low, found.low), found.low)),
+        high=np.where(gone, high, np.where(wide, np.maximum(high, found.high), found.high)),
+        withdrawn=gone,
     )
 
 
