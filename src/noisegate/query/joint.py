@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
+from noisegate.inference import SumEstimates
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,6 +76,21 @@ class JointSums:
             high=high.astype(np.float64),
             withdrawn=none if withdrawn is None else withdrawn,
         )
+
+    @classmethod
+    def matched(cls, draws: NDArray[Any], known: SumEstimates, /) -> JointSums:
+        """Draws whose every sum has the mean and the standard deviation that are known of it; what sums have in common is theirs.
+
+        Sums under shown totals are known without a prior, and draws of tables follow only as far as single cells let them: so a
+        difference is as sure as its two sums, and as what they share makes it.
+        """
+        drawn = np.asarray(draws, np.float64)
+        middle, spread = drawn.mean(axis=0), drawn.std(axis=0)
+        scale = np.divide(known.sd, spread, out=np.ones(len(spread)), where=spread > 0)
+        # Whole numbers again: rounded up as often as they are nearer to it, alike in all sums of a draw.
+        up = ((np.arange(len(drawn)) + 0.5) / len(drawn))[:, None]
+        moved = np.maximum(np.floor(known.mean + (drawn - middle) * scale + up), 0.0)
+        return cls.of(moved, low=known.low, high=known.high, withdrawn=withdrawn_of(known, len(spread)))
 
     def beside(self, other: JointSums, /) -> JointSums:
         """These sums and those of another release, whose noise has nothing to do with them."""
