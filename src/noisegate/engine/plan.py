@@ -52,6 +52,9 @@ class CountPlan:
         do not say whose they are.
     timezone
         Whose clock times with an offset are read on.
+    total
+        Count whatever the rows hold, as a release must: no event at all, a text that should be a time and is none, or a line that
+        cannot be split is no error but falls outside.
     """
 
     domain: Domain
@@ -63,6 +66,7 @@ class CountPlan:
     person: str | None = None
     weight: str | None = None
     timezone: str | None = None
+    total: bool = False
 
     def __post_init__(self) -> None:
         by_unit = self.unit != "event"

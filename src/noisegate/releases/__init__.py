@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text, escaped
+from noisegate.releases.checking import EventCheck, check_events
 from noisegate.releases.files import check_output, write_card, write_table
 from noisegate.releases.job import ReleaseResult, release
 from noisegate.releases.loss import (
@@ -18,7 +19,6 @@ from noisegate.releases.loss import (
 )
 from noisegate.releases.plan import Plan, TablePlan, gaussian_noises, make_plan
 from noisegate.releases.prediction import (
-    Forecast,
     asked_questions,
     depends_on_counts,
     sum_errors,
@@ -28,13 +28,14 @@ from noisegate.releases.tables import publish_tables
 
 __all__ = [
     "EXAMPLE_EVENTS",
-    "Forecast",
+    "EventCheck",
     "Plan",
     "ReleaseResult",
     "TablePlan",
     "all_days_change",
     "asked_questions",
     "card_text",
+    "check_events",
     "check_output",
     "day_of_person_change",
     "depends_on_counts",
