@@ -26,6 +26,7 @@ from noisegate.margins.error import (
     error_figures,
 )
 from noisegate.margins.integers import ConsistentTables, derive, round_consistent
+from noisegate.margins.minimax import minimax_split
 from noisegate.margins.nested import Ladder
 from noisegate.margins.pieces import (
     AnyPiece,
@@ -82,6 +83,7 @@ __all__ = [
     "fit_vector",
     "fix_matrix",
     "fix_vector",
+    "minimax_split",
     "pieces",
     "plan_rounding",
     "predict",

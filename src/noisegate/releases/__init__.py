@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noisegate.releases.attacker import AttackerView, attacker_views, right_at_most
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text, escaped
 from noisegate.releases.files import check_output, write_card, write_table
@@ -28,12 +29,14 @@ from noisegate.releases.tables import publish_tables
 
 __all__ = [
     "EXAMPLE_EVENTS",
+    "AttackerView",
     "Forecast",
     "Plan",
     "ReleaseResult",
     "TablePlan",
     "all_days_change",
     "asked_questions",
+    "attacker_views",
     "card_text",
     "check_output",
     "day_of_person_change",
@@ -45,6 +48,7 @@ __all__ = [
     "make_plan",
     "publish_tables",
     "release",
+    "right_at_most",
     "rounded_up",
     "spread_change",
     "state_losses",

@@ -48,7 +48,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.ledger import Loss
-from noisegate.mechanisms import Contribution, Mechanism, PublishedNoise, composed_delta
+from noisegate.mechanisms import Contribution, Mechanism, PublishedNoise, safe_delta
 from noisegate.spec import DateDimension, ReleaseSpec
 
 
@@ -125,7 +125,7 @@ EXAMPLE_EVENTS = 40
 
 
 #: Gaussian noise up to this sigma is composed exactly; the time for it grows with the fourth power.
-_WIDEST_COMPOSED = 40
+WIDEST_COMPOSED = 40
 
 Measured = Mapping[str, tuple[PublishedNoise, int | None]]
 
@@ -213,8 +213,8 @@ def gaussian_delta(noises: Mapping[str, PublishedNoise], change: Change, epsilon
         for name, noise in noises.items()
         for cells, most in change.worst(name)
     ]
-    if max(noise.scale for noise in noises.values()) <= _WIDEST_COMPOSED:
-        return composed_delta(made, epsilon).upper
+    if max(noise.scale for noise in noises.values()) <= WIDEST_COMPOSED:
+        return safe_delta(made, epsilon)
     rho = sum(float(change.square(name) / (2 * noise.scale**2)) for name, noise in noises.items())
     return _concentrated_delta(rho, epsilon)
 

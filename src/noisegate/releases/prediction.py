@@ -10,7 +10,7 @@ The forecast looks at raw counts and is shown on the custodian's console only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,9 +23,11 @@ from noisegate.spec import ReleaseSpec
 from noisegate.tables import Asked, Ints, Question, StatedQuestion, shares_of_values
 
 
-def asked_questions(spec: ReleaseSpec, /) -> tuple[Asked, ...]:
-    """All questions of the spec's workload; refuses values that no dimension has."""
-    return tuple(_asked(spec, question) for question in spec.questions)
+def asked_questions(
+    spec: ReleaseSpec, /, *, questions: Sequence[Question] | None = None
+) -> tuple[Asked, ...]:
+    """All questions of the spec's workload, or others put to its cells; refuses values that no dimension has."""
+    return tuple(_asked(spec, one) for one in (spec.questions if questions is None else questions))
 
 
 def _asked(spec: ReleaseSpec, question: Question, /) -> Asked:
