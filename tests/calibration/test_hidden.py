@@ -1,4 +1,4 @@
-"""Do shown totals say what is hidden, whatever the law of the counts? Nine laws, three ways of publishing, three sizes of sums.
+"""Do shown totals say what is hidden, whatever the law of the counts? Nine laws, six ways of publishing, three sizes of sums.
 
 An interval of whole numbers holds a little more than its level; so coverage is judged by the normal law of the error itself.
 """
@@ -16,6 +16,9 @@ WAYS = {
     "as in 2016": Mechanism(law=Laplace(1.4), threshold=18, rounding="nearest", cut="before"),
     "discrete Laplace": Mechanism(law=DiscreteLaplace(2.0), threshold=12, rule="ge", zeros="perturb"),
     "discrete Gaussian": Mechanism(law=DiscreteGaussian(2.5), threshold=12, rule="ge", zeros="perturb"),
+    "large Laplace": Mechanism(law=DiscreteLaplace(6.0), threshold=38, rule="ge", zeros="perturb"),
+    "large, zeros kept": Mechanism(law=Laplace(6.0), threshold=38, rounding="nearest", cut="before"),
+    "large Gaussian": Mechanism(law=DiscreteGaussian(8.0), threshold=30, rule="ge", zeros="perturb"),
 }
 Z50, Z95 = 0.6745, 1.96
 
@@ -76,10 +79,6 @@ def test_hidden_sums_whatever_the_law(law, way):
         assert wide >= 0.75
 
 
-#: All counts are 12 or 25, and 12 is the threshold: a peak that no smooth histogram has. Then intervals are wide, and off for groups of rows.
-PEAK = ("fixed", "discrete Laplace")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("law", COUNT_LAWS)
@@ -87,9 +86,6 @@ def test_hidden_sums_of_a_hundred_worlds(law, way):
     """Of tables, groups and single totals, up to three standard errors of a hundred worlds: 2.2 and 5 points of tables, 1 and 2.2 of groups."""
     slack = zip(covered(law, way, replicates=100), (0.065, 0.03, 0.02), (0.16, 0.07, 0.07), strict=True)
     for (half, wide), beside, around in slack:
-        if (law, way) == PEAK:
-            assert wide >= 0.8
-            continue
         assert wide >= 0.95 - beside
         assert abs(half - 0.5) <= around
 
@@ -114,6 +110,30 @@ def test_the_excess_is_exact_for_a_flat_histogram(scale):
     values = np.repeat(np.arange(30.0, 60 + 20 * scale), 50)
     found, _ = ThresholdExcess.of(values, made).added(values, np.zeros(len(values), np.int64), 1)
     assert found[0] == pytest.approx(50 * made.law.variance, rel=0.03)
+
+
+def test_large_noise_on_quiet_cells():
+    """Most of what is shown just above the threshold is noise on next to nothing: hidden sums were off by 1.8 to 4.4 standard deviations."""
+    made = WAYS["large Laplace"]
+    total = Mechanism(law=made.law, zeros=made.zeros)
+    off = []
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 38])
+        raw = rng.poisson(1.5 * np.exp(rng.normal(0, 1.5, (60, 24))))
+        world = make_world(
+            {"row": 60, "column": 24},
+            margins={"by row": ["row"]},
+            mechanism={BASE: made, "by row": total},
+            counts=raw,
+            rng=rng,
+        )
+        evidence = evidence_of(world)
+        hidden = np.flatnonzero(np.isnan(world.published[BASE]))
+        said = ShownTotals(evidence=evidence).of(evidence.margins[0])
+        found = said.of_groups(hidden, np.zeros(len(hidden), np.int64), 1)
+        off.append((found.sum[0] - world.counts[hidden].sum()) / np.sqrt(found.variance[0]))
+    assert abs(np.mean(off)) < 0.9
+    assert np.max(np.abs(off)) < 3.5
 
 
 def test_without_a_threshold_nothing_is_in_excess():

@@ -13,8 +13,11 @@ from noisegate.inference.bounds import (
     smallest_contradiction,
     solve_bounds,
 )
+from noisegate.inference.checks import FitCheck
+from noisegate.inference.draws import CellSampler
 from noisegate.inference.engine import Attacker, Engine, LinkedPosterior, engine_for
 from noisegate.inference.evidence import Evidence, Observation, RowMap
+from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
@@ -43,7 +46,7 @@ from noisegate.inference.linked.propagation import Schedule
 from noisegate.inference.linked.totals import SumEstimates, estimate_sums
 from noisegate.inference.posterior import Posterior, Report
 from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, level_logs, level_posterior
-from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed, ThresholdExcess
+from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
 from noisegate.inference.profile.profile import cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import (
     SharedError,
@@ -63,10 +66,12 @@ __all__ = [
     "Bools",
     "Bounds",
     "CellEstimates",
+    "CellSampler",
     "Contradiction",
     "Engine",
     "Equations",
     "Evidence",
+    "FitCheck",
     "Flat",
     "Floats",
     "FromRows",

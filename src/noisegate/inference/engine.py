@@ -7,21 +7,23 @@ Which of them it is hangs on the evidence and on the attacker (`engine_for`), ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
 
+from noisegate.inference.checks import FitCheck, settled
+from noisegate.inference.draws import CellSampler, TiedSums
 from noisegate.inference.evidence import Evidence
-from noisegate.inference.hidden import ShownTotals
+from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
 from noisegate.inference.linked.fit import fit_levels, fit_prior
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import Flat, Ints, Prior, Problem, crossed
 from noisegate.inference.linked.totals import SumEstimates
-from noisegate.inference.posterior import Posterior, Report
+from noisegate.inference.posterior import Posterior, Report, representatives
 from noisegate.inference.roles import Layout
 
 Attacker = Literal["minimal", "informed"]
@@ -58,6 +60,20 @@ class Engine(Protocol):
     def sums(self, cells: Ints, groups: Ints, /, *, size: int, level: float) -> SumEstimates:
         """What the cells of each of `size` groups add up to; cell k is in group `groups[k]`."""
 
+    def draws(self, n: int, /, *, rng: np.random.Generator, cells: Ints | None = None) -> Iterator[Ints]:
+        """`n` tables: the counts of all cells, or of these, drawn together from what is known.
+
+        Whole numbers of at least zero; any margin of a draw is a sum of its cells. Means, spreads and what cells have in common are those
+        of `cells` and `sums`.
+        """
+
+    def without(self, *tables: str) -> Engine:
+        """What would be known without some tables, what is believed beforehand held as it is."""
+
+    @property
+    def checks(self) -> tuple[FitCheck, ...]:
+        """What it found when it tried itself on the tables, and what it made of it."""
+
 
 def engine_for(
     evidence: Evidence, /, *, attacker: Attacker = "informed", released: bool, report: Report | None = None
@@ -80,6 +96,7 @@ class LinkedPosterior:
     evidence: Evidence
     attacker: Attacker
     report: Report
+    held: Prior | None = None
     _found: dict[float, CellEstimates] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -89,6 +106,8 @@ class LinkedPosterior:
     @cached_property
     def law(self) -> Prior:
         """What is believed of every cell before single ones are looked at."""
+        if self.held is not None:
+            return self.held
         roles = _Roles.of(self.evidence.layout)
 
         def progress(done: int, most: int) -> None:
@@ -137,6 +156,42 @@ class LinkedPosterior:
             np.concatenate([getattr(one, name) for one in found]) for name in ("mean", "sd", "low", "high")
         )
         return SumEstimates(level=level, mean=mean, sd=sd, low=low, high=high)
+
+    def draws(self, n: int, /, *, rng: np.random.Generator, cells: Ints | None = None) -> Iterator[Ints]:
+        """`n` tables: the counts of all cells, or of these, drawn together from what is known."""
+        sampler = self._sampler
+        for _ in range(n):
+            counts = sampler.draw(rng, rng.standard_normal(1))
+            yield counts if cells is None else counts[cells]
+
+    @cached_property
+    def _sampler(self) -> CellSampler:
+        """All cells with their laws and shown totals; where no total speaks the prior may be off for all of them at once."""
+        known = infer(self._problem, prior=self.law, keep=True)
+        assert known.pmfs is not None
+        every = np.arange(self.evidence.layout.size)
+        ties = TiedSums.of(ShownTotals(evidence=self.evidence), every)
+        told = np.logical_or.reduce([tie.codes >= 0 for tie in ties], initial=False)
+        hidden = np.isnan(self.evidence.base.values) & ~told
+        return CellSampler(
+            cells=every,
+            mean=known.mean,
+            alone=known.sd**2,
+            laws=known.pmfs,
+            together=(np.where(hidden, PRIOR_OFF * known.mean, 0.0),),
+            ties=ties,
+            same=representatives(self.evidence),
+        )
+
+    def without(self, *tables: str) -> LinkedPosterior:
+        """What would be known without some tables, what is believed beforehand held as it is."""
+        return replace(self, evidence=self.evidence.without(*tables), held=self.law)
+
+    @property
+    def checks(self) -> tuple[FitCheck, ...]:
+        """Whether messages settled."""
+        known = next(iter(self._found.values()), None) or self.cells(0.95)
+        return (settled(unsettled=known.unsettled, cells=known.cells),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

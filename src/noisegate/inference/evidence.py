@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, permutations
 from typing import cast
 
@@ -26,8 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
+from noisegate.errors import SpecError
+from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
-from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, ThresholdExcess
+from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.raw_law import TotalSeen
 from noisegate.inference.roles import Layout, Roles, numbered
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
@@ -174,6 +177,24 @@ class Evidence:
             zero=zero,
         )
 
+    def without(self, *tables: str) -> Evidence:
+        """The evidence without what some tables say.
+
+        Raises
+        ------
+        SpecError
+            If there is no such table among those that are evidence.
+        """
+        known = (self.base.name, *(margin.name for margin in self.margins))
+        for name in tables:
+            if name not in known:
+                raise SpecError.for_choice("table", found=name, allowed=known)
+        base = self.base
+        if base.name in tables:
+            base = replace(base, usable=np.zeros(len(base.values), bool))
+        kept = tuple(margin for margin in self.margins if margin.name not in tables)
+        return replace(self, base=base, margins=kept)
+
     @property
     def roles(self) -> Roles:
         """What each dimension is to a profile of counts."""
@@ -183,9 +204,36 @@ class Evidence:
     def excess(self) -> ThresholdExcess:
         """By how much shown cells exceed their raw counts, because low noise was cut away."""
         if not self._excess:
-            base = self.base
-            self._excess.append(ThresholdExcess.of(base.values[~np.isnan(base.values)], base.mechanism))
+            self._excess.append(self._base_excess())
         return self._excess[0]
+
+    def _base_excess(self) -> ThresholdExcess:
+        """From the cells of the margin that says most of them: those of its shown rows, and what these add up to."""
+        base, live = self.base, self.live
+        usable = base.usable is None or bool(base.usable[live].all())
+        measured = [margin for margin in self.margins if margin.measured]
+        if not measured or not usable:
+            return ThresholdExcess.of(base.values[~np.isnan(base.values)], base.mechanism)
+        covered = []
+        for margin in measured:
+            row = margin.where.of(live)
+            covered.append((row >= 0) & margin.shown(np.maximum(row, 0)))
+        best = max(range(len(measured)), key=lambda k: (int(covered[k].sum()), -len(measured[k].values)))
+        margin, inside = measured[best], live[covered[best]]
+        rows = np.unique(margin.where.of(inside))
+        values = base.values[inside]
+        shown = values[~np.isnan(values)]
+        if len(shown) < len(base.values[~np.isnan(base.values)]) / 2:
+            return ThresholdExcess.of(base.values[~np.isnan(base.values)], base.mechanism)
+        return ThresholdExcess.of(
+            shown,
+            base.mechanism,
+            hidden=len(values) - len(shown),
+            total=TotalSeen(
+                sum=float(margin.values[rows].sum()),
+                variance=margin.noise * len(rows) + base.noise * len(shown),
+            ),
+        )
 
     @property
     def live(self) -> Ints:

@@ -20,18 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
+from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.linked.totals import SumEstimates
-from noisegate.inference.profile.observed import ThresholdExcess
 from noisegate.inference.profile.profile import CellLaws
 from noisegate.inference.profile.sum_law import cumulant_intervals
 from noisegate.inference.roles import numbered
 from noisegate.laws import compiled
 
 #: The prior may be off by this share of all hidden cells of a part together.
-_PRIOR_OFF = 0.4
+PRIOR_OFF = 0.4
 #: Hidden cells keep at least this share of what the prior gives them, whatever totals say.
 _LEAST_LEFT = 0.02
 #: The prior may be off by this share of what it draws shown values down by.
@@ -144,7 +144,7 @@ class Anchor:
             )
             laws, more = self._less_excess(laws, self._beside(margin, hidden, part))
             mean = float(laws.mean[places[taken]].sum())
-            doubt = (_PRIOR_OFF * mean) ** 2
+            doubt = (PRIOR_OFF * mean) ** 2
             wanted = ((left + more) * doubt + mean * variance) / max(doubt + variance, 1e-12)
             laws = _moved(laws, places[taken], max(wanted, _LEAST_LEFT * mean))
         return laws
@@ -236,7 +236,9 @@ class RowTotals:
         if evidence.base.usable is not None:
             usable[row[~evidence.base.usable[live[inside]]]] = False
         excess, doubt = evidence.excess.added(values, np.where(there, row, -1), size)
-        rows = ThresholdExcess.of(margin.values[~np.isnan(margin.values)], margin.mechanism)
+        told = ~np.isnan(margin.values)
+        lacking = int((~told & (evidence.cells_in(margin) > 0)).sum())
+        rows = ThresholdExcess.of(margin.values[told], margin.mechanism, hidden=lacking)
         # Totals that are sums of one estimate are not selected by noise of their own.
         own = margin.measured and not evidence.consistent
         codes = np.where(np.isnan(margin.values) | (not own), -1, np.arange(size))
@@ -348,7 +350,7 @@ class ShownTotals:
     def hidden_sum(self, cells: Ints, mean: Floats, variance: Floats, /, *, level: float) -> SumEstimates:
         """What hidden cells add up to: by the margin that says most of it, and by their moments where no shown row says anything.
 
-        Where only a prior speaks it may be off for all cells at once, by `_PRIOR_OFF` of them.
+        Where only a prior speaks it may be off for all cells at once, by `PRIOR_OFF` of them.
         """
         none = np.zeros(len(cells), np.int64)
         found = [self.of(margin).of_groups(cells, none, 1) for margin in self.margins]
@@ -358,7 +360,7 @@ class ShownTotals:
         centre = alone + (0.0 if best is None else float(best.sum[0]))
         spread = (
             float(variance[others].sum())
-            + (_PRIOR_OFF * alone) ** 2
+            + (PRIOR_OFF * alone) ** 2
             + (0.0 if best is None else float(best.variance[0]))
         )
         middle = np.array([max(centre, 0.0)])

@@ -10,7 +10,7 @@ its cells, from `cell_laws`. Which of the two it is depends on the evidence alon
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import DataError
+from noisegate.inference.checks import FitCheck, settled
 from noisegate.inference.components import components
+from noisegate.inference.draws import CellSampler, LevelErrors, TiedSums
 from noisegate.inference.evidence import Evidence
 from noisegate.inference.hidden import Anchor, KeptLaws, ShownTotals
 from noisegate.inference.linked.inference import Options, infer
@@ -98,11 +100,13 @@ class Posterior:
     report: Report = lambda _what, _done, _all: None
     errors: CellErrors = field(init=False)
     _unit_of: Ints = field(init=False)
+    fits: dict[int, ProfileFit] = field(default_factory=dict)
     _parts: dict[int, _Part] = field(init=False, default_factory=dict)
+    _samplers: dict[int, CellSampler] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         part_of, self._unit_of = _split(self.evidence)
-        totals, same = ShownTotals(evidence=self.evidence), _representatives(self.evidence)
+        totals, same = ShownTotals(evidence=self.evidence), representatives(self.evidence)
         self.errors = CellErrors(evidence=self.evidence, totals=totals, part_of=part_of, same=same)
 
     @property
@@ -162,7 +166,7 @@ class Posterior:
         part_of = self._part_of[cells]
         live = self._live(cells)
         fits = [
-            (part, *self._fitted(cells[places]), places)
+            (part, *self._fitted(part, cells[places]), places)
             for part in np.unique(part_of[live]).tolist()
             for places in [np.flatnonzero(live & (part_of == part))]
         ]
@@ -197,17 +201,19 @@ class Posterior:
         zero = self.evidence.zero
         return np.ones(len(cells), bool) if zero is None else ~zero[cells]
 
-    def _fitted(self, cells: Ints, /) -> tuple[list[Ints], ProfileFit]:
+    def _fitted(self, part: int, cells: Ints, /) -> tuple[list[Ints], ProfileFit]:
+        """What the cells of a part are predicted from, and how; a fit that is there already stays."""
         evidence, roles = self.evidence, self.evidence.roles
         effects = roles.effects(evidence.layout, cells)
-        fit = fit_profile(
-            evidence.base.values[cells],
-            effects,
-            mechanism=evidence.base.mechanism,
-            mains=roles.mains(effects),
-            remainders=evidence.left_over(cells),
-        )
-        return effects, fit
+        if part not in self.fits:
+            self.fits[part] = fit_profile(
+                evidence.base.values[cells],
+                effects,
+                mechanism=evidence.base.mechanism,
+                mains=roles.mains(effects),
+                remainders=evidence.left_over(cells),
+            )
+        return effects, self.fits[part]
 
     def _solved(self, cells: Ints, prior: NegativeBinomial, /) -> _Unit:
         """The laws of the cells of one unit, given its prior."""
@@ -273,7 +279,77 @@ class Posterior:
                 mine[unit.cells] = theirs
         return found
 
-    def _units(self) -> list[_Unit]:
+    def draws(self, n: int, /, *, rng: np.random.Generator, cells: Ints | None = None) -> Iterator[Ints]:
+        """`n` tables: the counts of all cells, or of these, drawn together from what is known.
+
+        With `cells`, only what these touch is worked out, and their counts are given.
+        """
+        self.prepare(cells)
+        touched = None if cells is None else set(np.unique(self._part_of[cells]).tolist())
+        units = self._units(touched)
+        samplers = [self._sampler(unit) for unit in units]
+        for _ in range(n):
+            together = rng.standard_normal(2)
+            counts = np.zeros(self.size, np.int64)
+            for sampler in samplers:
+                counts[sampler.cells] = sampler.draw(rng, together)
+            yield counts if cells is None else counts[cells]
+
+    def _sampler(self, unit: _Unit, /) -> CellSampler:
+        """What draws the counts of a unit."""
+        found = self._samplers.get(id(unit))
+        if found is None:
+            errors, cells = self.errors, unit.cells
+            place = np.full(self.size, -1, np.int64)
+            place[cells] = np.arange(len(cells))
+            effects = [
+                LevelErrors(
+                    places=place[errors.cells_of[part]],
+                    codes=codes.astype(np.int64),
+                    moves=moves.astype(np.float64),
+                )
+                for part in np.unique(self._part_of[cells]).tolist()
+                if part in errors.shared
+                for codes, moves in zip(errors.shared[part].codes, errors.shared[part].moves, strict=True)
+            ]
+            found = CellSampler(
+                cells=cells,
+                mean=errors.mean[cells],
+                alone=errors.alone[cells],
+                laws=unit.laws.pmfs(np.arange(len(cells))),
+                effects=effects,
+                together=(errors.common[cells], errors.unseen_moves(cells)),
+                ties=TiedSums.of(errors.totals, cells),
+                same=None if errors.same is None else _first_places(errors.same[cells]),
+            )
+            self._samplers[id(unit)] = found
+        return found
+
+    def without(self, *tables: str) -> Posterior:
+        """What would be known without some tables, what is believed beforehand held as it is.
+
+        Only what questions touch is worked out again.
+        """
+        self.prepare()
+        return Posterior(
+            evidence=self.evidence.without(*tables),
+            prior=self.prior,
+            report=self.report,
+            fits=dict(self.fits),
+        )
+
+    @property
+    def checks(self) -> tuple[FitCheck, ...]:
+        """What it found when it tried itself on the tables, of what was worked out so far."""
+        units = self._units()
+        cells = sum(len(unit.cells) for unit in units)
+        return (settled(unsettled=sum(unit.unsettled for unit in units), cells=cells),)
+
+    def _units(self, parts: set[int] | None = None, /) -> list[_Unit]:
+        """The units that were worked out, or those of some parts."""
+        if parts is not None:
+            chosen = [self._parts[part].unit for part in sorted(parts) if part in self._parts]
+            return list({id(unit): unit for unit in chosen}.values())
         return list({id(part.unit): part.unit for part in self._parts.values()}.values())
 
     def sums(self, cells: Ints, groups: Ints, /, *, size: int, level: float) -> SumEstimates:
@@ -377,7 +453,13 @@ def _chains(keys: Ints, /) -> Ints:
     return np.stack([order[:-1][same], order[1:][same]])
 
 
-def _representatives(evidence: Evidence, /) -> Ints | None:
+def _first_places(codes: Ints, /) -> Ints:
+    """For each place the first one with the same code."""
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    return np.asarray(first[place])
+
+
+def representatives(evidence: Evidence, /) -> Ints | None:
     """For each cell one of those that hold its count; None if all differ."""
     if evidence.equal is None or not evidence.equal.size:
         return None

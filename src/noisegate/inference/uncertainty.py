@@ -54,7 +54,7 @@ class CellErrors:
     mean, variance, third
         Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by.
     part_of, place
-        The part of each cell, and its place there; `shared` is what the cells of each part err together.
+        The part of each cell, and its place there; `shared` is what the cells of each part err together, and `cells_of` which these are.
     same
         For each cell one of those that hold its count; None if all differ.
     """
@@ -70,6 +70,7 @@ class CellErrors:
     common: Floats = field(init=False)
     place: NDArray[np.int32] = field(init=False)
     shared: dict[int, SharedError] = field(init=False, default_factory=dict)
+    cells_of: dict[int, Ints] = field(init=False, default_factory=dict)
     _row_variance: dict[str, Floats] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,6 +84,7 @@ class CellErrors:
         variance = self.variance[cells]
         self.alone[cells] = np.maximum(variance - shared.joint, _LEAST_OWN * variance)
         self.place[cells] = np.arange(len(cells))
+        self.cells_of[part] = cells
         left = self._told_by_totals(shared, cells)
         self.common[cells] = left.common
         self._note_rows(cells, left)
@@ -171,6 +173,14 @@ class CellErrors:
             off = _UNSEEN * self._added(self.mean, cells[lacking], groups[lacking], size)
             found = np.maximum(found, off**2)
         return found
+
+    def unseen_moves(self, cells: Ints, /) -> Floats:
+        """How far the one error of what no row shows moves each cell."""
+        lacking = np.zeros(len(cells), bool)
+        for margin in self.evidence.margins:
+            row = margin.where.of(cells)
+            lacking |= (row >= 0) & ~margin.shown(row)
+        return np.where(lacking, _UNSEEN * self.mean[cells], 0.0)
 
     def _by_rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> SumSpread:
         """How uncertain sums are if what shown rows say is taken from a margin, and only other cells from their laws."""

@@ -7,15 +7,6 @@ All of it depends on the log-intensity and the dispersion alone, so it is tabula
 
 A cell's count is negative binomial around an intensity and is published as count + noise if that reaches a threshold.
 Margins add noisy sums over missing cells. Log-intensities are kept here; whoever fits them moves them.
-
-*Excess.* What published totals leave for the cells that are not shown, with no prior at all (MATH 10 e).
-
-    hidden sum = shown totals - their shown cells + excess of the cells - excess of the totals
-
-The *excess* is what selection at a threshold does: a value is shown partly because its noise was high rather than low. Over all cells noise adds up to nothing on
-average, so what shown values hold too much hidden ones hold too little. For Laplace noise of scale b and a threshold that lies at c (halfway below the least whole number that is shown)
-noise E[L; y > c] adds up to  b * sum over y of m(y) exp(-|y - c| / b),  m the histogram of all noisy counts; for Gaussian and other noise, to the variance times m(c).
-Above c the histogram is seen, and below it is continued a short way, about one scale, by a log-polynomial fitted to what lies just above.
 """
 
 from __future__ import annotations
@@ -32,124 +23,8 @@ from scipy import special
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.inference.linked.problem import Floats, Ints
-from noisegate.laws import DiscreteLaplace, Laplace, Law, RoundedLaplace, compiled
+from noisegate.laws import compiled
 from noisegate.mechanisms import Mechanism
-
-#: How far above the threshold the histogram is looked at, in scales of the noise, and at least in whole numbers.
-_WINDOW_SCALES, _LEAST_WINDOW = 10.0, 14
-#: What the slope and the bend of the log-histogram are like before it is seen, by the length of the window.
-_BEND_SDS = (4.0, 4.0)
-_NEWTON = 30
-#: Of so few published values nothing is said about their histogram at the threshold.
-_FEW_VALUES = 30
-#: The continued histogram is off by this share of itself at least.
-_LEAST_DOUBT = 0.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThresholdExcess:
-    """By how much shown values exceed their raw counts, because low noise was cut away.
-
-    `amplitude` times exp(-distance from the threshold / `scale`) is what a shown value adds to it, and `below` the same again for
-    values that are hidden, as a share, known up to the variance `doubt`.
-    """
-
-    edge: float
-    scale: float
-    amplitude: float
-    below: float
-    doubt: float
-
-    @classmethod
-    def of(cls, shown: Floats, mechanism: Mechanism, /) -> ThresholdExcess:
-        """From the published values of a table."""
-        law = mechanism.law
-        if mechanism.threshold is None or law.variance == 0 or len(shown) < _FEW_VALUES:
-            return cls(edge=0.0, scale=1.0, amplitude=0.0, below=0.0, doubt=0.0)
-        edge = float(mechanism.threshold)
-        if not mechanism.cuts_before_rounding:
-            whole = mechanism.whole_threshold
-            assert whole is not None
-            edge = whole - 0.5
-        scale, amplitude = _kernel(law)
-        below, doubt = _continued(
-            shown, edge, scale, exact=isinstance(law, Laplace | DiscreteLaplace | RoundedLaplace)
-        )
-        return cls(edge=edge, scale=scale, amplitude=amplitude, below=below, doubt=doubt)
-
-    def seen(self, shown: Floats, /) -> Floats:
-        """What each shown value adds by itself; nothing where a value is NaN."""
-        away = np.maximum(np.nan_to_num(shown, nan=np.inf) - self.edge, 0.0)
-        return np.asarray(self.amplitude * np.exp(-away / self.scale))
-
-    def added(self, shown: Floats, codes: Ints, size: int, /) -> tuple[Floats, Floats]:
-        """The excess of each of `size` groups of values, and its variance; code -1 is in none."""
-        inside = codes >= 0
-        one = self.seen(shown[inside])
-        seen = np.bincount(codes[inside], weights=one, minlength=size)
-        chance = np.bincount(codes[inside], weights=one**2, minlength=size)
-        whole = 1 + self.below
-        return np.asarray(whole * seen), np.asarray(whole**2 * chance + self.doubt * seen**2)
-
-
-def _kernel(law: Law, /) -> tuple[float, float]:
-    """How fast the excess falls off with the distance from the threshold, and what a value there adds."""
-    if isinstance(law, DiscreteLaplace):
-        return law.scale, 1 / (2 * math.sinh(1 / (2 * law.scale)))
-    if isinstance(law, Laplace | RoundedLaplace):
-        return law.scale, law.scale * (1 + 1 / (24 * law.scale**2))
-    # The variance times the histogram at the threshold, by values within one standard deviation of it.
-    scale = max(math.sqrt(law.variance / 2), 0.5)
-    return scale, law.variance / (2 * scale)
-
-
-def _continued(shown: Floats, edge: float, scale: float, /, *, exact: bool) -> tuple[float, float]:
-    """The weighted histogram below the threshold as a share of that above it, and the variance of the share.
-
-    A log-quadratic Poisson regression on the values just above, with slope and bend held near zero as far as few values say little.
-    """
-    window = max(_LEAST_WINDOW, math.ceil(_WINDOW_SCALES * scale))
-    first = math.ceil(edge)
-    at = first + np.arange(window)
-    low = np.maximum(at - 0.5, edge)
-    middle, width = (low + at + 0.5) / 2 - edge, at + 0.5 - low
-    near = shown[np.isfinite(shown) & (shown < first + window - 0.5)]
-    counts = np.bincount(np.rint(near - first).astype(np.int64).clip(0), minlength=window)[:window]
-    rows = _powers(middle / window)
-    penalty = np.diag([1e-6, *(sd**-2 for sd in _BEND_SDS)])
-    beta = np.zeros(rows.shape[1])
-    beta[0] = math.log((counts.sum() + 0.5) / window)
-    for _ in range(_NEWTON):
-        mean = width * np.exp(np.clip(rows @ beta, -30.0, 30.0))
-        step = np.linalg.solve(
-            rows.T @ (rows * mean[:, None]) + penalty, rows.T @ (counts - mean) - penalty @ beta
-        )
-        beta = beta + np.clip(step, -2.0, 2.0)
-        if float(np.abs(step).max()) < 1e-9:
-            break
-    mean = width * np.exp(np.clip(rows @ beta, -30.0, 30.0))
-    # Lumps that no smooth histogram has count for more than chance.
-    rough = max(1.0, float(((counts - mean) ** 2 / np.maximum(mean, 0.5)).sum()) / (window - len(beta)))
-    spread = rough * np.linalg.inv(rows.T @ (rows * mean[:, None]) + penalty)
-    above = np.exp(rows @ beta - middle / scale) * width
-    if exact:
-        under = -(np.arange(math.ceil(12 * scale)) + 0.5)
-        away = _powers(under / window)
-        below = np.exp(np.minimum(away @ beta, 30.0) + under / scale)
-        inside = below @ away / below.sum()
-    else:
-        # As much as the histogram at the threshold has on both sides within the kernel.
-        below = np.array([max(2 * scale * math.exp(min(float(beta[0]), 30.0)) - float(above.sum()), 0.0)])
-        inside = rows[0] * 0.0
-        inside[0] = 1.0
-    share = float(below.sum() / above.sum())
-    slope = share * (inside - above @ rows / above.sum())
-    return share, float(slope @ spread @ slope) + share**2 * _LEAST_DOUBT**2
-
-
-def _powers(x: Floats, /) -> Floats:
-    return np.stack([x**k for k in range(len(_BEND_SDS) + 1)], axis=1)
-
 
 #: Log-intensities are kept between these.
 LEAST_LOG, MOST_LOG = math.log(1e-4), math.log(1e6)
