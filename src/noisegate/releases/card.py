@@ -229,4 +229,9 @@ def _domain(plan: Plan, /) -> StatedDomain:
         NestingLeftOut(dimension=one.dimension, within=one.within, reason=one.reason)
         for one in plan.spec.nesting_left_out
     )
-    return replace(StatedDomain.of(plan.spec.domain), nesting_left_out=left_out)
+    described = {
+        name: words
+        for name in plan.spec.domain.names
+        if (words := plan.spec.dimensions[name].description) is not None
+    }
+    return replace(StatedDomain.of(plan.spec.domain), nesting_left_out=left_out, described=described)

@@ -327,6 +327,8 @@ class StatedDomain:
         The combinations of dimensions that depend on each other.
     nesting_left_out
         Dimensions that depend on each other and of which the domain has all combinations.
+    described
+        What the labels of a dimension mean, where they do not say so themselves.
     """
 
     cells: int | None
@@ -336,6 +338,7 @@ class StatedDomain:
     blocks: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     nesting: tuple[Nesting, ...] = ()
     nesting_left_out: tuple[NestingLeftOut, ...] = ()
+    described: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, domain: Domain, /) -> Self:
@@ -383,6 +386,8 @@ class StatedDomain:
                 {"dimension": one.dimension, "within": one.within, "reason": one.reason}
                 for one in self.nesting_left_out
             ]
+        if self.described:
+            found["described"] = dict(self.described)
         return found
 
 
@@ -862,7 +867,7 @@ def _question(block: _Block, /) -> StatedQuestion:
 
 def _domain(block: _Block, /) -> StatedDomain:
     dimensions = block.needed("dimensions")
-    merged = block.block("merged")
+    merged, described = block.block("merged"), block.block("described")
     return StatedDomain(
         cells=block.whole("cells"),
         product=block.flag("product"),
@@ -884,6 +889,9 @@ def _domain(block: _Block, /) -> StatedDomain:
             )
             for one in block.blocks("nesting_left_out")
         ),
+        described={}
+        if described is None
+        else {str(name): described.text(str(name)) or "" for name in described.content},
     )
 
 
