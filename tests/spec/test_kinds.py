@@ -129,7 +129,8 @@ def test_each_kind_counts_what_plain_python_counts(spec, names):
 def test_other_engines_count_the_same(spec, names):
     connection = ibis.duckdb.connect()
     rows = {key: [event[key] for event in EVENTS] for key in EVENTS[0]}
-    connection.create_table("events", pa.table(rows))
+    connection.con.register("arrow_events", pa.table(rows))
+    connection.raw_sql("CREATE TABLE events AS FROM arrow_events")
     from noisegate.engine import CountPlan
     from noisegate.engine.remote import count_with_ibis
 
