@@ -42,6 +42,7 @@ from noisegate.margins.pieces import (
 from noisegate.margins.plan import Apportion, Join, Nearest, Step, coarse_tables, plan_rounding
 from noisegate.margins.prediction import LEVEL, Prediction, predict
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
+from noisegate.margins.series import SeriesStrategy, plan_series, prefix_strategy, strategy_of
 from noisegate.margins.split import best_split, error_ratios
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "Piece",
     "Prediction",
     "Reconciled",
+    "SeriesStrategy",
     "Step",
     "SumErrors",
     "Table",
@@ -86,10 +88,13 @@ __all__ = [
     "minimax_split",
     "pieces",
     "plan_rounding",
+    "plan_series",
     "predict",
+    "prefix_strategy",
     "reconcile",
     "reconcile_tables",
     "round_consistent",
     "round_matrix",
     "round_vector",
+    "strategy_of",
 ]
