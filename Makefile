@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-core lint types bench chaos fuzz docs lock sbom clean
+.PHONY: demo test test-all test-core lint types bench chaos audit fuzz docs lock sbom clean
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -39,6 +39,10 @@ bench: .venv/test.stamp
 # and a PostgreSQL server (initdb, pg_ctl) only for the fault that restarts one.
 chaos: .venv/test.stamp
 	$(BIN)/python tests/chaos/attempts.py --runs 500 --write docs/explanation/faults.md
+
+# A lower bound on the epsilon of our own releases, from spec to files, and planted faults that it must catch.
+audit: .venv/test.stamp
+	$(BIN)/python tests/audit/audit.py --repeats 100
 
 # A hundred thousand damaged inputs for everything that reads what others wrote.
 fuzz: .venv/test.stamp

@@ -51,19 +51,23 @@ def _descended(ratios: Callable[[Floats], Floats], start: Floats, /) -> Floats:
         return shares
 
     scale = float(ratios(start).max())
+
+    def slack(x: Floats) -> Floats:
+        return np.append(x[-1] - ratios(whole(x)) / scale, 1 - x[:-1].sum())
+
+    def largest(x: Floats) -> float:
+        return float(x[-1])
+
     answer = optimize.minimize(
-        lambda x: float(x[-1]),
+        largest,
         np.append(start[free], 1.0),
         method="SLSQP",
         bounds=[(_LEAST_BASE if place == 0 else 1e-4, 1.0) for place in free] + [(0.0, None)],
-        constraints=[
-            {"type": "eq", "fun": lambda x: 1 - x[:-1].sum()},
-            {"type": "ineq", "fun": lambda x: x[-1] - ratios(whole(x)) / scale},
-        ],
+        constraints=optimize.NonlinearConstraint(slack, 0.0, np.inf),
         options={"maxiter": 60},
     )
     shares = whole(np.asarray(answer.x, dtype=np.float64))
-    return shares / shares.sum()
+    return np.asarray(shares / shares.sum(), dtype=np.float64)
 
 
 def _rounded(shares: Floats, /) -> tuple[Fraction, ...]:
