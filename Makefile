@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-core lint types bench chaos audit fuzz docs lock sbom clean
+.PHONY: demo test test-all test-core lint types bench calibrate chaos fuzz docs lock sbom clean audit
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -47,6 +47,10 @@ audit: .venv/test.stamp
 # A hundred thousand damaged inputs for everything that reads what others wrote.
 fuzz: .venv/test.stamp
 	$(BIN)/pytest -n $(JOBS) tests/fuzz
+
+# How often intervals hold the truth in worlds of every shape: docs/explanation/calibration.md, in about ten minutes.
+calibrate: .venv/run.stamp
+	$(BIN)/python docs/_make/calibration.py
 
 # The reference and the pictures of the attack, made from the code. Screenshots are made by
 # `python docs/_make/screenshots.py`, which needs Chromium and a few minutes.

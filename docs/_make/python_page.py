@@ -15,14 +15,14 @@ _GROUPS = {
         "read_spec", "load_spec", "check", "plan", "release", "open_ledger", "stability_histogram", "OsNoise", "SeededNoise",
     ),
     "For the assessor": ("read_tables", "summarise", "recover", "infer", "assess", "mechanism"),
-    "For the analyst": ("open_release",),
+    "For the analyst": ("open_release", "open_tables"),
     "For trying things out": ("simulate", "reproduce"),
     "One published count": (
         "Mechanism", "make_law", "second_algorithm", "corrected", "detection", "delta", "epsilon", "Contribution",
         "certainty", "composed_delta", "composed_epsilon",
     ),
     "What they give": (
-        "OpenRelease", "Answers", "Outlook", "EventCheck", "OpenAssessment", "Finding", "Check", "Inference", "Noise",
+        "OpenRelease", "OpenTables", "Answers", "DrawnTables", "Outlook", "EventCheck", "OpenAssessment", "Finding", "Check", "Inference", "Noise",
         "Structure", "MechanismFacts", "World", "Item",
     ),
     "What they speak about": ("ReleaseSpec", "Card", "Domain", "Dimension", "Table", "Question"),

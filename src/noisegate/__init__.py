@@ -4,7 +4,7 @@ The names below are the public interface; everything else may change. They are l
 first used, so that importing the package costs nothing.
 
 The custodian: `check`, `plan`, `release`, `open_ledger`. The assessor: `read_tables`, `recover`, `infer`, `assess`,
-`mechanism`. The analyst: `open_release`. For trying things out: `simulate`, `reproduce`.
+`mechanism`. The analyst: `open_release`, `open_tables`. For trying things out: `simulate`, `reproduce`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _HOME = {
     "DataError": "errors",
     "Dimension": "tables.domain",
     "Domain": "tables.domain",
+    "DrawnTables": "query",
     "EventCheck": "api.releasing",
     "Finding": "assessment.finding",
     "Inference": "assessment.inference",
@@ -31,6 +32,7 @@ _HOME = {
     "NoisegateError": "errors",
     "OpenAssessment": "api.assessing",
     "OpenRelease": "query",
+    "OpenTables": "api.asking",
     "OsNoise": "laws.entropy",
     "Outlook": "workload",
     "OutputError": "errors",
@@ -56,6 +58,7 @@ _HOME = {
     "mechanism": "api.mechanism",
     "open_ledger": "ledger",
     "open_release": "query",
+    "open_tables": "api.asking",
     "plan": "api.releasing",
     "read_spec": "api.releasing",
     "read_tables": "api.assessing",

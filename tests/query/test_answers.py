@@ -21,7 +21,7 @@ def rows(folder, table="base"):
 def test_the_public_name_opens_a_release(whole):
     table = package.open_release(whole).query(by="mode")
     assert table.column_names == [
-        "mode", "estimate", "low", "high", "level", "cells", "suppressed", "published", "table",
+        "mode", "estimate", "low", "high", "level", "cells", "suppressed", "published", "table", "withdrawn",
     ]  # fmt: skip
     assert table.column("mode").to_pylist() == ["train", "bus"]
 

@@ -77,9 +77,11 @@ def test_a_word_alone_does_not_make_a_total(census):
     assert "'Total' of sex does not add up; it was kept as a value like any other" in notes
 
 
-def test_numbers_alone_do_not_make_a_total(census):
+def test_numbers_in_many_rows_make_a_total_whatever_it_is_called(census):
     structure = find_structure([read_table(census(total="Everyone"))])
-    assert structure.links == ()
+    assert len(structure.links) == 7
+    notes = " ".join(structure.sources[0].notes)
+    assert "'Everyone' of sex is the total of its other values: it is their sum, within noise" in notes
 
 
 def test_the_spec_names_a_total(census):

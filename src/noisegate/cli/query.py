@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, write_json
+from noisegate.cli.output import Bar, JsonOption, QuietOption, Steps, check_outputs, console, write_json
 from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
-    from noisegate.query import Answers, OpenRelease
+    from noisegate.query import Answers, Askable
     from noisegate.workload import WorkloadAnswer
 
 #: Rows that are printed; all of them are in the JSON.
@@ -23,8 +23,12 @@ _SHOWN_ROWS = 50
 
 def query(
     *,
-    folder: Annotated[
-        Path, typer.Argument(metavar="RELEASE_DIR", help="A directory that 'noisegate release' made.")
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RELEASE_DIR|TABLE...",
+            help="A directory that 'noisegate release' made; or tables of any maker, whose noise is recovered from them.",
+        ),
     ],
     where: Annotated[
         list[str] | None,
@@ -37,6 +41,24 @@ def query(
         typer.Option(help="A dimension to tell apart; may be given again, or as a list: mode,tap."),
     ] = None,
     level: Annotated[float, typer.Option(help="Probability that an interval holds the truth.")] = 0.95,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITIONS",
+            help="How many more than under these conditions, in place of those of --where for the same dimensions.",
+        ),
+    ] = None,
+    ratio: Annotated[
+        str | None,
+        typer.Option(metavar="CONDITIONS", help="How many for each one under these conditions."),
+    ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(metavar="RELEASE_DIR", help="How many more than in another release."),
+    ] = None,
+    rank: Annotated[
+        bool, typer.Option("--rank", help="The rank of each group, largest first, with its interval.")
+    ] = False,
     workload: Annotated[
         bool,
         typer.Option(
@@ -45,6 +67,14 @@ def query(
     ] = False,
     top: Annotated[
         int | None, typer.Option(min=1, help="Only the groups with the largest estimates.")
+    ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Decisions about tables without a card, as for assess."),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(metavar="LAW:SCALE", help="Noise of tables without a card, if it cannot be recovered."),
     ] = None,
     json: JsonOption = None,
     quiet: QuietOption = False,
@@ -57,76 +87,167 @@ def query(
 
     or: noisegate query week --where "mode=ferry,time=06:00..09:00" --by location
 
+    or: noisegate query week --where mode=ferry --compare mode=bus --by date
+
+    or: noisegate query week2 --since week --by mode
+
+    or: noisegate query week --by location --rank --top 10
+
+    or: noisegate query time-loc.csv time.csv --by mode
+
     or: noisegate query week --workload
-
-    or: noisegate query week --where "date=2016-07-25..2016-07-29" --by time --level 0.8 --json peak.json
     """
-    from noisegate.cli.output import Bar
-    from noisegate.query import open_release
-
-    check_outputs(json, inputs=[folder])
+    check_outputs(json, inputs=[*tables, *([] if since is None else [since])])
     names = [name.strip() for part in by or [] for name in part.split(",") if name.strip()]
-    if workload and (where or names or top):
-        raise SpecError("--workload asks the questions of the card; leave out --where, --by and --top.")
-    with Bar("working out what is missing", silent=quiet) as bar:
-        release = open_release(folder, report=lambda _, done, total: bar.show(done, total))
+    _check_asked(
+        workload=workload,
+        other=bool(where or names or top or rank or compare or ratio or since),
+        forms=[bool(compare), bool(ratio), since is not None, rank],
+        ranked=rank and not names,
+    )
+    with Bar("working out what is missing", silent=quiet) as bar, Steps(silent=quiet) as steps:
+        source = _opened(tables, spec=spec, noise=noise, bar=bar, steps=steps)
         if workload:
-            from noisegate.workload import answer_workload
-
-            answered = answer_workload(release, level=level)
+            answered = _answered_workload(source, level)
+        else:
+            answers = _answered(
+                source, where or None, names, level, compare=compare, ratio=ratio, since=since, rank=rank
+            )
     if workload:
-        _show_workload(release, answered, level)
-        write_json(
-            json, {"release": release.name, "level": level, "questions": [a.as_json() for a in answered]}
-        )
+        _show_workload(source, answered, level)
+        questions = [one.as_json() for one in answered]
+        write_json(json, {"release": source.name, "level": level, "questions": questions})
         return
-    with Bar("working out what is missing", silent=quiet) as bar:
-        answers = release.answer(where=where or None, by=names, level=level)
     if top is not None:
         answers = answers.largest(top)
-    _show(release, answers, where or [])
+    beside = compare or ratio or (None if since is None else str(since))
+    _show(source, answers, where or [], beside=beside)
     write_json(
         json,
         {
-            "release": release.name,
+            "release": source.name,
             "where": where or [],
             "by": names,
             "level": level,
-            "simulated": release.card.simulated,
+            "simulated": _simulated(source),
+            "form": answers.form,
+            "compared_with": beside,
             "answers": answers.to_rows(),
+            **_assumed(source),
         },
     )
 
 
-def _show(release: OpenRelease, answers: Answers, where: list[str], /) -> None:
-    asked = escape(", ".join(where) or "everything")
-    table = Table(title=f"{escape(release.name)}: {asked}", title_justify="left")
+def _check_asked(*, workload: bool, other: bool, forms: Sequence[bool], ranked: bool) -> None:
+    """Refuse options that contradict each other."""
+    if workload and other:
+        raise SpecError("--workload asks the questions of the card; leave out --where, --by and --top.")
+    if sum(forms) > 1:
+        raise SpecError("--compare, --ratio, --since and --rank are four questions; ask one at a time.")
+    if ranked:
+        raise SpecError("--rank needs groups to rank; name a dimension with --by.")
+
+
+def _opened(
+    tables: list[Path], /, *, spec: Path | None, noise: str | None, bar: Bar, steps: Steps
+) -> Askable:
+    """A release by its card, or tables by what can be recovered of how they were made."""
+    from noisegate.query import open_release
+
+    plain = spec is None and noise is None
+    if plain and len(tables) == 1 and (tables[0].is_dir() or not tables[0].exists()):
+        folder = tables[0]
+        if (folder / "card.json").exists() or not any(folder.glob("*.*")):
+            return open_release(folder, report=lambda _, done, total: bar.show(done, total))
+    from noisegate.api.asking import open_tables
+
+    decisions = None if spec is None else str(spec)
+    return open_tables(list(map(str, tables)), decisions=decisions, noise=noise, progress=steps.show)
+
+
+def _answered(
+    source: Askable,
+    where: list[str] | None,
+    by: list[str],
+    level: float,
+    /,
+    *,
+    compare: str | None,
+    ratio: str | None,
+    since: Path | None,
+    rank: bool,
+) -> Answers:
+    """The answers to the one question that was asked."""
+    if compare is not None or ratio is not None:
+        form: Literal["difference", "ratio"] = "difference" if compare is not None else "ratio"
+        return source.compare(where=where, to=compare or ratio, by=by, form=form, level=level)
+    if since is not None:
+        from noisegate.query import open_release
+
+        return source.change(open_release(since), where=where, by=by, level=level)
+    if rank:
+        return source.ranking(where=where, by=by, level=level)
+    return source.answer(where=where, by=by, level=level)
+
+
+def _answered_workload(source: Askable, level: float, /) -> tuple[WorkloadAnswer, ...]:
+    from noisegate.query import OpenRelease
+    from noisegate.workload import answer_workload
+
+    if not isinstance(source, OpenRelease):
+        raise SpecError("--workload asks the questions of a card, and these tables have none.")
+    return answer_workload(source, level=level)
+
+
+def _simulated(source: Askable, /) -> bool:
+    card = getattr(source, "card", None)
+    return bool(card is not None and card.simulated)
+
+
+def _assumed(source: Askable, /) -> dict[str, Any]:
+    """What had to be assumed, and what the engine found when it tried itself."""
+    found = {"assumes": list(getattr(source, "assumes", ()))}
+    return found if found["assumes"] else {}
+
+
+_FORMS = {"total": "", "rank": "", "difference": " less ", "ratio": " for each of "}
+
+
+def _show(source: Askable, answers: Answers, where: list[str], /, *, beside: str | None) -> None:
+    asked = ", ".join(where) or "everything"
+    title = f"{source.name}: {asked}" + (f"{_FORMS[answers.form]}{beside}" if beside else "")
+    table = Table(title=escape(title), title_justify="left")
     for name in answers.labels:
         table.add_column(escape(name), no_wrap=True)
     sure = f"{100 * answers.level:g} % interval"
-    for name in ("estimate", sure, "cells", "missing"):
+    for name in ("estimate", sure, *(["rank"] if answers.ranks is not None else []), "cells", "missing"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in range(min(len(answers), _SHOWN_ROWS)):
         table.add_row(
             *(escape(labels[row]) for labels in answers.labels.values()),
-            f"{answers.estimate[row]:,.0f}",
-            f"{answers.low[row]:,} to {answers.high[row]:,}",
+            *answers.words(row),
+            *([] if answers.ranks is None else [answers.rank_words(row)]),
             f"{answers.cells[row]:,}",
             f"{answers.suppressed[row]:,}",
         )
     console.print(table)
     if len(answers) > _SHOWN_ROWS:
         console.print(f"... and {len(answers) - _SHOWN_ROWS:,} more rows; --json FILE writes all of them.")
+    for note in answers.notes:
+        console.print(f"[yellow]{escape(note)}[/yellow]")
     console.print(
         f"From table '{escape(answers.table)}'; missing: cells without a published row, which the interval allows for."
     )
-    if release.card.bounding is not None:
+    for line in getattr(source, "assumes", ()):
+        console.print(f"[dim]Assumed: {escape(line)}.[/dim]")
+    card = getattr(source, "card", None)
+    if card is not None and card.bounding is not None:
         console.print("Events beyond the release's bound on what one unit adds are in no published number.")
-    if release.card.simulated:
+    if _simulated(source):
         console.print("[yellow]This release was made with repeatable noise, for a demonstration.[/yellow]")
 
 
-def _show_workload(release: OpenRelease, answered: Sequence[WorkloadAnswer], level: float, /) -> None:
+def _show_workload(release: Askable, answered: Sequence[WorkloadAnswer], level: float, /) -> None:
     table = Table(title=f"{escape(release.name)}: what the release can say", title_justify="left")
     table.add_column("question", no_wrap=True)
     for name in ("groups", "of noise", f"{100 * level:g} % within", "relative", "missing"):

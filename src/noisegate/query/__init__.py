@@ -3,7 +3,24 @@
 from __future__ import annotations
 
 from noisegate.query.answers import Answers
+from noisegate.query.askable import DRAWS, Askable
+from noisegate.query.drawn import DrawnTables
+from noisegate.query.joint import JointSums, Spans, joint_sums, spans, withdrawn_of
 from noisegate.query.published import assemble, read_release
 from noisegate.query.release import OpenRelease, open_release
 
-__all__ = ["Answers", "OpenRelease", "assemble", "open_release", "read_release"]
+__all__ = [
+    "DRAWS",
+    "Answers",
+    "Askable",
+    "DrawnTables",
+    "JointSums",
+    "OpenRelease",
+    "Spans",
+    "assemble",
+    "joint_sums",
+    "open_release",
+    "read_release",
+    "spans",
+    "withdrawn_of",
+]

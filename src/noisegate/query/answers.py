@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -11,9 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.tables import Ints, arrow_numbers, arrow_texts
+from noisegate.query.joint import Bools, Spans
+from noisegate.tables import Form, Ints, arrow_numbers, arrow_texts
 
 Floats = NDArray[np.float64]
+
+#: What stands in place of an estimate that was withdrawn.
+NOT_TOLD = "not told"
 
 #: How many groups are shown when answers are printed.
 _SHOWN = 20
@@ -24,7 +28,10 @@ class Answers:
     """One row for each group; the interval from `low` to `high` holds the truth with probability `level`.
 
     `cells` counts the published table's cells in a group, `suppressed` those of them without a row. `published` is
-    the sum of the rows that are there: what adding up the file gives.
+    the sum of the rows that are there: what adding up the file gives; of a difference or a ratio, what it gives for that.
+
+    Where `withdrawn`, the tables do not tell: `low` and `high` are bounds, and there is no estimate (NaN). `ranks` are those of the groups among
+    all groups of the question, 1 for the largest, if they were asked for.
 
     Examples
     --------
@@ -40,21 +47,32 @@ class Answers:
 
     labels: dict[str, list[str]]
     estimate: Floats
-    low: Ints
-    high: Ints
+    low: Ints | Floats
+    high: Ints | Floats
     cells: Ints
     suppressed: Ints
-    published: Ints
+    published: Ints | Floats
     level: float
     table: str
+    form: Form = "total"
+    withdrawn: Bools | None = None
+    ranks: Spans | None = None
+
+    def __post_init__(self) -> None:
+        if self.withdrawn is None:
+            object.__setattr__(self, "withdrawn", np.zeros(len(self.estimate), bool))
+        else:
+            object.__setattr__(self, "estimate", np.where(self.withdrawn, np.nan, self.estimate))
 
     def __len__(self) -> int:
         return len(self.estimate)
 
     def largest(self, count: int, /) -> Answers:
         """The groups with the largest estimates, largest first."""
-        order = np.argsort(-self.estimate, kind="stable")[:count]
-        return Answers(
+        known = np.where(self.told, self.estimate, (self.low + self.high) / 2)
+        order = np.argsort(-known, kind="stable")[:count]
+        return replace(
+            self,
             labels={name: [labels[i] for i in order.tolist()] for name, labels in self.labels.items()},
             estimate=self.estimate[order],
             low=self.low[order],
@@ -62,9 +80,15 @@ class Answers:
             cells=self.cells[order],
             suppressed=self.suppressed[order],
             published=self.published[order],
-            level=self.level,
-            table=self.table,
+            withdrawn=~self.told[order],
+            ranks=None if self.ranks is None else self.ranks.take(order),
         )
+
+    @property
+    def told(self) -> Bools:
+        """Of which groups the tables tell something beyond bounds."""
+        assert self.withdrawn is not None
+        return ~self.withdrawn
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -80,16 +104,17 @@ class Answers:
             "suppressed": self.suppressed,
             "published": self.published,
             "table": [self.table] * rows,
+            "withdrawn": ~self.told,
+            **({} if self.ranks is None else self._rank_columns(self.ranks)),
         }
+
+    def _rank_columns(self, ranks: Spans, /) -> dict[str, Any]:
+        named = {"rank": np.rint(ranks.estimate), "rank_low": ranks.low, "rank_high": ranks.high}
+        return {name: column.astype(np.int64) for name, column in named.items()}
 
     def to_arrow(self) -> Any:
         """The answers as an Arrow table; its `to_pandas` gives a frame."""
-        return pa.table(
-            {
-                name: arrow_texts(column) if isinstance(column, list) else arrow_numbers(column)
-                for name, column in self.columns.items()
-            }
-        )
+        return pa.table({name: _arrow(column) for name, column in self.columns.items()})
 
     def to_pandas(self) -> Any:
         """The answers as a pandas frame."""
@@ -119,7 +144,41 @@ class Answers:
 
     @property
     def _head(self) -> list[str]:
-        return [*self.labels, "estimate", f"{100 * self.level:g} % interval", "cells", "missing"]
+        ranks = [] if self.ranks is None else ["rank"]
+        return [*self.labels, "estimate", f"{100 * self.level:g} % interval", *ranks, "cells", "missing"]
+
+    def words(self, row: int, /) -> tuple[str, str]:
+        """The estimate and the interval of a group as people read them; of what is withdrawn only bounds."""
+        low, high = self._number(float(self.low[row])), self._number(float(self.high[row]))
+        if not self.told[row]:
+            return NOT_TOLD, f"between {low} and {high}" if np.isfinite(self.high[row]) else f"at least {low}"
+        end = f"to {high}" if np.isfinite(self.high[row]) else "or more"
+        return self._number(float(self.estimate[row])), f"{low} {end}"
+
+    def rank_words(self, row: int, /) -> str:
+        """The rank of a group and its interval."""
+        assert self.ranks is not None
+        low, high = int(self.ranks.low[row]), int(self.ranks.high[row])
+        return f"{low}" if low == high else f"{low} to {high}"
+
+    def _number(self, value: float, /) -> str:
+        if self.form != "ratio":
+            return f"{value:,.0f}"
+        if not np.isfinite(value):
+            return "no end"
+        return f"{value:,.3g}" if value < 1_000 else f"{value:,.0f}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said below answers that the tables do not give."""
+        gone = int((~self.told).sum())
+        if not gone:
+            return []
+        if len(self) == 1:
+            return [f"The tables do not tell: {self.words(0)[1]}."]
+        return [
+            f"{NOT_TOLD}: the tables do not tell; nothing but the bounds is known of {gone:,} of {len(self):,} groups."
+        ]
 
     @property
     def _lines(self) -> list[list[str]]:
@@ -127,8 +186,8 @@ class Answers:
         return [
             [
                 *(labels[row] for labels in self.labels.values()),
-                f"{self.estimate[row]:,.0f}",
-                f"{self.low[row]:,} to {self.high[row]:,}",
+                *self.words(row),
+                *([] if self.ranks is None else [self.rank_words(row)]),
                 f"{self.cells[row]:,}",
                 f"{self.suppressed[row]:,}",
             ]
@@ -137,17 +196,30 @@ class Answers:
 
     @property
     def _rest(self) -> list[str]:
-        """What is said below the groups: how many are not shown."""
+        """What is said below the groups: how many are not shown, and of which the tables do not tell."""
         more = len(self) - _SHOWN
-        return [f"and {more:,} more; to_pandas() has all"] if more > 0 else []
+        return [*([f"and {more:,} more; to_pandas() has all"] if more > 0 else []), *self.notes]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """The answers as plain data."""
+        """The answers as plain data; None where there is no estimate, or no upper end."""
         plain = {
-            name: column if isinstance(column, list) else column.tolist()
+            name: column if isinstance(column, list) else [_plain(value) for value in column.tolist()]
             for name, column in self.columns.items()
         }
         return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+
+
+def _plain(value: Any, /) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _arrow(column: Any, /) -> Any:
+    """A column; numbers that are none are null."""
+    if isinstance(column, list):
+        return arrow_texts(column)
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        return pa.array(column, from_pandas=True)
+    return arrow_numbers(column)
 
 
 def _html_row(cells: Sequence[str], tag: str, /) -> str:

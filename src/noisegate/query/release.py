@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from noisegate.errors import SpecError
 from noisegate.inference import Engine, Evidence, Report, checked_level, engine_for
 from noisegate.margins import Method, SumErrors
 from noisegate.query.answers import Answers
+from noisegate.query.askable import Askable, Asking
 from noisegate.query.published import read_release
 from noisegate.recovery import equal_cells
-from noisegate.tables import Card, Domain, Groups, Question, Release, Selection, Where
+from noisegate.tables import Card, Groups, Release, Selection, Table, Where
 
 
 def open_release(
@@ -39,7 +39,7 @@ def open_release(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class OpenRelease:
+class OpenRelease(Askable):
     """A release that answers questions. Nothing here has seen more than what was published."""
 
     release: Release
@@ -57,62 +57,26 @@ class OpenRelease:
         return self.release.card
 
     @property
-    def domain(self) -> Domain:
-        """The cells of the base."""
-        return self.release.domain
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, the base first."""
+        return self.release.tables
 
     @property
     def method(self) -> Method:
         """How its margins were made."""
         return cast("Method", self.card.margins)
 
-    @property
-    def dimensions(self) -> dict[str, tuple[str, ...]]:
-        """The labels of each dimension."""
-        return {d.name: d.labels for d in self.domain.dimensions}
-
-    def query(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Any:
-        """How many events meet the conditions, as an Arrow table with one row for each group.
-
-        Parameters
-        ----------
-        where
-            Conditions by dimension: `{"mode": "ferry", "time": "06:00..09:00"}`, or the same as text. Values are
-            labels, ranges, integers, dates, times, or lists of these.
-        by
-            A dimension, or several, whose labels are told apart.
-        level
-            Of the intervals: each holds the truth with this probability.
-
-        Returns
-        -------
-        pyarrow.Table
-            Dimensions of `by`, then estimate, low, high, level, cells, suppressed, published, table.
-
-        Notes
-        -----
-        The truth is the count of events as bounded for the release (`max_cells`); what bounding left out is not in
-        any published number. Where rows are missing, intervals assume that counts are near a product of place,
-        time and day effects; how near is learnt from the release.
-        """
-        return self.answer(where=where, by=by, level=level).to_arrow()
-
     def answer(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Answers:
         """The same as `query`, in full."""
         sure = checked_level(level)
-        base = self.release.base
-        selection = Selection.parse(where, self.domain, by=by)
-        cells = self.errors.tables(selection)
-        if not cells[base.name].parts:
-            raise SpecError("no published cell meets all conditions; the card rules this combination out.")
-        if base.threshold.value is None and self.card.zeros == "perturb":
-            return self._exactly(cells, sure)
-        return self._believed(cells[base.name], sure)
+        cells = self.errors.tables(Selection.parse(where, self.domain, by=by))
+        asking = Asking.of(cells[self.release.base.name])
+        return self._exactly(cells, sure) if self._all_shown else self._believed(asking, sure)
 
-    def answer_question(self, question: Question, /, *, level: float = 0.95) -> Answers:
-        """The answers to one question, the largest only if it asks for these."""
-        answers = self.answer(where=question.where, by=question.by, level=level)
-        return answers if question.top is None else answers.largest(question.top)
+    @property
+    def _all_shown(self) -> bool:
+        """Whether no row is missing, so that sums are known up to noise alone."""
+        return self.release.base.threshold.value is None and self.card.zeros == "perturb"
 
     @cached_property
     def errors(self) -> SumErrors:
@@ -148,32 +112,6 @@ class OpenRelease:
             level=level,
             table=table,
         )
-
-    def _believed(self, cells: Groups, level: float, /) -> Answers:
-        """Rows are missing: the posterior of each sum of base cells, the same that an assessment reads."""
-        terms = cells.counts()
-        groups = np.flatnonzero(terms)
-        numbers, group = cells.numbers()
-        rank = np.full(cells.size, -1, np.int64)
-        rank[groups] = np.arange(len(groups))
-        found = self.posterior.sums(numbers, rank[group], size=len(groups), level=level)
-        values, shown = self._base
-        return Answers(
-            labels=cells.labels(groups),
-            estimate=found.mean,
-            low=found.low,
-            high=found.high,
-            cells=terms[groups],
-            suppressed=np.rint(cells.sums(~shown)[groups]).astype(np.int64),
-            published=np.rint(cells.sums(values)[groups]).astype(np.int64),
-            level=level,
-            table=self.release.base.name,
-        )
-
-    @cached_property
-    def _base(self) -> tuple[Any, Any]:
-        """The values of the base's cells, and which of them are shown."""
-        return self.release.base.filled()
 
     @cached_property
     def posterior(self) -> Engine:

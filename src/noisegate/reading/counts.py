@@ -20,12 +20,19 @@ LARGEST = 2.0**53
 
 _PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _GROUPED = {
-    ",": re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
+    # Lakhs and crores have two digits between the upper commas.
+    ",": re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?:\.\d+)?"),
     ".": re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+(?:,\d+)?"),
     " ": re.compile(r"[-+]?\d{1,3}(?: \d{3})+(?:[.,]\d+)?"),
     "'": re.compile(r"[-+]?\d{1,3}(?:'\d{3})+(?:[.,]\d+)?"),
 }
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+#: A count with its share behind it, `12 (3.4%)`, and one with the mark of a footnote or of its quality, `1,234r`, `56 p`, `7*`.
+_SHARED = re.compile(r"(.*\S)\s*[(\[]\s*[<>≤~]?\s*\d[\d.,]*\s*%?\s*[)\]]")
+_FLAGGED = re.compile(
+    r"([-+]?\d[\d.,' ]*?)(?:\s?[rpebfdusRPE]|\s[bcdefinprsuz]{1,2}|\s?\([a-z]\)|\s?\*{1,3}|\s?[†‡§#^]|\s?\[[\w ]{1,8}\]|\s?[¹²³⁴-⁹]+)"
+)
+_STARTS = re.compile(r"[-+]?\d[\d.,' ]*$")
 _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
 
 
@@ -58,14 +65,35 @@ def read_numbers(labels: Sequence[str], /, *, delimiter: str = ",") -> Numbers:
     values = np.full(len(labels), np.nan)
     values[plain] = [int(label) for label, easy in zip(labels, plain.tolist(), strict=True) if easy]
     rest = np.flatnonzero(~plain)
-    texts = [labels[k].translate(_BLANKS).strip() for k in rest.tolist()]
+    texts, flagged = _without_flags([labels[k].translate(_BLANKS).strip() for k in rest.tolist()])
     group, decimal = _separators(texts, delimiter)
     values[rest] = [_number(text, group, decimal) for text in texts]
     marked, blank = np.zeros(len(labels), dtype=bool), np.zeros(len(labels), dtype=bool)
     marked[rest] = [is_marker(text) for text in texts]
     blank[rest] = [not text for text in texts]
-    note = f"counts use {group!r} between thousands" if group else ""
+    notes = [f"counts use {group!r} between thousands"] * bool(group)
+    notes += [f"counts are read without what stands behind them, such as {flagged!r}"] * bool(flagged)
+    note = "; ".join(notes)
     return Numbers(values=values, marked=marked, blank=blank, note=note)
+
+
+def without_flag(text: str, /) -> str:
+    """A number or a marker without its share, the mark of a footnote or the letter of its quality behind it; other texts as they are.
+
+    Examples
+    --------
+    >>> without_flag("12 (3.4%)"), without_flag("1,234r"), without_flag("<5 (<1%)"), without_flag("Ward 3 (2)")
+    ('12', '1,234', '<5', 'Ward 3 (2)')
+    """
+    match = None if is_marker(text) else _SHARED.fullmatch(text) or _FLAGGED.fullmatch(text)
+    bare = match[1].strip() if match else text
+    return bare if is_marker(bare) or _STARTS.match(bare) else text
+
+
+def _without_flags(texts: Sequence[str]) -> tuple[list[str], str]:
+    """The texts without what stands behind numbers and markers, and the first that had something there."""
+    found = [without_flag(text) for text in texts]
+    return found, next((text for text, bare in zip(texts, found, strict=True) if text != bare), "")
 
 
 def _separators(texts: Sequence[str], delimiter: str) -> tuple[str, str]:
@@ -121,6 +149,21 @@ _LIKELY = frozenset(
         "published",
     }
 )
+#: Names of the one column of numbers in tables that have a row for each of them.
+_PLAIN_NAMES = frozenset(
+    {
+        "value",
+        "values",
+        "obs value",
+        "measure value",
+        "data value",
+        "wert",
+        "valeur",
+        "valor",
+        "waarde",
+        "valore",
+    }
+)
 #: Share of a column's rows that must be numbers or marks for hidden ones.
 _ENOUGH = 0.5
 
@@ -159,6 +202,11 @@ def name_score(name: str, /) -> float:
     if parts & {"count", "counts"}:
         return 0.9
     return 0.7 if words in _LIKELY else 0.0
+
+
+def is_plain_value(name: str, /) -> bool:
+    """Whether a column is called "value" or the like: what all rows of a long table are about."""
+    return " ".join(re.split(r"[\W_]+", name.casefold())).strip() in _PLAIN_NAMES
 
 
 def numeric_share(column: Column, delimiter: str, /) -> float:

@@ -71,6 +71,8 @@ def _nested(
     single = (rows > 0).sum(axis=0) == 1
     if single.mean() < NEARLY_ALL:
         return False
+    if single.all() and _all_listed(rows):
+        return True
     # A small region is published for the most common cause alone; that is suppression, not nesting.
     # What counts is a value that never occurs with the commonest parent.
     share = rows.sum(axis=1) / rows.sum()
@@ -78,6 +80,12 @@ def _nested(
     telling = single & (home != int(share.argmax()))
     log_chance = float((rows.sum(axis=0)[telling] * np.log(share[home[telling]])).sum())
     return log_chance < math.log(CHANCE)
+
+
+def _all_listed(rows: NDArray[np.float64]) -> bool:
+    """Whether every pair that exists has equally many rows, and no value stands for a group alone: the table lists all cells."""
+    times = rows[rows > 0]
+    return bool((times == times[0]).all()) and times[0] >= 2 and bool(((rows > 0).sum(axis=1) >= 2).all())
 
 
 Floats = NDArray[np.float64]

@@ -158,6 +158,8 @@ def _encoding(start: bytes, path: Path) -> str:
     for mark, name in _MARKS:
         if start.startswith(mark):
             return name
+    if (wide := _wide(start)) is not None:
+        return wide
     if b"\0" in start:
         raise DataError(f"{path} holds binary data, not a table of text; CSV and Parquet are read.")
     try:
@@ -165,6 +167,16 @@ def _encoding(start: bytes, path: Path) -> str:
     except UnicodeDecodeError:
         return western(start)
     return "utf-8"
+
+
+def _wide(start: bytes) -> str | None:
+    """UTF-16 without a mark: every other byte of plain text is 0."""
+    even, odd = start[:4096:2], start[1:4096:2]
+    if len(odd) < 2:
+        return None
+    if odd.count(0) > 0.6 * len(odd) and not even.count(0):
+        return "utf-16-le"
+    return "utf-16-be" if even.count(0) > 0.6 * len(even) and not odd.count(0) else None
 
 
 def western(start: bytes, /) -> str:
@@ -206,20 +218,21 @@ def _fields(lines: list[str], delimiter: str) -> list[list[str]]:
 
 def _delimiter(lines: list[str], given: str | None, path: Path) -> tuple[str, int]:
     """The delimiter that splits most lines into the same number of fields, and that number."""
-    best = (0.0, 0, "")
+    best = (0.0, False, 0, "")
     for delimiter in [given] if given else DELIMITERS:
         widths = Counter(len(row) for row in _fields(lines, delimiter)[:VOTERS] if row)
         if not widths:
             continue
         width, votes = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]))
         if width > 1:
-            best = max(best, (votes / widths.total(), width, delimiter))
-    if not best[2]:
+            # A tab stands in no value, so that commas beside it are inside values.
+            best = max(best, (votes / widths.total(), delimiter == "\t", width, delimiter))
+    if not best[3]:
         raise DataError(
             f"{path} does not split into columns at {', '.join(DELIMITERS.values())}; "
             "a table needs a count and at least one dimension."
         )
-    return best[2], best[1]
+    return best[3], best[2]
 
 
 def _header(
@@ -242,7 +255,8 @@ def _header(
         and len(found.paths) == width
         and any(found.first <= place < found.start for place in fitting)
     ):
-        return starts[found.first], starts[found.start] - starts[found.first], found.paths
+        paths = _with_names_above(found.paths, rows[found.first - 1] if found.first else [])
+        return starts[found.first], starts[found.start] - starts[found.first], paths
     for place in fitting:
         if _looks_like_data(rows[place]):
             raise DataError(
@@ -255,6 +269,17 @@ def _header(
             tuple((text,) if text else () for text in rows[place]),
         )
     raise DataError(f"{path} has no line of {width} column names; add a header.")
+
+
+def _with_names_above(
+    paths: tuple[tuple[str, ...], ...], above: Sequence[str]
+) -> tuple[tuple[str, ...], ...]:
+    """The paths with names for the first columns, where none has one and a shorter line above the header gives them."""
+    nameless = next((place for place, path in enumerate(paths) if path), len(paths))
+    if not nameless or not nameless <= len(above) < len(paths) or not all(above):
+        return paths
+    lead = tuple(above[nameless : nameless + 1])
+    return (*((name,) for name in above[:nameless]), *((*lead, *path) for path in paths[nameless:]))
 
 
 def _looks_like_data(header: Sequence[str]) -> bool:

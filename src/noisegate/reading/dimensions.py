@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -51,16 +52,31 @@ def choose_dimensions(
             raise SpecError.for_choice(f"a column of table {table}", found=name, allowed=names)
     extra = [ExtraColumn(name=name, reason="ignored as told") for name in names if name in override.ignore]
     kept = [column for column in columns if column.name not in override.ignore]
-    for test in (_remarks, _measurement, _determined, _accompanies):
+    tests = (_remarks, _measurement, _determined)
+    kept, extra = _passing(kept, extra, tests, override)
+    twins, codes = _twins(kept, override)
+    gone = [column.name for column in twins]
+    extra += [ExtraColumn(name=column.name, reason=f"says the same as {twins[column]}") for column in twins]
+    kept = [column for column in kept if column.name not in gone]
+    kept, extra = _passing(kept, extra, (_combined, _accompanies), override)
+    return kept, codes, extra
+
+
+def _passing(
+    columns: Sequence[Column],
+    extra: Sequence[ExtraColumn],
+    tests: Sequence[Callable[[Column, Sequence[Column]], str]],
+    override: TableOverride,
+) -> tuple[list[Column], list[ExtraColumn]]:
+    """The columns that no test finds a reason against, and the others with the reason behind those that are out already."""
+    kept, out = list(columns), list(extra)
+    for test in tests:
         for column in list(kept):
             reason = test(column, kept) if column.name not in override.dimensions else ""
             if reason:
                 kept.remove(column)
-                extra.append(ExtraColumn(name=column.name, reason=reason))
-    twins, codes = _twins(kept, override)
-    gone = [column.name for column in twins]
-    extra += [ExtraColumn(name=column.name, reason=f"says the same as {twins[column]}") for column in twins]
-    return [column for column in kept if column.name not in gone], codes, extra
+                out.append(ExtraColumn(name=column.name, reason=reason))
+    return kept, out
 
 
 def _twins(columns: Sequence[Column], override: TableOverride) -> tuple[dict[Column, str], dict[str, Column]]:
@@ -83,10 +99,12 @@ def _twins(columns: Sequence[Column], override: TableOverride) -> tuple[dict[Col
 
 
 def _codeness(column: Column) -> int:
-    """How much a column looks like codes: by its name, by values without blanks and with digits."""
+    """How much a column looks like codes: by its name, by values without blanks that have digits or are short and in capitals."""
     labels = [label for label in column.labels if label]
     compact = all(" " not in label for label in labels)
-    return 2 * is_code(column.name) + (compact and any(char.isdigit() for label in labels for char in label))
+    digits = any(char.isdigit() for label in labels for char in label)
+    capitals = all(len(label) <= 3 and label == label.upper() for label in labels)
+    return 2 * is_code(column.name) + (compact and (digits or capitals))
 
 
 _TWIN_WORDS = re.compile(
@@ -108,12 +126,28 @@ def _paired(one: Column, other: Column) -> bool:
         or np.unique(left * len(other.labels) + right).size != values
     ):
         return False
+    if [one.labels[k] for k in left.tolist()] == [other.labels[k] for k in right.tolist()]:
+        return True
     stems = [_TWIN_WORDS.sub("", spaced(column.name)).casefold() for column in (one, other)]
     alike = stems[0] == stems[1] or (
         is_code(one.name) != is_code(other.name) and (stems[0] in stems[1] or stems[1] in stems[0])
     )
     # Two dimensions may go together by chance or because little is shown: then one is no code of the other.
-    return bool(alike or (values >= 10 and _codeness(one) != _codeness(other)))
+    if alike or _codeness(one) == _codeness(other):
+        return bool(alike)
+    return (
+        values >= 10 or (values >= 3 and left.size >= 2 * values) or (values >= 4 and _one_shape(one, other))
+    )
+
+
+def _one_shape(one: Column, other: Column) -> bool:
+    """Whether the values of the more codelike of two columns all have one shape, such as E06000001, and those of the other do not."""
+    code, name = sorted((one, other), key=_codeness, reverse=True)
+    shapes = [
+        {re.sub(r"[A-Za-z]", "A", re.sub(r"\d", "9", label)) for label in column.labels if label}
+        for column in (code, name)
+    ]
+    return len(shapes[0]) == 1 and len(shapes[1]) > 1
 
 
 def _remarks(column: Column, _: Sequence[Column]) -> str:
@@ -135,11 +169,33 @@ def _determined(column: Column, kept: Sequence[Column]) -> str:
     if len(kept) < 2 or len(column.labels) <= max(50, rows // 20):
         return ""
     form = find_form(column.name, column.labels, unknown=[not label for label in column.labels])
-    rest = [other for other in kept if other is not column]
-    ids = row_ids(np.stack([other.codes for other in rest]), tuple(len(other.labels) for other in rest))
-    if form.kind is not Kind.NUMBER or np.unique(ids).size < rows:
+    if form.kind is not Kind.NUMBER or not _told_apart(kept, column):
         return ""
     return "a running number" if len(column.labels) == rows else "numbers that the dimensions determine"
+
+
+def _told_apart(kept: Sequence[Column], without: Column) -> bool:
+    """Whether the other columns tell all rows apart."""
+    rest = [other for other in kept if other is not without]
+    ids = row_ids(np.stack([other.codes for other in rest]), tuple(len(other.labels) for other in rest))
+    return bool(np.unique(ids).size == without.codes.size)
+
+
+def _combined(column: Column, kept: Sequence[Column]) -> str:
+    """Whether a column of codes stands for several others together, such as the number of a series or of a row."""
+    own = np.unique(column.codes).size
+    rest = [
+        other
+        for other in kept
+        if other is not column
+        and not np.unique(column.codes.astype(np.int64) * len(other.labels) + other.codes).size
+        == own
+        == np.unique(other.codes).size
+    ]
+    sizes = [np.unique(other.codes).size for other in rest]
+    many = len(rest) >= 2 and own >= max(20, 2 * max(sizes)) and _codeness(column) > 0
+    crossed = many and math.prod(sizes) <= 2 * column.codes.size
+    return "codes of what the other columns say together" if crossed and _told_apart(rest, column) else ""
 
 
 def _accompanies(column: Column, kept: Sequence[Column]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noisegate.reading.markers import is_marker
-from noisegate.reading.words import kind_of_labels, without_notes
+from noisegate.reading.words import is_total, kind_of_labels, without_notes
 
 Rows = Sequence[Sequence[str]]
 #: First row, first column, last row, last column.
@@ -22,7 +22,10 @@ Span = tuple[int, int, int, int]
 _MOST_ROWS = 4
 #: Rows that are looked at to find which columns hold numbers.
 _LOOKED_AT = 400
-_NUMBER = re.compile(r"[-+−]?[\d.,'’  \u202f]*\d[\d.,'’  \u202f]*(?:[eE][-+]?\d+)?\s?%?(?:\s?\(?[a-z]\)?)?")
+_NUMBER = re.compile(
+    r"[-+−]?[\d.,'’  \u202f]*\d[\d.,'’  \u202f]*(?:[eE][-+]?\d+)?\s?%?(?:\s?\(?[a-z]\)?)?"
+    r"(?:\s*\([<>]?[\d.,]+\s?%?\)|\s?\*{1,3})?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,8 @@ def find_header(rows: Rows, /, *, merged: Sequence[Span] = (), at: int = 0) -> H
     above = _header_rows(rows, below, values, at)
     if not above:
         return None
-    return Header(first=above[0], start=above[-1] + 1, paths=_paths(rows, above, values, merged))
+    paths = _paths(rows, above, values, merged)
+    return Header(first=above[0], start=above[-1] + 1, paths=paths)
 
 
 def next_header(rows: Rows, header: Header, /) -> int | None:
@@ -101,7 +105,10 @@ def _first_data(rows: Rows, values: list[int], at: int) -> int | None:
         cells = [rows[place][k] for k in values if k < len(rows[place])]
         filled = [cell for cell in cells if cell]
         numbers = [cell for cell in filled if is_number(cell)]
-        if not numbers or len(numbers) + sum(map(is_marker, filled)) < 0.8 * len(filled):
+        good = len(numbers) + sum(map(is_marker, filled))
+        if 2 * len(numbers) >= len(filled):  # a column of ages may begin with "All ages"
+            good += sum(map(is_total, filled))
+        if not numbers or good < 0.8 * len(filled):
             continue
         if not _names_columns(rows, place, values):
             return _markers_above(rows, place, values, at)
@@ -132,9 +139,11 @@ def _only_markers(row: Sequence[str], values: list[int]) -> bool:
 def _names_columns(rows: Rows, place: int, values: list[int]) -> bool:
     """Whether the numbers in a row are names: years, dates, hours, or ages one after the other, over something else."""
     cells = [rows[place][k] for k in values if k < len(rows[place]) and rows[place][k]]
-    if len(set(cells)) != len(cells) or (len(cells) < 2 and len(values) > 1) or not cells:
-        return False
     beside = [rows[place][k] for k in range(len(rows[place])) if k not in values and rows[place][k]]
+    twice = len(set(cells)) != len(cells)
+    # A year over several columns is written over each of them, with nothing beside it.
+    if (twice and (beside or not place)) or (len(cells) < 2 and len(values) > 1) or not cells:
+        return False
     below = [
         [row[k] for k in values if k < len(row) and row[k]]
         for row in rows[place + 1 : place + 40]
@@ -146,6 +155,8 @@ def _names_columns(rows: Rows, place: int, values: list[int]) -> bool:
     if kind in {"year", "date", "month", "time"}:
         same = sum(kind_of_labels(row) == kind for row in below if row)
         return same < 0.5 * len(below)
+    if twice:
+        return False
     whole = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
     steps = {b - a for a, b in itertools.pairwise(whole)}
     counted = len(whole) == len(cells) >= 3 and len(steps) == 1 and steps <= {1, 5, 10} and whole[0] in {0, 1}
@@ -160,29 +171,50 @@ def _is_section(row: Sequence[str], values: list[int]) -> bool:
 def _header_rows(rows: Rows, below: int, values: list[int], at: int) -> list[int]:
     """The rows of the header that ends above row `below`, from the top."""
     found: list[int] = []
-    keys = [
-        k
-        for k in range(max(map(len, rows[max(at, below - _MOST_ROWS) : below]), default=0))
-        if k not in values
-    ]
     named: set[int] = set()
     for place in range(below - 1, at - 1, -1):
         row = rows[place]
-        over = [row[k] for k in values if k < len(row) and row[k]]
-        own = {k for k in keys if k < len(row) and row[k]}
-        if not over and not (found == [] and len(own) > 1):
-            if found and sum(map(bool, row)) == 0:
-                break
+        over, own = _texts(row, values)
+        if not over:
             if found:
                 break
+            if len(own) > 1 and _names_keys(rows, place, values, at):
+                found.append(place)
             continue
-        if len(found) >= _MOST_ROWS or (found and own & named) or (found and any(map(_is_sentence, over))):
+        keys_below = bool(found) and not _texts(rows[found[-1]], values)[0]
+        if len(found) >= _MOST_ROWS or (found and any(map(_is_sentence, over))):
+            break
+        if found and own & named and not keys_below:
             break
         named |= own
         found.append(place)
-        if len(over) == 0:
-            break
+    if found and not any(_texts(rows[place], values)[0] for place in found) and found[0] + 1 != below:
+        return []
     return found[::-1]
+
+
+def _texts(row: Sequence[str], values: list[int]) -> tuple[list[str], set[int]]:
+    """The texts of a row over columns of numbers, and the other columns that have one."""
+    over = [row[k] for k in values if k < len(row) and row[k]]
+    return over, {k for k, text in enumerate(row) if text and k not in values}
+
+
+def _names_keys(rows: Rows, place: int, values: list[int], at: int) -> bool:
+    """Whether a row with nothing over the numbers names the other columns, and is no row of the table whose counts are hidden.
+
+    Names do not come again below. What stands over the numbers is one row higher, and names fewer of the other columns; or nothing is.
+    """
+    row = rows[place]
+    own = _texts(row, values)[1]
+    if any(
+        k < len(other) and other[k] == row[k] for k in own for other in rows[place + 1 : place + _LOOKED_AT]
+    ):
+        return False
+    above = [_texts(rows[k], values) for k in range(at, place)]
+    if not any(over for over, _ in above):
+        return True
+    over, keys = above[-1]
+    return 2 * len(over) >= len(values) and not own <= keys
 
 
 def _is_sentence(text: str) -> bool:
@@ -197,6 +229,7 @@ def _paths(
         [without_notes(" ".join(cell.split())) for cell in rows[place]] + [""] * (width - len(rows[place]))
         for place in above
     ]
+    lead = _lead(texts, values)
     spans = [
         span for span in merged if any(span[0] <= place <= span[2] for place in above) and span[3] > span[1]
     ]
@@ -207,7 +240,22 @@ def _paths(
                     texts[level][left : right + 1] = [texts[level][left]] * (right + 1 - left)
         else:
             _fill_right(texts, level, values)
-    return tuple(tuple(row[k] for row in texts if row[k]) for k in range(width))
+    found = [tuple(row[k] for row in texts if row[k]) for k in range(width)]
+    return tuple((*lead, *path) if k in values and path else path for k, path in enumerate(found))
+
+
+def _lead(texts: list[list[str]], values: list[int]) -> tuple[str, ...]:
+    """What names the columns of numbers where the lowest row only names the others: a text higher up, beside them."""
+    keys = [k for k in range(len(texts[-1])) if k not in values]
+    if len(texts) < 2 or any(texts[-1][k] for k in values):
+        return ()
+    found: list[str] = []
+    for level in texts[:-1]:
+        for k in keys:
+            if level[k] and texts[-1][k]:
+                found.append(level[k])
+                level[k] = ""
+    return tuple(found[-1:])
 
 
 def _fill_right(texts: list[list[str]], level: int, values: list[int]) -> None:

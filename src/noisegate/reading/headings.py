@@ -45,6 +45,71 @@ def without_remarks(raw: RawTable, /) -> tuple[RawTable, list[ExtraColumn]]:
     return replace(raw, columns=tuple(kept), notes=tuple(notes)), extra
 
 
+def without_blanks(raw: RawTable, /, *, file: str) -> tuple[RawTable, list[SetAside]]:
+    """The table without rows that hold nothing."""
+    empty = np.logical_and.reduce([column.where(lambda text: not text) for column in raw.columns])
+    if not empty.any() or empty.all():
+        return raw, []
+    return raw.take(~empty), [raw.aside("blank line", empty, file)]
+
+
+def split_keys(raw: RawTable, /) -> tuple[RawTable, str, list[str]]:
+    """The table with a column of joined values taken apart, such as `sex,age,geo` with `F,Y15,AT`.
+
+    Also what the other columns are values of, where the joined name says so behind a backslash, and what was done.
+    """
+    for place, column in enumerate(raw.columns):
+        name, _, over = column.name.partition("\\")
+        names = [part.strip() for part in name.split(",")]
+        texts = [label.split(",") for label in column.labels]
+        if len(names) < 2 or not all(names) or any(len(parts) != len(names) for parts in texts):
+            continue
+        apart = [Column.of(one, [parts[k].strip() for parts in texts]) for k, one in enumerate(names)]
+        columns = [replace(one, codes=one.codes[column.codes]) for one in apart]
+        whole = (*raw.columns[:place], *columns, *raw.columns[place + 1 :])
+        note = f"the column {column.name!r} was taken apart at its commas"
+        return replace(raw, columns=whole), over.strip(), [note]
+    return raw, "", []
+
+
+def filled_down(raw: RawTable, /, *, delimiter: str) -> tuple[RawTable, list[str]]:
+    """The table with blanks below a value filled by it, in leading columns that are written once for several rows.
+
+    That is so where rows are told apart only then; or where the column comes first and each of its values in one place alone.
+    """
+    keys = [k for k, column in enumerate(raw.columns) if numeric_share(column, delimiter) < 0.75]
+    notes: list[str] = []
+    columns = list(raw.columns)
+    for turn, place in enumerate(keys[:-1]):
+        column = columns[place]
+        blank = column.where(lambda text: not text)
+        if not 0.3 <= blank.mean() < 1 or blank[0]:
+            continue
+        shown = column.codes[~blank]
+        runs = 1 + int(np.count_nonzero(np.diff(shown)))
+        once = turn == 0 and runs == np.unique(shown).size == shown.size > 1
+        rest = [columns[k] for k in keys if k != place]
+        filled = _filled(column, blank)
+        if once or _told(rest, column) < 0.95 <= _told(rest, filled):
+            columns[place] = filled
+            notes.append(
+                f"the column {column.name!r} is written once for several rows; its blanks were filled from above"
+            )
+    return (replace(raw, columns=tuple(columns)) if notes else raw), notes
+
+
+def _filled(column: Column, blank: Bools) -> Column:
+    place = np.maximum.accumulate(np.where(blank, -1, np.arange(blank.size)))
+    return replace(column, codes=column.codes[np.maximum(place, 0)])
+
+
+def _told(rest: list[Column], column: Column) -> float:
+    """The share of rows that these columns tell apart."""
+    every = [*rest, column]
+    ids = row_ids(np.stack([c.codes for c in every]), tuple(len(c.labels) for c in every))
+    return np.unique(ids).size / max(ids.size, 1)
+
+
 def clean_labels(raw: RawTable, /) -> RawTable:
     """The table with labels freed of marks of footnotes, unless two labels would become one."""
     columns = []

@@ -18,7 +18,16 @@ import numpy as np
 
 from noisegate.errors import DataError, SpecError
 from noisegate.reading.columns import Column, RawTable
-from noisegate.reading.counts import Numbers, checked, name_score, numeric_share, read_numbers, varies
+from noisegate.reading.counts import (
+    Numbers,
+    checked,
+    is_plain_value,
+    name_score,
+    numeric_share,
+    read_numbers,
+    varies,
+)
+from noisegate.reading.markers import is_marker
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import ExtraColumn, row_ids
 from noisegate.reading.words import fold, is_counted, is_key, is_no_count, is_total, kind_of_labels, spaced
@@ -41,11 +50,14 @@ class Spread:
         What they count; empty if nothing says so.
     dimensions
         For each dimension that runs over the columns its name and the value in each column; none for a measure of one column.
+    renamed
+        Other columns that are called otherwise from now on: "origin / destination" has the origins.
     """
 
     positions: tuple[int, ...]
     measure: str = ""
     dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,8 +73,10 @@ class Laid:
     notes: tuple[str, ...] = ()
 
 
-def lay_out(raw: RawTable, /, *, table: str, delimiter: str, override: TableOverride) -> list[Laid] | None:
-    """The tables of a file in long form; None if it has no column of counts."""
+def lay_out(
+    raw: RawTable, /, *, table: str, delimiter: str, override: TableOverride, over: str = ""
+) -> list[Laid] | None:
+    """The tables of a file in long form; None if it has no column of counts. `over` is what the columns are values of, if told."""
     numeric = {
         place: read_numbers(column.labels, delimiter=delimiter)
         for place, column in enumerate(raw.columns)
@@ -80,9 +94,18 @@ def lay_out(raw: RawTable, /, *, table: str, delimiter: str, override: TableOver
         if len(values) > 1 and (reason := _no_count(raw.columns[place], numeric[place], values, numeric))
     ]
     gone = {one.name for one in extra}
-    kept = [place for place in values if raw.columns[place].name not in gone] or values
-    spreads = _spreads(raw, kept, numeric, override, table)
-    keys = [place for place in range(len(raw.columns)) if place not in values]
+    kept = [place for place in values if raw.columns[place].name not in gone]
+    if not kept:
+        kept, extra = values, []
+    spreads = _spreads(raw, kept, numeric, override, table, over)
+    idle = (
+        [] if override.dimensions else [k for k in range(len(raw.columns)) if _says_nothing(raw.columns[k])]
+    )
+    idle = [place for place in idle if place not in values]
+    extra += [
+        ExtraColumn(name=raw.columns[k].name, reason="proportions or the like, by its name") for k in idle
+    ]
+    keys = [place for place in range(len(raw.columns)) if place not in values and place not in idle]
     found = [_laid(raw, keys, spread, delimiter) for spread in spreads]
     return [replace(one, extra=tuple(extra) if place == 0 else ()) for place, one in enumerate(found)]
 
@@ -99,7 +122,9 @@ def _values(raw: RawTable, numeric: dict[int, Numbers], override: TableOverride,
         return [names.index(name) for name in override.measures]
     told = {*override.dimensions, *override.ignore}
     able = [place for place in numeric if names[place] not in told and _can_count(raw.columns[place])]
-    sure = [place for place in able if name_score(names[place]) >= 0.9]
+    sure = [place for place in able if name_score(names[place]) >= 0.9] or [
+        place for place in able if is_plain_value(names[place])
+    ]
     if len(sure) == 1 and not any(_says_count(raw.columns[place]) for place in able if place not in sure):
         return sure
     return _spared(raw, able)
@@ -128,7 +153,11 @@ def _can_count(column: Column) -> bool:
 
 def _spared(raw: RawTable, able: list[int]) -> list[int]:
     """The columns of numbers without which rows are told apart all the same; the others are dimensions."""
-    keys = [place for place in range(len(raw.columns)) if place not in able]
+    keys = [
+        place
+        for place in range(len(raw.columns))
+        if place not in able and not _is_running(raw.columns[place], raw.rows)
+    ]
     free = sorted(
         (
             place
@@ -142,6 +171,15 @@ def _spared(raw: RawTable, able: list[int]) -> list[int]:
     return [place for place in able if place not in keys]
 
 
+def _is_running(column: Column, rows: int) -> bool:
+    """Whether a column numbers the rows: it tells all of them apart and says nothing of what they count."""
+    texts = column.labels
+    if rows < 3 or len(texts) < rows or not all(text.isdecimal() and len(text) < 10 for text in texts):
+        return False
+    numbers = np.array([int(texts[code]) for code in column.codes.tolist()], dtype=np.int64)
+    return bool((np.diff(numbers) == 1).all())
+
+
 def _repeats(raw: RawTable, keys: Sequence[int]) -> float:
     """The share of rows that have the same values in these columns as an earlier one."""
     if not raw.rows or not keys:
@@ -149,6 +187,14 @@ def _repeats(raw: RawTable, keys: Sequence[int]) -> float:
     columns = [raw.columns[place] for place in keys]
     ids = row_ids(np.stack([c.codes for c in columns]), tuple(len(c.labels) for c in columns))
     return 1.0 - np.unique(ids).size / ids.size
+
+
+def _says_nothing(column: Column) -> bool:
+    """Whether a column is named for proportions and holds marks that replace them, and at most a few numbers."""
+    return (
+        is_no_count(" ".join(column.path) or column.name)
+        and column.share(lambda text: not text or is_marker(text) or text[:1].isdecimal()) > 0.5
+    )
 
 
 def _no_count(column: Column, numbers: Numbers, values: list[int], numeric: dict[int, Numbers]) -> str:
@@ -171,18 +217,47 @@ def _has_decimals(numbers: Numbers) -> bool:
 
 
 def _spreads(
-    raw: RawTable, values: list[int], numeric: dict[int, Numbers], override: TableOverride, table: str
+    raw: RawTable,
+    values: list[int],
+    numeric: dict[int, Numbers],
+    override: TableOverride,
+    table: str,
+    over: str,
 ) -> list[Spread]:
     columns = {place: raw.columns[place] for place in values}
-    if override.wide is not None:
+    if (override.wide or over) and not override.measures and (len(values) > 1 or over):
         labels = tuple(columns[place].name for place in values)
-        return [Spread(positions=tuple(values), dimensions=((override.wide, labels),))]
+        return [Spread(positions=tuple(values), dimensions=((override.wide or over, labels),))]
     if len(values) == 1:
         return [Spread(positions=tuple(values))]
     if override.measures:
         return [Spread(positions=(place,), measure=columns[place].name) for place in values]
-    paths = {place: column.path or (column.name,) for place, column in columns.items()}
-    return _by_paths(_without_units(paths), "", _Sums(raw, numeric), table)
+    paths = {place: _steps(column.path or (column.name,)) for place, column in columns.items()}
+    matrix = _matrix(raw, {place: path[0] for place, path in paths.items() if len(path) == 1}, values)
+    return matrix or _by_paths(_without_units(paths), "", _Sums(raw, numeric), table)
+
+
+def _steps(path: tuple[str, ...]) -> tuple[str, ...]:
+    """A path with its steps apart where one text holds them all, as the American Community Survey writes them."""
+    return tuple(step.strip(" :") or step for text in path for step in text.split("!!"))
+
+
+_BOTH = re.compile(r"(?P<rows>[^\\/]+?)\s*(?:\\|/|→|->|\bto\b|\bby\b)\s*(?P<columns>[^\\/]+)", re.IGNORECASE)
+
+
+def _matrix(raw: RawTable, names: dict[int, str], values: list[int]) -> list[Spread]:
+    """A square table: its columns are called by the values of its first column, such as origins by destinations."""
+    plain = [name for name in names.values() if not is_total(name)]
+    stub = next((column for k, column in enumerate(raw.columns) if k not in values), None)
+    if stub is None or len(names) < len(values) or len(plain) < 3:
+        return []
+    known = {fold(label) for label in stub.labels}
+    if sum(fold(name) in known for name in plain) < 0.8 * len(plain):
+        return []
+    match = _BOTH.fullmatch(stub.name)
+    title = match["columns"] if match else f"{stub.name} (columns)"
+    renamed = ((stub.name, match["rows"]),) if match else ()
+    return [Spread(positions=tuple(names), dimensions=((title, tuple(names.values())),), renamed=renamed)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=False, eq=False)
@@ -217,23 +292,62 @@ _UNIT = frozenset(
         "frequency",
         "persons",
         "people",
+        "estimate",
+        "estimates",
+        "anzahl",
+        "nombre",
+        "número",
+        "numero",
+        "aantal",
+        "antal",
+        "effectif",
+        "effectifs",
     }
 )
 
 
 def _without_units(paths: _Paths) -> _Paths:
-    """The paths without a last level that says "Number" everywhere."""
-    deep = [path for path in paths.values() if len(path) > 1]
-    if deep and all(fold(path[-1]) in _UNIT for path in deep):
-        return {place: path[:-1] if len(path) > 1 else path for place, path in paths.items()}
+    """The paths without levels that say "Number" or "Estimate" everywhere, and without a top that is the same everywhere."""
+    for level in (-1, 0, 1):
+        deep = [path for path in paths.values() if len(path) > 1]
+        if level == 1 and any(len(path) < 3 for path in paths.values()):
+            break
+        same = {fold(path[level]) for path in (deep if level < 0 else paths.values())}
+        if deep and same <= _UNIT and (level < 0 or len(deep) == len(paths)):
+            paths = {
+                place: tuple(step for k, step in enumerate(path) if k != level % len(path))
+                if len(path) > 1
+                else path
+                for place, path in paths.items()
+            }
     return paths
+
+
+def _tree(paths: _Paths) -> list[Spread]:
+    """Columns of which some are sums of those under them: Total, Total / Male, Total / Male / 0-4. Each level is a dimension."""
+    known = set(paths.values())
+    deep = [path for path in known if len(path) > 1]
+    if not deep or len(known) < len(paths) or not all(path[:-1] in known for path in deep):
+        return []
+    tops = {path[0] for path in known}
+    if len(tops) == 1 and not is_total(next(iter(tops))):
+        return []
+    depth = max(map(len, known))
+    padded = {place: (*path, *("Total",) * (depth - len(path))) for place, path in paths.items()}
+    dimensions: list[tuple[str, tuple[str, ...]]] = []
+    for level in range(1 if len(tops) == 1 else 0, depth):
+        labels = tuple(path[level] for path in padded.values())
+        name = kind_of_labels(list(dict.fromkeys(labels))) or _NAMELESS
+        taken = [one for one, _ in dimensions]
+        dimensions.append((name if name not in taken else f"{name} {level + 1}", labels))
+    return [Spread(positions=tuple(paths), dimensions=tuple(dimensions))]
 
 
 def _by_paths(paths: _Paths, about: str, sums: _Sums | None, table: str) -> list[Spread]:
     """The columns by what stands over them, level by level."""
     deep = {place: path for place, path in paths.items() if len(path) > 1}
-    if not deep:
-        return _flat({place: path[0] for place, path in paths.items()}, about, sums, table)
+    if not deep or (tree := _tree(paths)):
+        return tree if deep else _flat({place: path[0] for place, path in paths.items()}, about, sums, table)
     tops = list(dict.fromkeys(path[0] for path in deep.values()))
     under = {top: {place: path[1:] for place, path in deep.items() if path[0] == top} for top in tops}
     alone = {place: path for place, path in paths.items() if place not in deep}
@@ -267,7 +381,9 @@ def _under_one(
         Spread(positions=(place,), measure=path[0]) for place, path in alone.items() if place not in totals
     ]
     measure = top if is_counted(top) and kind_of_labels([path[0] for path in under.values()]) else ""
-    found = _by_paths({**under, **totals}, "" if measure else top or about, sums, table)
+    # A year over all columns says when they were counted, not what they are.
+    name = about or _NAMELESS if kind_of_labels([top]) else top or about
+    found = _by_paths({**under, **totals}, "" if measure else name, sums, table)
     return [replace(one, measure=one.measure or measure) for one in found] + rest
 
 
@@ -325,7 +441,11 @@ def _flat(names: dict[int, str], about: str, sums: _Sums | None, table: str) -> 
     if len(names) == 1:
         ((place, name),) = names.items()
         return [Spread(positions=(place,), measure=name)]
-    said = {place: match for place, name in names.items() if (match := _TEMPLATE.fullmatch(name))}
+    said = {
+        place: match
+        for place, name in names.items()
+        if (match := _TEMPLATE.fullmatch(name)) and re.search(r"[^\W\d]", match["name"])
+    }
     if len(said) == len(names) and len({match["rest"] for match in said.values()}) == 1:
         found = []
         for title in dict.fromkeys(match["name"] for match in said.values()):
@@ -343,7 +463,9 @@ def _flat(names: dict[int, str], about: str, sums: _Sums | None, table: str) -> 
 
 
 def _named(about: str, labels: list[str]) -> str:
-    return kind_of_labels(labels, about=about) or _NAMELESS if about == _NAMELESS else about
+    """What the dimension is called that runs over columns: by what stands over them, unless that says what is counted."""
+    kind = kind_of_labels(labels, about=about)
+    return kind or _NAMELESS if about == _NAMELESS else kind if kind and is_counted(about) else about
 
 
 def _by_kind(names: dict[int, str]) -> list[Spread]:
@@ -475,7 +597,9 @@ def _melted(raw: RawTable, keys: list[int], spread: Spread) -> RawTable:
     """A row for each row and column; the columns become values of new dimensions."""
     width = len(spread.positions)
     origin = np.repeat(np.arange(raw.rows), width)
+    called = dict(spread.renamed)
     columns = [raw.columns[k].take(origin) for k in keys]
+    columns = [replace(column, name=called.get(column.name, column.name)) for column in columns]
     taken = {column.name for column in columns}
     for name, labels in spread.dimensions:
         one = Column.of(name if name not in taken else f"{name} (columns)", labels)

@@ -30,6 +30,8 @@ OPAQUE = words_of(
 _DASHES = frozenset({"-", "--", "–", "—"})
 _UNAVAILABLE = frozenset({"..", "...", "…", ":", "n/a", "na", "[x]", "[z]", "z", "not available"})
 
+#: A colon with what it is for, as Eurostat writes it, and any row of stars.
+_ODD = re.compile(r":\s?[a-z]{1,2}|\*+")
 _NUMBER = r"(\d{1,6})"
 _BELOW = re.compile(rf"(?:<|&lt;|under|less than|fewer than|below)\s*{_NUMBER}", re.IGNORECASE)
 _UP_TO = re.compile(
@@ -37,7 +39,10 @@ _UP_TO = re.compile(
 )
 _BETWEEN = re.compile(rf"[\[(]?\s*{_NUMBER}\s*(?:-|–|—|to|\.\.|and)\s*{_NUMBER}\s*[\])]?", re.IGNORECASE)
 #: How a note says what a sign means: `* = fewer than 5`, `c: confidential`, `".." denotes not available`.
-_EXPLAINS = r"\s*[\"'”’\])]?\s*(?:=|:|–|-|denotes?|means?|indicates?|stands? for|represents?|is used)\s*"
+_EXPLAINS = (
+    r"\s*[\"'”’\])]?(?:\s*(?:=|:|–|-|denotes?|means?|indicates?|stands? for|represents?|is used)\s*"
+    r"|\s+(?=(?:fewer|less|under|below|between|counts?|numbers?|values?|figures?|not|confidential|suppressed|withheld|nil|zero)\b))"
+)
 _HIDES = re.compile(
     r"suppress|confidential|withheld|disclos|replaced|hidden|not shown|small (?:number|count)|rounded",
     re.IGNORECASE,
@@ -70,7 +75,8 @@ def own_range(text: str, /) -> tuple[int, int] | None:
 @cache
 def is_marker(text: str, /) -> bool:
     """Whether a text in a column of counts says that a count is hidden."""
-    return fold(text) in OPAQUE or own_range(text) is not None
+    word = fold(text)
+    return word in OPAQUE or bool(_ODD.fullmatch(word)) or own_range(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

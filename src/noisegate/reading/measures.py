@@ -14,7 +14,7 @@ import numpy as np
 
 from noisegate.reading.columns import Column
 from noisegate.reading.layout import Laid
-from noisegate.reading.published import Bools, ExtraColumn, SetAside
+from noisegate.reading.published import Bools, ExtraColumn, SetAside, row_ids
 from noisegate.reading.words import chooses_measure, is_code, is_no_count, spaced
 
 #: Values that a column which chooses between measures may have.
@@ -22,7 +22,7 @@ _MOST_MEASURES = 500
 #: Rows that a value must have before decimals under it say that it stands for something else than counts.
 _ENOUGH = 3
 _BREAKDOWN = re.compile(
-    r"(?:.*\b)?(?:breakdown|geograph(?:y|ic)[ _](?:type|level)|area[ _]type|geo[ _](?:type|level)|aggregation(?:[ _]level)?|table|level|org[ _]type|organisation[ _]type)",
+    r"(?:.*\b)?(?:characteristics?|stratification[ _]?category ?\d?|subgroup[ _]type|group[ _]type|breakdown|geograph(?:y|ic)[ _](?:type|level)|area[ _]type|geo[ _](?:type|level)|aggregation(?:[ _]level)?|table|level|org[ _]type|organisation[ _]type)",
     re.IGNORECASE,
 )
 _STRONG = re.compile(r"\bmedian\b|\bmean\b|\baverage\b|%|\bper ?cent|\bproportion\b|\brate\b", re.IGNORECASE)
@@ -30,8 +30,65 @@ _STRONG = re.compile(r"\bmedian\b|\bmean\b|\baverage\b|%|\bper ?cent|\bproportio
 
 def split_measures(laid: Laid, /, *, file: str) -> tuple[list[Laid], list[SetAside]]:
     """The table for each measure and each breakdown that a column tells apart, and the rows that are no counts."""
-    kept, aside = _without_proportions(laid, file)
+    kept, aside = _without_proportions(_scaled(laid), file)
     return _by_breakdown(_without_attributes(_named(kept))), aside
+
+
+_SCALE = re.compile(
+    r"(?:scalar|unit)[ _]?(?:factor|mult(?:iplier)?)|multiplier|power ?code(?: code)?|scalar ?id|units? of scale",
+    re.IGNORECASE,
+)
+_POWERS = {
+    "units": 0,
+    "unit": 0,
+    "tens": 1,
+    "hundreds": 2,
+    "thousands": 3,
+    "thousand": 3,
+    "millions": 6,
+    "million": 6,
+}
+_IN_NAME = re.compile(r"\(\s*(?:in )?(?:thousands|'?000s?)\s*\)|\bin thousands\b|'000\b", re.IGNORECASE)
+
+
+def _scaled(laid: Laid) -> Laid:
+    """The table with counts as they are, where a column or their name says that they are written in thousands or millions."""
+    scales = {
+        k: power
+        for k, column in _keys(laid)
+        if _SCALE.fullmatch(spaced(column.name)) and (power := _power(column)) is not None
+    }
+    counts = laid.raw.columns[laid.position]
+    told = [
+        *scales.values(),
+        *([3] if _IN_NAME.search(" ".join((*counts.path, counts.name, laid.measure))) else []),
+    ]
+    if not told:
+        return laid
+    power = max(told)
+    values = laid.numbers.values * 10.0**power
+    near = np.rint(np.where(np.isfinite(values), values, 0))
+    whole = np.where(np.abs(values - near) < 1e-6 * 10.0**power, near, values)
+    note = f"counts are written in units of {10**power:,}, as the file says; they were multiplied by that"
+    extra = tuple(
+        ExtraColumn(name=laid.raw.columns[k].name, reason="says in what units counts are written")
+        for k in scales
+    )
+    return replace(
+        _without(laid, set(scales)),
+        numbers=replace(laid.numbers, values=whole) if power else laid.numbers,
+        extra=(*laid.extra, *extra),
+        notes=(*laid.notes, note) if power else laid.notes,
+    )
+
+
+def _power(column: Column) -> int | None:
+    """The power of ten that a column says in all rows; None if it says several, or none."""
+    used = np.unique(column.codes).tolist()
+    text = column.labels[used[0]].strip().casefold() if len(used) == 1 else ""
+    if text in _POWERS:
+        return _POWERS[text]
+    return int(text) if text in {"0", "1", "2", "3", "6", "9"} else None
 
 
 def _decimals(laid: Laid) -> Bools:
@@ -117,10 +174,9 @@ def _named(laid: Laid) -> Laid:
     }
     if not single:
         return laid
-    names = [_label(column) for column in single.values() if not is_code(column.name)] or [
-        _label(next(iter(single.values())))
-    ]
-    return _without(laid, set(single), measure=names[0])
+    named = [column for column in single.values() if not is_code(column.name)] or list(single.values())
+    plain = [column for column in named if not re.search(r"\d", _label(column))]
+    return _without(laid, set(single), measure=_label((plain or named)[0]))
 
 
 def _without_attributes(laid: Laid) -> Laid:
@@ -168,21 +224,37 @@ def _by_breakdown(laid: Laid) -> list[Laid]:
         present = np.unique(column.codes)
         if not _BREAKDOWN.fullmatch(spaced(column.name)) or not 2 <= present.size <= 20:
             continue
+        others = {k: other for k, other in _keys(laid) if k != place and np.unique(other.codes).size > 1}
         inner = [
             k
-            for k, other in _keys(laid)
-            if k != place and _determines(other, column) and np.unique(other.codes).size > present.size
+            for k, other in others.items()
+            if _determines(other, column) and np.unique(other.codes).size > present.size
         ]
-        if not inner:
+        if not inner and not _jointly(list(others.values()), column):
             continue
         found = []
         for code in dict.fromkeys(column.codes.tolist()):
             part = replace(laid, raw=laid.raw.take(column.codes == code))
-            single = {k for k, other in _keys(part) if np.unique(other.codes).size == 1}
+            single = {k for k in others if np.unique(part.raw.columns[k].codes).size == 1}
             one = _without(part, single | {place}, name=column.labels[code])
-            found.append(_called(one, [laid.raw.columns[k].name for k in inner], column.labels[code]))
+            names = [laid.raw.columns[k].name for k in inner]
+            found.append(_called(one, names, column.labels[code]) if inner else one)
         return found
     return [laid]
+
+
+def _jointly(others: list[Column], column: Column) -> bool:
+    """Whether several columns together tell the breakdown of each row: each breakdown leaves other ones of them blank."""
+    if not others:
+        return False
+    sizes = tuple(len(other.labels) for other in others)
+    ids = row_ids(np.stack([other.codes for other in others]), sizes)
+    pairs = row_ids(np.stack([ids, column.codes.astype(np.int64)]), (int(ids.max()) + 1, len(column.labels)))
+    idle = {
+        tuple(np.unique(other.codes[column.codes == code]).size == 1 for other in others)
+        for code in np.unique(column.codes).tolist()
+    }
+    return bool(np.unique(pairs).size == np.unique(ids).size) and len(idle) > 1
 
 
 def _called(laid: Laid, inner: list[str], breakdown: str) -> Laid:

@@ -6,6 +6,7 @@ wider values. Files may be pieces of one table (a week each, a mode each), or co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from noisegate.reading.dimensions import unite
 from noisegate.reading.overrides import TableOverride, source_name
 from noisegate.reading.published import Bools, Hierarchy, Ints, PublishedTable, SetAside, row_ids
 from noisegate.reading.totals import Totals, find_totals, spell_totals
+from noisegate.reading.words import fold
 from noisegate.tables import Dimension
 
 
@@ -23,6 +25,10 @@ def split_totals(table: PublishedTable, override: TableOverride, /) -> list[Publ
     """The table without its totals, then a margin for each combination of dimensions summed over, wholly or in groups."""
     table = spell_totals(table)
     every = [find_totals(table, position, override) for position in range(len(table.dimensions))]
+    words = {
+        fold(table.dimensions[one.dimension].labels[one.total]) for one in every if one.total is not None
+    } - {""}
+    every = [one if one.sums else find_totals(table, one.dimension, override, also=words) for one in every]
     table = _without_untold(
         replace(table, notes=(*table.notes, *(note for one in every for note in one.notes))), every
     )
@@ -217,8 +223,8 @@ def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | Non
     ]
     return replace(
         first,
-        name=f"{first.name} + {second.name}",
-        part_of=f"{first.part_of} + {second.part_of}" if first.part_of else "",
+        name=_both_names(first.name, second.name),
+        part_of=_both_names(first.part_of, second.part_of) if first.part_of else "",
         dates=first.dates | second.dates,
         sources=first.sources + second.sources,
         dimensions=tuple(united),
@@ -230,8 +236,20 @@ def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | Non
         legend=first.legend + second.legend,
         set_aside=first.set_aside + second.set_aside,
         extra=first.extra + second.extra,
-        notes=(*first.notes, *second.notes),
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
     )
+
+
+_PIECES = re.compile(r"(?P<first>.+) to (?P<last>.+) \((?P<times>\d+) pieces\)")
+
+
+def _both_names(first: str, second: str) -> str:
+    """What pieces are called together; of many, the first and the last."""
+    match = _PIECES.fullmatch(first)
+    if match:
+        return f"{match['first']} to {second} ({int(match['times']) + 1} pieces)"
+    begin, plus, _ = first.partition(" + ")
+    return f"{begin} to {second} (3 pieces)" if plus else f"{first} + {second}"
 
 
 def _are_equal(ids: Ints, first: PublishedTable, second: PublishedTable) -> bool:

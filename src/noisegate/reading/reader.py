@@ -22,12 +22,19 @@ from noisegate.reading.columns import (
     read_parquet,
     read_rows,
 )
-from noisegate.reading.counts import Numbers, no_count
+from noisegate.reading.counts import Numbers, no_count, without_flag
 from noisegate.reading.dates import slashed
 from noisegate.reading.dialect import check_file, column_names, find_dialect, is_archive, is_parquet
 from noisegate.reading.dimensions import choose_dimensions, encode, used
 from noisegate.reading.headers import Header, find_header, next_header
-from noisegate.reading.headings import clean_labels, with_headings, without_remarks
+from noisegate.reading.headings import (
+    clean_labels,
+    filled_down,
+    split_keys,
+    with_headings,
+    without_blanks,
+    without_remarks,
+)
 from noisegate.reading.hierarchy import LookupFile, find_lookup
 from noisegate.reading.layout import MOST_REPEATED, Laid, lay_out
 from noisegate.reading.measures import split_measures
@@ -168,9 +175,13 @@ def _of_raw(
     if raw.rows == 0:
         raise DataError(f"{where} has a header but no rows that fit it; there is nothing to assess.")
     file = source_name(where)
-    plain, remarks = without_remarks(clean_labels(raw))
-    headed, aside, headings = with_headings(plain, delimiter=delimiter, file=file)
-    laid = lay_out(headed, table=file, delimiter=delimiter, override=override)
+    dense, blank = without_blanks(raw, file=file)
+    joined, over, said = split_keys(dense)
+    plain, remarks = without_remarks(clean_labels(joined))
+    headed, notes, headings = with_headings(plain, delimiter=delimiter, file=file)
+    filled, more = filled_down(headed, delimiter=delimiter)
+    aside, said = [*blank, *notes], [*said, *more]
+    laid = lay_out(filled, table=file, delimiter=delimiter, override=override, over=over)
     if laid is None:
         lookup = find_lookup(plain, name=name)
         if lookup is None:
@@ -183,7 +194,8 @@ def _of_raw(
             rows = _Rows(
                 where, part.raw, part.position, part.numbers, aside=[*aside, *gone] if not found else []
             )
-            full = replace(part, extra=(*remarks, *headings, *part.extra) if not found else part.extra)
+            noted = replace(part, notes=(*said, *part.notes))
+            full = replace(noted, extra=(*remarks, *headings, *part.extra)) if not found else noted
             found.append(rows.table(override, full, name=name))
     dates = slashed(raw.columns)
     return Contents(where=where, tables=tuple(replace(one, dates=dates) for one in _told_apart(found)))
@@ -460,8 +472,7 @@ class _Rows:
         first = first[~np.isin(own, ids[:shown])]
         column = self.raw.columns[self.position]
         present, marks = np.unique(column.codes[rows[first]], return_inverse=True)
-        return (
-            codes[:, first],
-            tuple(column.labels[code] for code in present.tolist()),
-            marks.astype(np.int64),
-        )
+        bare = [without_flag(column.labels[code]) for code in present.tolist()]
+        texts = tuple(dict.fromkeys(bare))
+        place = np.array([texts.index(text) for text in bare], dtype=np.int64)
+        return codes[:, first], texts, place[marks] if place.size else marks.astype(np.int64)

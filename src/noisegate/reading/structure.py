@@ -22,6 +22,7 @@ from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
 from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
 from noisegate.reading.published import Hierarchy, Ints, PublishedTable, row_ids
+from noisegate.reading.series import join_series
 from noisegate.tables import (
     Card,
     Domain,
@@ -136,7 +137,8 @@ def find_structure(
     told = overrides or Overrides()
     told.check(tables)
     hierarchies = [one for lookup in lookups for one in lookup.hierarchies()]
-    every = [_of_measure(group, told, card, hierarchies) for group in _by_measure(settle_dates(tables, told))]
+    whole = join_series(settle_dates(tables, told)) if card is None else settle_dates(tables, told)
+    every = [_of_measure(group, told, card, hierarchies) for group in _by_measure(whole)]
     structures = [one for group in every for one in group]
     first, *beside = structures
     shared = tuple(link for group in every if len(group) > 1 for link in find_shared(group, hierarchies))
@@ -172,7 +174,8 @@ def _of_measure(
     for base, margins in chosen or _choose_bases(whole, told, hierarchies):
         noted = replace(base, notes=(*base.notes, refused)) if refused else base
         alignment = align(noted, margins, domain=told.domain)
-        members = [alignment.base.in_base_codes(), *(margin.in_base_codes() for margin in alignment.margins)]
+        listed = np.concatenate([alignment.base.codes, alignment.base.hidden], axis=1)
+        members = [dict(enumerate(listed)), *(margin.in_base_codes() for margin in alignment.margins)]
         nests = find_nests(alignment.base.dimensions, members)
         structure = _assemble(alignment, find_domains(alignment, nests), told, card)
         found.append(replace(structure, measure=base.measure))

@@ -1,8 +1,9 @@
 """Totals and subtotals among the values of a dimension.
 
-A value is taken for a total only if its wording says so (Total, All ages, a country beside its parts, an age band over narrower
+A value is taken for a total if its wording says so (Total, All ages, a country beside its parts, an age band over narrower
 ones, or the overrides) *and* its counts agree: they are the sums of its parts where all of those are published, and no less than
-them elsewhere. A sum that nobody calls a total is never guessed: counts that happen to add up prove nothing.
+them elsewhere. A value that no word calls a total (a code, a language that is not known here, a blank) is one only if it is the
+sum of all others in many rows, which does not happen by chance.
 
 Subtotals cover some of the values. Which ones is told by their ages, or by where they stand: a subtotal follows its parts, or goes
 before them, or sums all that stands above it.
@@ -11,7 +12,7 @@ before them, or sums all that stands above it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from noisegate.reading.dimensions import merged_values
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import PublishedTable, row_ids
 from noisegate.reading.words import age_band, fold, is_country, is_total
-from noisegate.tables import Dimension
+from noisegate.tables import Dimension, Kind
 
 #: How far a total may be from the sum of its parts: a share of it, and noise on every part.
 RELATIVE, NOISE = 0.1, 5.0
@@ -29,6 +30,9 @@ RELATIVE, NOISE = 0.1, 5.0
 _SUBTOTAL_RELATIVE = 0.002
 #: Cells of the grid of groups by values that sums are looked up in.
 _MOST_GRID = 50_000_000
+
+
+Grid = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,20 +67,73 @@ class Totals:
         )
 
 
-def find_totals(table: PublishedTable, position: int, override: TableOverride, /) -> Totals:
-    """The total and the subtotals among the values of one dimension."""
+def find_totals(
+    table: PublishedTable, position: int, override: TableOverride, /, *, also: Collection[str] = ()
+) -> Totals:
+    """The total and the subtotals among the values of one dimension; `also` are words that mean a total in this table."""
     dimension = table.dimensions[position]
     told = _told(dimension, override)
+    if told == _NONE:
+        return Totals(dimension=position, notes=(f"no value of {dimension.name} is a total, as told",))
     if told is not None:
         note = f"{dimension.labels[told]!r} of {dimension.name} is the total of its other values"
         return Totals(dimension=position, total=told, notes=(note,))
     worded = _worded(dimension)
+    worded += [
+        code for code, label in enumerate(dimension.labels) if code not in worded and fold(label) in also
+    ]
     bands = _bands(dimension, worded)
     if not worded and not bands:
-        return Totals(dimension=position)
+        return _unworded(table, position)
     if len(worded) == 1 and not bands:
         return _one_total(table, position, worded[0])
     return _several(table, position, worded, bands)
+
+
+#: Somebody says that a dimension has no total.
+_NONE = -1
+#: Rows in which all values are published before a sum that no word calls a total is believed, and of how many different sizes.
+_ENOUGH_ROWS, _SIZES = 5, 3
+#: How much larger than the noise that is allowed for such sums must be, where they are not exact.
+_CLEAR = 20.0
+
+
+def _unworded(table: PublishedTable, position: int) -> Totals:
+    """The value that is the sum of all others wherever all are published, though no word says so."""
+    dimension = table.dimensions[position]
+    if dimension.size < 3 or dimension.kind in {Kind.DATE, Kind.TIME}:
+        return Totals(dimension=position)
+    grid = _grid(table, position)
+    full = np.zeros((0, dimension.size)) if grid is None else grid[np.isfinite(grid).all(axis=1)]
+    full = full[full.sum(axis=1) > 0]
+    if grid is None or not full.size:
+        return Totals(dimension=position)
+    gaps = np.abs(2 * full - full.sum(axis=1, keepdims=True))
+    noise = NOISE * np.sqrt(dimension.size)
+    for code in np.flatnonzero((gaps <= noise).mean(axis=0) >= 0.9).tolist():
+        others = [one for one in range(dimension.size) if one != code]
+        blank = not dimension.labels[code]
+        exact = bool((gaps[:, code] == 0).all())
+        sizes = np.unique(full[:, code]).size
+        if exact:
+            enough = blank or (len(full) >= _ENOUGH_ROWS and sizes >= _SIZES)
+        else:
+            enough = len(full) >= 2 * _ENOUGH_ROWS and float(np.median(full[:, code])) > _CLEAR * noise
+        if enough and _no_less(grid, code, others):
+            called = repr(dimension.labels[code]) if not blank else "a blank"
+            how = "exactly" if exact else "within noise"
+            note = f"{called} of {dimension.name} is the total of its other values: it is their sum, {how}, wherever all are published"
+            return Totals(dimension=position, total=code, notes=(note,))
+    return Totals(dimension=position)
+
+
+def _no_less(grid: Grid, code: int, others: Sequence[int]) -> bool:
+    """Whether a value is no less than the sum of those others that are published."""
+    parts = grid[:, np.array(others, dtype=np.int64)]
+    both = np.isfinite(grid[:, code]) & np.isfinite(parts).any(axis=1)
+    sums = np.where(np.isfinite(parts), parts, 0.0).sum(axis=1)
+    short = grid[both, code] < sums[both] - NOISE * np.sqrt(len(others) + 1.0)
+    return bool(short.mean() <= 0.05)
 
 
 def _told(dimension: Dimension, override: TableOverride) -> int | None:
@@ -86,6 +143,8 @@ def _told(dimension: Dimension, override: TableOverride) -> int | None:
         None,
     )
     keys = [fold(label) for label in dimension.labels]
+    if told is not None and fold(told) == "none" and "none" not in keys:
+        return _NONE
     return keys.index(fold(told)) if told is not None and fold(told) in keys else None
 
 
@@ -158,9 +217,6 @@ def _adds_up(table: PublishedTable, position: int, code: int) -> bool:
         return bool(gap.sum() <= RELATIVE * np.abs(total[complete]).sum() + noise * gap.size)
     short = total[both] < parts[both] * (1 - RELATIVE) - noise
     return bool(both.any() and short.mean() <= 0.05)
-
-
-Grid = NDArray[np.float64]
 
 
 def _grid(table: PublishedTable, position: int) -> Grid | None:

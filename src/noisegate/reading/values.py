@@ -51,7 +51,9 @@ TIME_NAMES = frozenset(
 
 _CLOCK = re.compile(r"(\d{1,2})[:h](\d{2})(?::00(?:\.0+)?)?(?:\s*([ap])\.?m\.?)?", re.IGNORECASE)
 _BETWEEN = re.compile(r"\s*(?:-|–|to)\s*")
-_HOUR = re.compile(r"\d{1,2}")
+_HOUR = re.compile(r"(?:hours?|hrs?|h)?[\s_]?(\d{1,2})\s?h?", re.IGNORECASE)
+_HALF = re.compile(r"(\d{1,2})\s?([ap])\.?m\.?", re.IGNORECASE)
+_HOURS = re.compile(r"(?:hours?|hrs?|h)?[\s_]?(\d{1,2})\s?h?\s?(?:-|–|to|à)\s?(\d{1,2})\s?h?", re.IGNORECASE)
 _HHMM = re.compile(r"\d{4}")
 #: Widths that bins of a day have, in minutes. Three quarters of an hour between two rows are chance.
 _USUAL = (1, 2, 3, 4, 5, 6, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720)
@@ -67,7 +69,8 @@ def find_times(name: str, labels: Sequence[str], /) -> tuple[str, list[int], int
     named = not TIME_NAMES.isdisjoint(re.split(r"[^a-z]+", name.casefold()))
     ways = {"times HH:MM": _clock, "ranges of times": _range}
     if named:
-        ways |= {"hours 0..23": _hour, "times HHMM": _hhmm}
+        ways |= {"hours 0..23": _hour, "hours AM and PM": _half, "ranges of hours": _hours}
+        ways |= {} if _are_years(labels) else {"times HHMM": _hhmm}
     for written, parse in ways.items():
         bins = _parse_all(parse, labels)
         if bins:
@@ -130,7 +133,31 @@ def _range(label: str) -> Bin | None:
 
 
 def _hour(label: str) -> Bin | None:
-    return (60 * int(label), 60) if _HOUR.fullmatch(label) and int(label) < _LAST_HOUR else None
+    match = _HOUR.fullmatch(label)
+    return (60 * int(match[1]), 60) if match and int(match[1]) < _LAST_HOUR else None
+
+
+def _half(label: str) -> Bin | None:
+    match = _HALF.fullmatch(label)
+    if not match or not 1 <= int(match[1]) <= 12:
+        return None
+    return 60 * (int(match[1]) % 12 + 12 * (match[2].casefold() == "p")), 60
+
+
+def _hours(label: str) -> Bin | None:
+    match = _HOURS.fullmatch(label)
+    if not match or max(int(match[1]), int(match[2])) > _LAST_HOUR:
+        return None
+    width = (int(match[2]) - int(match[1])) % 24
+    return (60 * int(match[1]), 60 * width) if width else None
+
+
+def _are_years(labels: Sequence[str]) -> bool:
+    """Whether four digits are years rather than times such as 2015: all of one century, and no quarters of an hour apart."""
+    if not all(_HHMM.fullmatch(label) and 1900 <= int(label) <= 2100 for label in labels):
+        return False
+    years = sorted({int(label) for label in labels})
+    return len(years) == 1 or any((year - years[0]) % 15 for year in years)
 
 
 def _hhmm(label: str) -> Bin | None:

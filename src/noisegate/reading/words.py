@@ -19,7 +19,10 @@ def words_of(text: str, /) -> frozenset[str]:
 TOTAL_WORDS = words_of(
     "total, totals, grand total, subtotal, all, both, both sexes, overall, persons, people, any, sum, _t, gesamt, "
     "insgesamt, ensemble, totaal, totale, totalt, yhteensä, ogółem, celkem, összesen, m+f, male and female, men "
-    "and women, national, nationwide, total population"
+    "and women, national, nationwide, total population, todos, todas, ambos, ambos sexos, todas las edades, todas as "
+    "idades, tous, toutes, tous âges, les deux sexes, hommes et femmes, alle, beide geschlechter, alle altersgruppen, "
+    "alle leeftijden, mannen en vrouwen, i alt, samtliga, alla, begge kjønn, suma, razem, kokku, kopā, iš viso, skupaj, "
+    "ukupno, total general, totale generale, всего, итого, toplam, σύνολο, 総数, 総計, 合計, 计, 总计, 合计, 합계, 계"
 )
 #: What may follow "all" in a total. A parish called All Saints is none.
 _ALL_OF = words_of(
@@ -96,26 +99,54 @@ def is_country(label: str, /) -> bool:
 _SEX = words_of(
     "male, female, males, females, m, f, men, women, man, woman, boys, girls, männlich, weiblich, homme, femme, "
     "hommes, femmes, hombres, mujeres, maschi, femmine, mannen, vrouwen, männer, frauen, other, x, intersex, "
-    "indeterminate, non-binary, nonbinary, diverse, divers, not stated, unknown"
+    "indeterminate, non-binary, nonbinary, diverse, divers, not stated, unknown, hombre, mujer, homens, mulheres, "
+    "homem, mulher, mænd, kvinder, menn, kvinner, män, kvinnor, miehet, naiset, mężczyźni, kobiety, muži, ženy, "
+    "мужчины, женщины, erkek, kadın, 男, 女, 男性, 女性, 남자, 여자"
 )
 _SURE_SEX = _SEX - {"other", "x", "m", "f", "unknown", "not stated", "diverse", "divers"}
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+#: Months as offices write them, each with its shorter forms; a diagnosis such as sepsis is no September.
+_MONTHS = words_of(
+    "jan, january, feb, february, mar, march, apr, april, may, jun, june, jul, july, aug, august, sep, sept, september, oct, "
+    "october, nov, november, dec, december, januar, jänner, jän, februar, märz, mär, mrz, mai, juni, juli, okt, oktober, "
+    "dez, dezember, janvier, janv, février, févr, fév, mars, avril, avr, juin, juillet, juil, août, septembre, octobre, "
+    "novembre, décembre, déc, enero, ene, febrero, marzo, abril, abr, mayo, junio, julio, agosto, ago, septiembre, "
+    "setiembre, octubre, noviembre, diciembre, dic, janeiro, fevereiro, fev, março, maio, junho, julho, setembro, set, "
+    "outubro, out, dezembro, gennaio, gen, febbraio, aprile, maggio, mag, giugno, giu, luglio, lug, settembre, ottobre, ott, "
+    "dicembre, januari, februari, maart, mrt, mei, augustus, december, januar, februar, marts, maj, augusti, desember, des"
+)
 _MONTH = re.compile(
-    rf"(?:{'|'.join(_MONTHS)})[a-z]*\.?(?:[ -]?(?:\d{{2}}|\d{{4}}))?|\d{{4}}[-/m ]?(?:0[1-9]|1[0-2])",
+    rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?(?:[ -]?(?:\d{{2}}|\d{{4}}))?"
+    r"|\d{4}[-/m ]?(?:0[1-9]|1[0-2])",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:fy\s?)?(?:19|20)\d{2}(?:\s?[-/–]\s?(?:\d{2}|\d{4}))?", re.IGNORECASE)
-_QUARTER = re.compile(r"(?:19|20)\d{2}\s?[-/ ]?q[1-4]|q[1-4]\s?[-/ ]?(?:(?:19|20)?\d{2})?", re.IGNORECASE)
+_QUARTER = re.compile(
+    r"(?:19|20)\d{2}\s?[-/ ]?[qkt][1-4]|[qkt][1-4]\s?[-/ ]?(?:(?:19|20)?\d{2})?", re.IGNORECASE
+)
+_WEEK = re.compile(
+    r"(?:(?:19|20)\d{2}\s?[-/ ]?)?(?:w|wk|week|kw|semaine|semana|uge|vecka|viikko)[\s_.-]?\d{1,2}(?:\s?[-/ ]?(?:19|20)\d{2})?",
+    re.IGNORECASE,
+)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}")
 _CLOCK = re.compile(r"\d{1,2}[:h]\d{2}(?:\s?[-–]\s?\d{1,2}[:h]\d{2})?")
-_WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thur?s?|fri|sat(?:ur)?|sun)(?:day)?s?", re.IGNORECASE)
+_HOUR = re.compile(
+    r"(?:hours?|hrs?|h)[\s_]?(?P<first>\d{1,2})(?:\s?[-–]\s?\d{1,2})?|(?P<morning>\d{1,2})\s?[ap]\.?m\.?(?:\s?[-–]\s?\d{1,2}\s?[ap]\.?m\.?)?"
+    r"|(?P<french>\d{1,2})\s?h(?:\s?[-–à]+\s?\d{1,2}\s?h)?",
+    re.IGNORECASE,
+)
+_HOURS = re.compile(r"(\d{2})\s?[-–]\s?(\d{2})")
+_WEEKDAY = re.compile(
+    r"(?:mon|tues?|wed(?:nes)?|thur?s?|fri|sat(?:ur)?|sun)(?:day)?s?|week ?days?|week ?ends?|(?:public |bank )?holidays?"
+    r"|mon(?:day)?\s?(?:-|–|to)\s?(?:thu(?:rsday)?|fri(?:day)?)",
+    re.IGNORECASE,
+)
 
-_AGE_LEAD = r"(?:ages?|aged|age group|years? of age)?[\s:_]*"
-_AGE_UNIT = r"[\s_]*(?:years?|yrs?|y|yo|jahre?|ans|años|months?)?[\s_]*(?:old|of age)?"
+_AGE_LEAD = r"(?:ages?|aged|age group|years? of age|de)?[\s:_]*"
+_AGE_UNIT = r"[\s_]*(?:years?|yrs?|y|yo|jahren?|ans|años|anos|anni|jaar|år|months?)?[\s_]*(?:old|of age)?"
 _AGE = (
     (
         re.compile(
-            rf"{_AGE_LEAD}(?:under|less than|below|<|unter|up to)[\s_]*(?P<top>\d{{1,3}}){_AGE_UNIT}",
+            rf"{_AGE_LEAD}(?:under|less than|below|<|unter|up to|moins de|menos de|jonger dan|meno di)[\s_]*(?P<top>\d{{1,3}}){_AGE_UNIT}",
             re.IGNORECASE,
         ),
         "under",
@@ -129,14 +160,14 @@ _AGE = (
     ),
     (
         re.compile(
-            rf"{_AGE_LEAD}(?P<low>\d{{1,3}})(?:{_AGE_UNIT})[\s_]*(?:-|–|—|to|_|bis)[\s_]*(?P<top>\d{{1,3}}){_AGE_UNIT}",
+            rf"{_AGE_LEAD}(?P<low>\d{{1,3}})(?:{_AGE_UNIT})[\s_]*(?:-|–|—|to|_|bis|a|à|tot|t/m|til)[\s_]*(?P<top>\d{{1,3}}){_AGE_UNIT}",
             re.IGNORECASE,
         ),
         "range",
     ),
     (
         re.compile(
-            rf"{_AGE_LEAD}(?P<low>\d{{1,3}}){_AGE_UNIT}[\s_]*(?:\+|(?:and|or|&)[\s_]*(?:over|older|above|more)|plus)",
+            rf"{_AGE_LEAD}(?P<low>\d{{1,3}}){_AGE_UNIT}[\s_]*(?:\+|(?:and|or|&)[\s_]*(?:over|older|above|more)|plus|et plus|y más|ou mais|e più|und (?:mehr|älter)|of ouder|en ouder|og over)",
             re.IGNORECASE,
         ),
         "open",
@@ -204,16 +235,28 @@ def kind_of_labels(labels: Sequence[str], /, *, about: str = "") -> str:
         "month": _MONTH,
         "date": _DAY,
         "time": _CLOCK,
+        "week": _WEEK,
         "weekday": _WEEKDAY,
+        "hour": _HOUR,
     }
     for name, pattern in tests.items():
         if all(pattern.fullmatch(one) for one in judged):
             return name
+    if _are_hours(judged, about):
+        return "hour"
     if all(age_band(one) is not None for one in judged) and (
         any(map(_says_age, judged)) or "age" in fold(about)
     ):
         return "age"
     return ""
+
+
+def _are_hours(labels: Sequence[str], about: str, /) -> bool:
+    """Whether labels are hours of the day: 00-01, 01-02 and so on, or bare numbers under something called an hour."""
+    pairs = [match for label in labels if (match := _HOURS.fullmatch(label))]
+    if len(pairs) == len(labels) > 1:
+        return all((int(one[2]) - int(one[1])) % 24 == 1 and int(one[2]) <= 24 for one in pairs)
+    return "hour" in fold(about) and all(re.fullmatch(r"\d{1,2}", one) and int(one) <= 24 for one in labels)
 
 
 #: Nouns that say what is counted.
@@ -227,14 +270,21 @@ _COUNTED = words_of(
     "businesses, farms, voters, votes, ballots, immigrants, emigrants, arrivals, departures, sales, permits, "
     "houses, units, events, records, observations, residents, men, women, children, frequency, freq, total, n, "
     "obs, value, values, calls, incidents, complaints, procedures, operations, enrolments, enrollments, "
-    "graduates, learners"
+    "graduates, learners, anzahl, personen, bevölkerung, einwohner, fälle, gestorbene, geborene, lebendgeborene, "
+    "sterbefälle, effectif, effectifs, nombre, décès, naissances, personnes, número, numero, personas, población, "
+    "defunciones, nacimientos, pessoas, população, óbitos, nascimentos, aantal, bevolking, sterfte, geboorten, inwoners, "
+    "antal, personer, befolkning, døde, födda, popolazione, persone, morti, nati"
 )
 _NO_COUNT = re.compile(
     r"%|‰|\bper ?cent(?:age)?s?\b|\bpct\b|\bprop(?:ortion)?s?\b|\brates?\b|\bratios?\b|\bshares?\b|\bper (?:\d|capita|person|household|1)"
     r"|\bmeans?\b|\baverages?\b|\bavg\b|\bmedians?\b|\bindex\b|\bstd\b|\bstandard (?:error|deviation)\b|\bmoe\b|\bmargin of error\b"
     r"|\bconfidence\b|\b(?:lower|upper) (?:ci|limit|bound|confidence)\b|\bl?uci\b|\blci\b|\bci (?:lower|upper)\b|\bdensity\b|\brank(?:ing)?\b"
-    r"|\bquartile\b|\bpercentile\b|\bchange\b|\bper (?:hundred|thousand|million)\b",
+    r"|\bquartile\b|\bpercentile\b|\bchange\b|\bper (?:hundred|thousand|million)\b"
+    r"|\bprozent\b|\banteile?\b|\bquote\b|\btaux\b|\bpourcentages?\b|\bporcentajes?\b|\btasas?\b|\bpercentual\b|\bmoyennes?\b",
     re.IGNORECASE,
+)
+_WITH_SHARE = re.compile(
+    r"\b(?:n|no\.?|numbers?|counts?)\s*[,(\[/]\s*(?:%|per ?cent)\s*[)\]]?", re.IGNORECASE
 )
 #: Names of columns that choose between measures.
 _SELECTORS = re.compile(
@@ -243,7 +293,8 @@ _SELECTORS = re.compile(
     re.IGNORECASE,
 )
 _REMARKS = re.compile(
-    r".*\b(?:foot)?notes?\b.*|.*\bcomments?\b.*|.*\bremarks?\b.*|.*\bflags?\b.*|obs ?status|.*\bsymbols?\b.*",
+    r".*\b(?:foot)?notes?\b.*|.*\bcomments?\b.*|.*\bremarks?\b.*|.*\bflags?(?: codes?)?\b.*|(?:obs|conf(?:identiality)?) ?status|status"
+    r"|.*\bsymbols?\b.*|annotations?|terminated|dataflow|structure(?: id| name)?|last ?updated?",
     re.IGNORECASE,
 )
 #: Names of columns that are dimensions even when they hold bare numbers.
@@ -261,13 +312,13 @@ def spaced(name: str, /) -> str:
 
 
 def is_no_count(name: str, /) -> bool:
-    """Whether a name says that its numbers are proportions, rates, means or the like."""
-    return bool(_NO_COUNT.search(spaced(name)))
+    """Whether a name says that its numbers are proportions, rates, means or the like; "n (%)" are counts with their shares."""
+    return bool(_NO_COUNT.search(_WITH_SHARE.sub("n", spaced(name))))
 
 
 def is_counted(name: str, /) -> bool:
     """Whether a name says what is counted."""
-    return not _COUNTED.isdisjoint(re.split(r"[^a-z]+", fold(spaced(name))))
+    return not _COUNTED.isdisjoint(re.split(r"[\W\d_]+", fold(spaced(name))))
 
 
 def chooses_measure(name: str, /) -> bool:

@@ -37,7 +37,7 @@ from noisegate.tables.dimension import (
 )
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
-from noisegate.tables.question import Asked, Question
+from noisegate.tables.question import Asked, Form, Question
 from noisegate.tables.selection import Groups, Selection
 from noisegate.tables.stated import state_domain, stated_domain
 from noisegate.tables.table import (
@@ -79,6 +79,7 @@ __all__ = [
     "Dimension",
     "Domain",
     "ExampleLoss",
+    "Form",
     "Groups",
     "Ints",
     "Kind",

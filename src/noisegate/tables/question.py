@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from noisegate.errors import DataError, InternalError
+from noisegate.errors import DataError, InternalError, SpecError
 from noisegate.tables.domain import Domain
 from noisegate.tables.selection import Selection
 from noisegate.tables.where import Where, conditions_of
 
-#: What the answer is: how many, or which are the most.
-Form = Literal["total", "rank"]
+#: What the answer is: how many, how many more, how many for each of others, or which are the most.
+Form = Literal["total", "difference", "ratio", "rank"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,9 @@ class Question:
         The dimensions whose labels are told apart.
     top
         Only so many of the largest groups; None asks for all.
+    less, per
+        Conditions in place of those of `where` for the same dimensions: `less` asks how many more than under these, `per` how many for
+        each one under these. None asks for neither.
     wanted
         The mean absolute error to aim for; None if nobody said.
     reason
@@ -38,6 +41,8 @@ class Question:
     --------
     >>> Question.ask("rush", where="mode=ferry,time=07:00..09:00", by="stop", top=3).form
     'rank'
+    >>> Question.ask("ferries beside buses", where="mode=ferry", per="mode=bus").form
+    'ratio'
     """
 
     name: str
@@ -46,6 +51,14 @@ class Question:
     top: int | None = None
     wanted: float | None = None
     reason: str | None = None
+    less: Mapping[str, tuple[str, ...]] | None = None
+    per: Mapping[str, tuple[str, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.less is not None and self.per is not None:
+            raise SpecError(
+                f"question {self.name!r} asks for a difference and for a ratio; ask for one of them."
+            )
 
     @classmethod
     def ask(
@@ -57,14 +70,27 @@ class Question:
         by: str | Iterable[str] = (),
         top: int | None = None,
         wanted: float | None = None,
+        less: Where = None,
+        per: Where = None,
     ) -> Self:
         """A question with its conditions in any form that `noisegate.tables.where` reads."""
-        names = (by,) if isinstance(by, str) else tuple(by)
-        return cls(name=name, where=conditions_of(where), by=names, top=top, wanted=wanted)
+        return cls(
+            name=name,
+            where=conditions_of(where),
+            by=(by,) if isinstance(by, str) else tuple(by),
+            top=top,
+            wanted=wanted,
+            less=None if less is None else conditions_of(less),
+            per=None if per is None else conditions_of(per),
+        )
 
     @property
     def form(self) -> Form:
-        """Whether it asks for totals or for the largest groups."""
+        """Whether it asks for totals, differences, ratios, or for the largest groups."""
+        if self.less is not None:
+            return "difference"
+        if self.per is not None:
+            return "ratio"
         return "total" if self.top is None else "rank"
 
     @property

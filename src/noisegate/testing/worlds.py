@@ -18,20 +18,23 @@ Ten lines try a new shape of data:
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisegate.inference import Problem, Sums
+from noisegate.errors import SpecError
+from noisegate.inference import Engine, Evidence, Layout, Observation, Problem, RowMap, Sums, engine_for
 from noisegate.laws import Laplace, as_rng
 from noisegate.mechanisms import Mechanism
-from noisegate.tables import Dimension, Domain, Margin
+from noisegate.tables import Dimension, Domain, Margin, Release
+from noisegate.testing.count_laws import COUNT_LAWS, SPARSE_LAWS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 #: What the finest table of a world is called.
 BASE = "base"
@@ -51,6 +54,12 @@ class LinkedWorld:
         The raw count of every cell of the base.
     mechanisms, published
         How each table was made, and what it shows: NaN where a cell is suppressed.
+    remainder
+        For each margin that counts people in cells which no table lists, how many in each of its cells.
+    zero
+        Cells that are empty for a public reason; None if there is none.
+    release
+        The release with its card, if the world was published by `noisegate.releases`; what its tables show is in `published`.
     """
 
     domain: Domain
@@ -58,10 +67,21 @@ class LinkedWorld:
     counts: Ints
     mechanisms: Mapping[str, Mechanism]
     published: Mapping[str, Floats]
+    remainder: Mapping[str, Ints] = field(default_factory=dict)
+    zero: Bools | None = None
+    release: Release | None = None
 
     def raw(self, table: str, /) -> Ints:
         """The raw counts of all cells of a table."""
-        return self.counts if table == BASE else _summed(self.counts, self.margins[table])
+        if table == BASE:
+            return self.counts
+        return _summed(self.counts, self.margins[table]) + self.remainder.get(table, 0)
+
+    @property
+    def hidden(self) -> Ints:
+        """The cells of the base that are not shown and could hold somebody."""
+        missing = np.isnan(self.published[BASE])
+        return np.flatnonzero(missing if self.zero is None else missing & ~self.zero)
 
     def domain_of(self, table: str, /) -> Domain:
         """The cells of a table."""
@@ -74,7 +94,29 @@ class LinkedWorld:
         for name, margin in self.margins.items():
             made = self.mechanisms[name]
             tables.append(Sums.by(margin.of(cells), self.published[name], mechanism=made, name=name))
-        return Problem(cells=self.domain.size, tables=tuple(tables))
+        return Problem(cells=self.domain.size, tables=tuple(tables), structural_zero=self.zero)
+
+    def evidence(self) -> Evidence:
+        """What the tables say to somebody who knows the mechanisms, or who has the card."""
+        if self.release is not None:
+            return Evidence.of(self.release, zero=self.zero)
+        seen = {
+            name: Observation(
+                name=name,
+                values=self.published[name],
+                mechanism=self.mechanisms[name],
+                rows=None if name == BASE else RowMap.between(self.margins[name]),
+            )
+            for name in self.published
+        }
+        base = seen.pop(BASE)
+        return Evidence(
+            layout=Layout.of(self.domain), base=base, margins=tuple(seen.values()), zero=self.zero
+        )
+
+    def engine(self) -> Engine:
+        """The engine that serves what the tables say."""
+        return engine_for(self.evidence(), released=self.release is not None)
 
     def write(self, folder: Path, /) -> list[Path]:
         """The tables as CSV files in `folder`, without the rows of suppressed cells."""
@@ -100,7 +142,10 @@ def make_world(
     mechanism: Mechanism | Mapping[str, Mechanism] | None = None,
     mean: float = 8.0,
     spread: float = 1.0,
+    law: str | None = None,
     counts: Ints | None = None,
+    unlisted: int = 0,
+    closed: float = 0.0,
 ) -> LinkedWorld:
     """A world of random counts, published with its margins.
 
@@ -115,8 +160,14 @@ def make_world(
     mean, spread
         The mean count of a cell, and how much cells differ: 0 says only by chance; at 1 the standard deviation of
         their means is the mean.
+    law
+        One of `COUNT_LAWS` or `SPARSE_LAWS` in place of `mean` and `spread`; the first dimension is its rows, the others its columns.
     counts
-        The raw count of every cell, if it is not to be drawn; `COUNT_LAWS` has some of other shapes.
+        The raw count of every cell, if it is not to be drawn.
+    unlisted
+        So many further labels of the first dimension have people whom totals count and no table lists.
+    closed
+        The share of cells that are empty for a public reason.
     """
     generator = as_rng(rng)
     domain = shape if isinstance(shape, Domain) else _product(shape)
@@ -124,39 +175,60 @@ def make_world(
     linked = {name: Margin.over(domain, names) for name, names in wanted.items()}
     made = mechanism or recipe_2016(threshold=18)
     mechanisms = {name: made if isinstance(made, Mechanism) else made[name] for name in (BASE, *linked)}
-    level = np.full(domain.size, mean)
-    if spread > 0:
-        level = level * generator.gamma(spread**-2, spread**2, domain.size)
-    raw = generator.poisson(level) if counts is None else np.asarray(counts).ravel()
-    counts = raw.astype(np.int64)
-    published = {BASE: publish_counts(counts, mechanisms[BASE], rng=generator)}
-    for name, margin in linked.items():
-        published[name] = publish_counts(_summed(counts, margin), mechanisms[name], rng=generator)
+    raw, more = _drawn(domain, generator, law=law, mean=mean, spread=spread, unlisted=unlisted)
+    if counts is not None:
+        raw = np.asarray(counts, np.int64).ravel()
+    zero = generator.random(domain.size) < closed if closed else None
+    raw = raw if zero is None else np.where(zero, 0, raw)
+    remainder = {
+        name: _summed(more, margin)
+        for name, margin in linked.items()
+        if unlisted and domain.names[0] not in margin.domain.names
+    }
+    sums = {BASE: raw, **{n: _summed(raw, m) + remainder.get(n, 0) for n, m in linked.items()}}
+    published = {name: publish_counts(sums[name], mechanisms[name], rng=generator) for name in sums}
     return LinkedWorld(
-        domain=domain, margins=linked, counts=counts, mechanisms=mechanisms, published=published
+        domain=domain,
+        margins=linked,
+        counts=raw,
+        mechanisms=mechanisms,
+        published=published,
+        remainder=remainder,
+        zero=zero,
     )
 
 
-def _busy(rng: np.random.Generator, rows: int, columns: int, /) -> Floats:
-    """Intensities that are a product of rows and columns, 10 on average."""
-    found = np.exp(rng.normal(0, 0.6, (rows, 1)) + rng.normal(0, 0.6, (1, columns)))
-    return np.asarray(10 * found / found.mean())
-
-
-#: Ways in which counts of a grid of rows and columns may vary: called with a generator and the size of the grid.
-COUNT_LAWS: Mapping[str, Callable[[np.random.Generator, int, int], Ints]] = {
-    "poisson": lambda rng, n, k: rng.poisson(_busy(rng, n, k)),
-    "negative binomial": lambda rng, n, k: rng.poisson(_busy(rng, n, k) * rng.gamma(1, 1, (n, k))),
-    "lognormal": lambda rng, n, k: rng.poisson(_busy(rng, n, k) * np.exp(rng.normal(-0.5, 1, (n, k)))),
-    "two-humped": lambda rng, n, k: rng.poisson(np.where(rng.random((n, k)) < 0.5, 2.0, 30.0)),
-    "uniform": lambda rng, n, k: rng.integers(0, 41, (n, k)),
-    "fixed": lambda _, n, k: np.tile(np.where(np.arange(k) % 2, 12, 25), (n, 1)),
-    "parties of three": lambda rng, n, k: 3 * rng.poisson(_busy(rng, n, k) / 3),
-    "full or empty": lambda rng, n, k: np.where(rng.random((n, k)) < 0.5, 0, rng.poisson(20, (n, k))),
-    "stadium day": lambda rng, n, k: rng.poisson(
-        _busy(rng, n, k) * np.where((np.arange(k) == k - 5) & (np.arange(n)[:, None] < n // 6), 15, 1)
-    ),
-}
+def _drawn(
+    domain: Domain,
+    rng: np.random.Generator,
+    /,
+    *,
+    law: str | None,
+    mean: float,
+    spread: float,
+    unlisted: int,
+) -> tuple[Ints, Ints]:
+    """Counts of the cells, and what unlisted labels of the first dimension add, cell by cell of its first label."""
+    rows = len(domain.dimensions[0].labels)
+    laws = {**COUNT_LAWS, **SPARSE_LAWS}
+    if law is not None and law not in laws:
+        raise SpecError.for_choice("law", found=law, allowed=tuple(laws))
+    if (law is not None or unlisted) and domain.size % rows:
+        raise SpecError(
+            "a law of rows and columns needs a domain that is a product; give its counts instead."
+        )
+    size = domain.size if law is None and not unlisted else (rows + unlisted) * (domain.size // rows)
+    if law is not None:
+        found = laws[law](rng, rows + unlisted, domain.size // rows).ravel()
+    else:
+        level = np.full(size, mean)
+        if spread > 0:
+            level = level * rng.gamma(spread**-2, spread**2, size)
+        found = rng.poisson(level)
+    more = np.zeros(domain.size, np.int64)
+    if unlisted:
+        more[: domain.size // rows] = found[domain.size :].reshape(unlisted, -1).sum(axis=0)
+    return found[: domain.size].astype(np.int64), more
 
 
 def recipe_2016(*, threshold: float) -> Mechanism:

@@ -1,0 +1,79 @@
+"""Ask the engine about worlds whose truth is known, and write docs/explanation/calibration.md: one table for each way of publishing.
+
+    python docs/_make/calibration.py [--replicates 20] [--case lognormal] [--way derive] [--print]
+
+`make calibrate` runs it. The same worlds are made every time. With `--print` the table goes to the screen and no page is written.
+"""  # noqa: INP001 - a script
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from noisegate.testing import CASES, WAYS, run_cases
+
+PAGE = Path(__file__).parents[1] / "explanation" / "calibration.md"
+INTRO = """# How often intervals hold the truth
+
+Made by `make calibrate`: the engine is asked about worlds whose truth is known and whose counts vary in ways that no prior of ours describes. {replicates}
+worlds of each kind; a grid of 40 rows and 24 columns with totals of both (villages: 3 totals over 4,000 cells each). A world takes three lines
+([`noisegate.testing`](../../CONTRIBUTING.md)):
+
+```python
+import numpy as np
+from noisegate.testing import ask_world, publish_case
+
+world = publish_case("lognormal", "as in 2016", rng=np.random.default_rng(1), rows=6, columns=8)
+said = ask_world(world, world.engine(), rng=np.random.default_rng(2))
+```
+
+How to read a figure: `95 / 50` are the shares of truths inside intervals that claim 95 and 50 %. Ends are counted in part: an interval of whole numbers holds more
+than its level, so a truth at its end counts a half, and one that is the whole interval counts the level. `(12 w, 100)` says that 12 % of the answers were withdrawn
+("the tables do not tell: between a and b"), and that the bounds held in 100 % of these. For differences, ratios and ranks it is the share that is right at 95 %, withdrawn
+ones only if their bounds hold.
+
+- **one total, a group, the table**: what is hidden under one shown total of a row, under a fifth of them, under all
+- **cells**: single hidden cells, the ends of their 95 % intervals included; **random sums**: boxes of any cells, shown and hidden
+- **differences, ratios, ranks**: of pairs of random sums, and of the ten rows that look largest
+- **empty?**: mean log score of the probability that a hidden cell is empty, in nats; 0.69 is a coin
+- **surely somebody**: hidden cells said to hold somebody with 99 %, and how many of these do
+- **sharpest**: how many of the 60 sharpest intervals of hidden cells hold the truth, in per cent
+
+What is asked for: 92 to 98 and 43 to 58 for hidden sums under shown totals; at least 92 for all else, and no law under 88; 98 % of those who are surely somebody; 90 of
+the sharpest.
+
+"""
+
+
+def main() -> None:
+    """Run the cases that are asked for, all by default."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replicates", type=int, default=20)
+    parser.add_argument("--case", action="append", choices=list(CASES))
+    parser.add_argument("--way", action="append", choices=list(WAYS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--print", action="store_true", dest="shown")
+    chosen = parser.parse_args()
+    began = time.process_time()
+
+    def said(case: str, way: str, done: int) -> None:
+        if done == chosen.replicates:
+            sys.stderr.write(f"{time.process_time() - began:8.0f} CPU s  {case}, {way}\n")
+
+    board = run_cases(
+        chosen.case or list(CASES),
+        chosen.way or list(WAYS),
+        replicates=chosen.replicates,
+        seed=chosen.seed,
+        said=said,
+    )
+    if chosen.shown:
+        sys.stdout.write(board.to_markdown())
+    else:
+        PAGE.write_text(INTRO.format(replicates=chosen.replicates) + board.to_markdown(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

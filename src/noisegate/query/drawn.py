@@ -1,0 +1,71 @@
+"""A whole release that could lie behind the published one: counts of all cells, drawn together, and their margins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from noisegate.errors import SpecError
+from noisegate.tables import Ints, Table, arrow_texts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class DrawnTables:
+    """One draw: `counts` has a whole number for every cell of the base, and every other table is a sum of them.
+
+    Attributes
+    ----------
+    tables
+        The published tables, the base first: their dimensions and names.
+    counts
+        What the cells of the base hold in this draw.
+
+    Examples
+    --------
+    >>> from noisegate.tables import Dimension, Domain
+    >>> towns = Table(name="towns", domain=Domain.product([Dimension(name="town", values=("A", "B"))]),
+    ...               cells=np.array([0]), values=np.array([12]))
+    >>> DrawnTables(tables=(towns,), counts=np.array([11, 3])).to_arrow().to_pydict()
+    {'town': ['A', 'B'], 'count': [11, 3]}
+    """
+
+    tables: tuple[Table, ...]
+    counts: Ints
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables, the base first."""
+        return tuple(table.name for table in self.tables)
+
+    def cells(self, table: str | None = None, /) -> Ints:
+        """The counts of all cells of a table; of the base if none is named."""
+        chosen = self._table(table)
+        if chosen.margin is None:
+            return self.counts
+        place = chosen.margin.of(np.arange(len(self.counts)))
+        inside = place >= 0
+        sums = np.bincount(place[inside], weights=self.counts[inside], minlength=chosen.domain.size)
+        return np.rint(sums).astype(np.int64)
+
+    def to_arrow(self, table: str | None = None, /) -> Any:
+        """A table as Arrow: its dimensions and `count`, one row for every cell."""
+        chosen = self._table(table)
+        labels = chosen.labels(np.arange(chosen.domain.size))
+        columns = {name: arrow_texts(column.tolist()) for name, column in labels.items()}
+        return pa.table({**columns, "count": pa.array(self.cells(table))})
+
+    def to_pandas(self, table: str | None = None, /) -> Any:
+        """A table as a pandas frame."""
+        return self.to_arrow(table).to_pandas()
+
+    def _table(self, name: str | None, /) -> Table:
+        for table in self.tables:
+            if name is None or table.name == name:
+                return table
+        raise SpecError.for_choice("table", found=name, allowed=self.names)
+
+    def __repr__(self) -> str:
+        return f"one draw of {', '.join(self.names)}: {len(self.counts):,} cells, {int(self.counts.sum()):,} in all"

@@ -1,0 +1,42 @@
+"""Ways in which counts may vary, none of them a prior of ours: heavy tails, two humps, lumps, single days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: A generator and the size of a grid in, the counts of rows and columns out.
+CountLaw = Callable[[np.random.Generator, int, int], Ints]
+
+
+def _busy(rng: np.random.Generator, rows: int, columns: int, /) -> Floats:
+    """Intensities that are a product of rows and columns, 10 on average."""
+    found = np.exp(rng.normal(0, 0.6, (rows, 1)) + rng.normal(0, 0.6, (1, columns)))
+    return np.asarray(10 * found / found.mean())
+
+
+#: Ways in which counts of a grid of rows and columns may vary: called with a generator and the size of the grid.
+COUNT_LAWS: Mapping[str, CountLaw] = {
+    "poisson": lambda rng, n, k: rng.poisson(_busy(rng, n, k)),
+    "negative binomial": lambda rng, n, k: rng.poisson(_busy(rng, n, k) * rng.gamma(1, 1, (n, k))),
+    "lognormal": lambda rng, n, k: rng.poisson(_busy(rng, n, k) * np.exp(rng.normal(-0.5, 1, (n, k)))),
+    "two-humped": lambda rng, n, k: rng.poisson(np.where(rng.random((n, k)) < 0.5, 2.0, 30.0)),
+    "uniform": lambda rng, n, k: rng.integers(0, 41, (n, k)),
+    "fixed": lambda _, n, k: np.tile(np.where(np.arange(k) % 2, 12, 25), (n, 1)),
+    "parties of three": lambda rng, n, k: 3 * rng.poisson(_busy(rng, n, k) / 3),
+    "full or empty": lambda rng, n, k: np.where(rng.random((n, k)) < 0.5, 0, rng.poisson(20, (n, k))),
+    "stadium day": lambda rng, n, k: rng.poisson(
+        _busy(rng, n, k) * np.where((np.arange(k) == k - 5) & (np.arange(n)[:, None] < n // 6), 15, 1)
+    ),
+}
+
+#: Counts of places that nearly all have few people, and of stops where hardly anybody gets on: mostly hidden, whatever the threshold.
+SPARSE_LAWS: Mapping[str, CountLaw] = {
+    "villages": lambda rng, n, k: rng.poisson(np.exp(rng.normal(0.4, 1.0, (1, k))) * np.ones((n, 1))),
+    "rural": lambda rng, n, k: rng.poisson(0.1 * np.exp(rng.normal(0, 0.7, (n, 1))) * np.ones((1, k))),
+}

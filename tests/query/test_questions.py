@@ -1,0 +1,160 @@
+"""Differences, ratios, changes, ranks and draws of a release, beside the truth behind it."""
+
+import json
+
+import numpy as np
+import pytest
+
+import noisegate as package
+from noisegate import Question
+from noisegate.errors import DataError, SpecError
+
+
+def count(town, **where):
+    names = ("mode", "date", "time", "stop")
+    return sum(
+        number
+        for key, number in town.truth.items()
+        if all(dict(zip(names, key, strict=True))[name] == value for name, value in where.items())
+    )
+
+
+@pytest.fixture(scope="module")
+def opened():
+    """Releases are opened once: what is missing is worked out then."""
+    found = {}
+    return lambda folder: found.setdefault(folder, package.open_release(folder))
+
+
+@pytest.mark.parametrize("which", ["whole", "cut"])
+def test_differences_and_ratios_hold_the_truth(request, town, opened, which):
+    release = opened(request.getfixturevalue(which))
+    train, bus = count(town, mode="train"), count(town, mode="bus")
+    gap = release.compare(where="mode=train", to="mode=bus")
+    assert gap.low[0] <= train - bus <= gap.high[0]
+    assert gap.form == "difference"
+    share = release.compare(where={"mode": "train"}, to={"mode": "bus"}, form="ratio")
+    assert share.low[0] <= train / bus <= share.high[0]
+    assert share.high[0] - share.low[0] < 0.3
+    by_day = release.compare(where="mode=train", to="mode=bus", by="date")
+    assert by_day.labels == {"date": ["2016-07-25", "2016-07-26"]}
+
+
+def test_each_label_beside_one_of_them(opened, cut):
+    release = opened(cut)
+    found = release.compare(to="mode=bus", by="mode", form="ratio")
+    assert found.labels["mode"] == ["train", "bus"]
+    assert (found.low[1], found.high[1]) == (1.0, 1.0)
+
+
+def test_a_question_knows_its_form(opened, cut):
+    release = opened(cut)
+    asked = Question.ask("gap", where="mode=train", less="mode=bus")
+    assert (
+        release.answer_question(asked).estimate.tolist()
+        == release.compare(where="mode=train", to="mode=bus").estimate.tolist()
+    )
+    assert Question.ask("share", where="mode=train", per="mode=bus").form == "ratio"
+    with pytest.raises(SpecError, match="ask for one of them"):
+        Question.ask("both", less="mode=bus", per="mode=bus")
+
+
+def test_a_change_between_releases(town, opened, cut):
+    other = opened(town.made("cut2", {"margins": "reconcile", "suppress": {"below": 12}}, seed=7))
+    found = opened(cut).change(other, by="mode")
+    assert found.labels["mode"] == ["train", "bus"]
+    assert (found.low <= 0).all()
+    assert (found.high >= 0).all()
+
+
+def test_ranks_of_groups(opened, cut):
+    found = opened(cut).ranking(by="time", top=12)
+    assert len(found) == 12
+    columns = found.to_arrow().column_names
+    assert columns[-3:] == ["rank", "rank_low", "rank_high"]
+    rows = found.to_rows()
+    assert all(1 <= row["rank_low"] <= row["rank_high"] <= 24 for row in rows)
+    assert rows[0]["rank_low"] == 1
+    assert "rank" in repr(found)
+
+
+def test_draws_are_consistent_tables(opened, cut, whole):
+    for folder in (cut, whole):
+        release = opened(folder)
+        drawn = list(release.draws(3, rng=np.random.default_rng(1)))
+        for one in drawn:
+            base, hours = one.to_arrow(), one.to_arrow("time")
+            assert base.num_rows == release.domain.size
+            assert sum(base["count"].to_pylist()) == sum(hours["count"].to_pylist()) == int(one.counts.sum())
+            assert min(base["count"].to_pylist()) >= 0
+        again = next(release.draws(1, rng=np.random.default_rng(1)))
+        assert np.array_equal(again.counts, drawn[0].counts)
+        assert not np.array_equal(drawn[0].counts, drawn[1].counts)
+    with pytest.raises(SpecError, match="must be one of base, time, stops"):
+        drawn[0].to_arrow("colour")
+
+
+def test_draws_say_what_answers_say(opened, cut):
+    """Means and spreads of drawn sums are those of the answers: one engine."""
+    release = opened(cut)
+    answers = release.answer(by="mode", level=0.9)
+    sums = np.array([one.counts.reshape(-1) @ np.ones(release.domain.size) for one in release.draws(300)])
+    both = release.answer(level=0.9)
+    width = (both.high - both.low)[0]
+    assert abs(sums.mean() - both.estimate[0]) < 0.3 * width
+    assert 0.6 * width < np.diff(np.quantile(sums, [0.05, 0.95]))[0] < 1.5 * width
+    assert len(answers) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--where", "mode=train", "--compare", "mode=bus"], "mode=train less mode=bus"),
+        (["--where", "mode=train", "--ratio", "mode=bus", "--by", "date"], "for each of mode=bus"),
+        (["--by", "time", "--rank", "--top", "3"], "rank"),
+    ],
+)
+def test_questions_on_the_command_line(noisegate, cut, tmp_path, options, words):
+    file = tmp_path / "answers.json"
+    code, out, _ = noisegate("query", cut, *options, "--json", file)
+    assert code == 0
+    assert words in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+    found = json.loads(file.read_text())
+    assert found["form"] in {"difference", "ratio", "rank"}
+    assert all(row["low"] <= row["estimate"] <= row["high"] for row in found["answers"])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--compare", "mode=bus", "--rank"], "ask one at a time"),
+        (["--rank"], "needs groups to rank"),
+        (["--compare", "mode=plane"], "it has train, bus"),
+        (["--since", "nowhere"], "There is no directory"),
+    ],
+)
+def test_questions_that_cannot_be_asked(noisegate, cut, options, sentence):
+    code, _, err = noisegate("query", cut, *options)
+    assert code == 2
+    assert sentence in err
+
+
+def test_tables_without_a_card(noisegate, town, tmp_path):
+    """Paths of files go through the same engine; what was assumed is said."""
+    made = town.made("plain2", {"margins": "independent", "suppress": {"below": 8}, "unsafe": True})
+    for name in ("base", "time", "stops"):
+        (tmp_path / f"{name}.csv").write_text((made / f"{name}.csv").read_text())
+    files = [tmp_path / f"{name}.csv" for name in ("base", "time", "stops")]
+    file = tmp_path / "answers.json"
+    code, out, err = noisegate("query", *files, "--by", "mode", "--noise", "laplace:1.5", "--json", file)
+    assert code == 0, err
+    assert "Assumed" in out
+    rows = {row["mode"]: row for row in json.loads(file.read_text())["answers"]}
+    for mode in ("train", "bus"):
+        assert rows[mode]["low"] <= count(town, mode=mode) <= rows[mode]["high"]
+
+
+def test_tables_beside_their_card_are_asked_by_their_directory(whole):
+    with pytest.raises(DataError, match="open_release"):
+        package.open_tables([str(path) for path in sorted(whole.glob("*.csv"))])
