@@ -26,7 +26,7 @@ def minimax_split(ratios: Callable[[Floats], Floats], /, *, margins: int) -> tup
 
     Examples
     --------
-    >>> split = minimax_split(lambda shares: np.array([1 / shares[0], 3 / shares[1]]), margins=1)
+    >>> split = minimax_split(lambda s: np.array([1 / s[0], 3 / max(s[1], 1e-9)]), margins=1)
     >>> [float(share) for share in split]
     [0.25, 0.75]
     """

@@ -199,7 +199,7 @@ def prefix_strategy(weeks: int, /, *, week_weight: float) -> Ints:
     best = middle / root[:, np.newaxis] / root
     # X = R'R with R lower triangular: Cholesky from the last week to the first.
     lower = np.linalg.cholesky(best[::-1, ::-1])[::-1, ::-1].T
-    return np.rint(lower * _DENOMINATOR).astype(np.int64)
+    return np.asarray(np.rint(lower * _DENOMINATOR), dtype=np.int64)
 
 
 def _weeks_and_total(weeks: int, share: int, /) -> Ints:

@@ -250,7 +250,7 @@ class LookupDimension(SpecBlock):
         """What each value of the column is shown as."""
         if isinstance(self.join, Lookup):
             return self.join
-        labels = self.join.attribute(str(self.take), at=["take"])
+        labels = self.join.attribute(str(self.take), at=("take",))
         stripped = tuple(label.strip() for label in labels)
         return Lookup(keys=self.join.values, labels=stripped, file=self.join.file)
 
