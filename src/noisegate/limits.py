@@ -228,6 +228,37 @@ class Limits:
         1 << 24, "Bytes of a table of a feed whose ratio is not asked.", "its ratio is asked"
     )
     feed_entries: int = _limit(10_000, "Entries in the archive of a feed.", "refused")
+    close_cells: int = _limit(
+        20_000,
+        "Cells that are solved again with one that is looked at closely.",
+        "only the totals that count the cell itself are looked at, which the page says",
+    )
+    close_looks: int = _limit(
+        48,
+        "Sets of cells that were solved again for close looks and are kept, about 3 MB each.",
+        "the former ones are worked out again",
+    )
+    map_cells: int = _limit(
+        1_000_000, "Cells of one map in the workbench.", "refused: choose a day, or other dimensions"
+    )
+    upload_bytes: int = _limit(
+        200 << 20, "Bytes of all files that are dropped on the workbench at once.", "refused: use a path"
+    )
+    upload_files: int = _limit(50, "Files that are dropped on the workbench at once.", "refused")
+    note_characters: int = _limit(
+        4_000, "Characters of a comment or of decisions about files in the workbench.", "refused"
+    )
+    open_releases: int = _limit(
+        6,
+        "Assessed releases that the workbench holds in memory.",
+        "the one not used longest is worked out again",
+    )
+    listed_releases: int = _limit(
+        200,
+        "Releases and folders of tables that the workbench lists in a directory.",
+        "the rest is not listed",
+    )
+    waiting_jobs: int = _limit(50, "Jobs of the workbench that wait or run.", "refused: cancel one")
     simulated_days: int = _limit(366, "Days of a simulated season.", "refused")
     simulated_persons: int = _limit(
         10_000_000, "Persons of a simulated city, about 100 bytes each.", "refused"

@@ -17,6 +17,15 @@ from noisegate.assessment.job import assess, find_facts
 from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, words_of
 from noisegate.assessment.loss import LossSummary
 from noisegate.assessment.microdata import Coarsening, Microdata, PersonEvents, read_person_events
+from noisegate.assessment.microscope import (
+    EQUAL_COUNTS,
+    CellState,
+    CloseLook,
+    CountLaw,
+    Microscope,
+    Witness,
+    cell_states,
+)
 from noisegate.assessment.missing_taps import MissingTaps, Ranked
 from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
@@ -26,6 +35,7 @@ from noisegate.assessment.words import chance, ends, flat, interval, percent, pl
 from noisegate.inference import Attacker
 
 __all__ = [
+    "EQUAL_COUNTS",
     "INQUIRIES",
     "LATE_MIN",
     "SEVERITIES",
@@ -33,9 +43,12 @@ __all__ = [
     "Assessment",
     "AttackScore",
     "Attacker",
+    "CellState",
     "Check",
     "Claim",
+    "CloseLook",
     "Coarsening",
+    "CountLaw",
     "Dropped",
     "Exhibit",
     "Exposure",
@@ -48,6 +61,7 @@ __all__ = [
     "Listing",
     "LossSummary",
     "Microdata",
+    "Microscope",
     "MissingTaps",
     "Outcome",
     "PersonEvents",
@@ -59,10 +73,12 @@ __all__ = [
     "Services",
     "Severity",
     "Uniqueness",
+    "Witness",
     "Words",
     "assess",
     "at_least",
     "by_person",
+    "cell_states",
     "cells_batches",
     "chance",
     "check_weeks",

@@ -25,6 +25,7 @@ from noisegate.cli.output import console
 from noisegate.cli.query import query
 from noisegate.cli.release import release
 from noisegate.cli.reproduce import reproduce
+from noisegate.cli.serve import serve
 from noisegate.cli.simulate import simulate
 from noisegate.errors import NoisegateError
 
@@ -61,6 +62,7 @@ app.command()(simulate)
 app.command()(release)
 app.command()(query)
 app.command(cls=AssessCommand)(assess)
+app.command()(serve)
 app.add_typer(ledger.app, name="ledger")
 
 

@@ -1,0 +1,46 @@
+/** Where we are: the address is the only state of navigation, so that every view can be linked to. */
+
+export type PageName = "start" | "files" | "noise" | "microscope" | "findings" | "ask" | "price" | "ledger" | "missing";
+
+export interface Place {
+  page: PageName;
+  id: string;
+  query: URLSearchParams;
+}
+
+export function parse(path: string, search: string): Place {
+  const query = new URLSearchParams(search);
+  if (path === "/") return { page: "start", id: "", query };
+  const found = /^\/r\/([^/]+)\/(files|noise|microscope|findings|ask)$/.exec(path);
+  if (found) return { page: found[2] as PageName, id: found[1] as string, query };
+  const own = /^\/(price|ledger)$/.exec(path);
+  return own ? { page: own[1] as PageName, id: "", query } : { page: "missing", id: "", query };
+}
+
+export const here = $state({ place: parse(location.pathname, location.search) });
+
+export function go(address: string, replace = false): void {
+  if (replace) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
+  here.place = parse(location.pathname, location.search);
+  if (!replace) window.scrollTo(0, 0);
+}
+
+export function watchHistory(): () => void {
+  const back = () => {
+    here.place = parse(location.pathname, location.search);
+  };
+  const click = (event: MouseEvent) => {
+    const link = (event.target as Element | null)?.closest?.("a");
+    if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    if (link.origin !== location.origin || link.target || link.hasAttribute("download") || link.dataset["plain"] !== undefined) return;
+    event.preventDefault();
+    go(link.pathname + link.search);
+  };
+  window.addEventListener("popstate", back);
+  document.addEventListener("click", click);
+  return () => {
+    window.removeEventListener("popstate", back);
+    document.removeEventListener("click", click);
+  };
+}

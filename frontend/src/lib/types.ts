@@ -1,0 +1,186 @@
+/** What the server sends: the twins in JSON of every page. */
+
+export interface Case {
+  id: string;
+  name: string;
+  files: string[];
+  card: boolean;
+  timetable: boolean;
+  uploaded: boolean;
+}
+export interface Listed extends Case {
+  open: boolean;
+  signed: string;
+}
+export interface Start {
+  folder: string;
+  custodian: boolean;
+  cases: Listed[];
+}
+export interface Job {
+  id: string;
+  title: string;
+  standing: "waiting" | "running" | "done" | "failed" | "cancelled";
+  step: string;
+  seconds: number;
+}
+export interface OfCase {
+  case: Case;
+  timetable: boolean;
+  noise: string;
+}
+export interface Detail {
+  name: string;
+  kind: string;
+  written: string;
+  values: number;
+  shown: number;
+  first: string;
+  last: string;
+  unknown: string[];
+}
+export interface Noise {
+  law: string | null;
+  scale: number | null;
+  interval: [number, number] | null;
+  level: number;
+  rounding: string | null;
+  n: number;
+  curve: { difference: number[]; observed: number[]; expected: number[]; simulated: number[] } | null;
+  evidence: { statement: string; laws: Record<string, number>; identities: { title?: string; n?: number }[]; assumes: string[] };
+}
+export interface TableFacts {
+  name: string;
+  role: string;
+  files: string[];
+  rows: number;
+  dimensions: string[];
+  domain_size: number;
+  suppressed: number;
+  hidden: number;
+  threshold: { value: number | null; rule: string | null; certainty?: number };
+  count_column: string;
+  dialect: string;
+  details: Detail[];
+  markers: { text: string; cells: number; absent: boolean; low?: number; high?: number | null }[];
+  set_aside: { rows?: number; reason?: string }[];
+  extra: { name: string; reason: string }[];
+  notes: string[];
+  link: { base: string; summed: string[]; coarser: string[]; comparable: number; complete: number; unlisted: string[] } | null;
+  noise: Noise;
+  mechanism: { kind: string; evidence: string; rounding_base: number | null } | null;
+}
+export interface Finding {
+  key: string;
+  id: string;
+  severity: "low" | "medium" | "high";
+  title: string;
+  evidence: string[];
+  assumptions: string[];
+  advice: string;
+  baseline: Record<string, unknown>;
+}
+export interface Check {
+  id: string;
+  outcome: string;
+  title: string;
+  evidence: string[];
+}
+export interface Remark {
+  verdict: string;
+  comment: string;
+  by: string;
+  at: string;
+}
+export type StateName = "impossible" | "empty" | "hidden" | "occupied" | "sharp" | "exact" | "published";
+export interface FilesPage extends OfCase {
+  tables: TableFacts[];
+  left_out: string[];
+  privacy: Record<string, unknown> & { event_epsilon?: number | null; person_epsilon?: number | null };
+  inference: { mechanisms: Record<string, string>; left_out: { table: string; reason: string }[]; couplings: number } | null;
+  not_examined: Record<string, string>;
+  findings: Finding[];
+  checks: number;
+  states: Partial<Record<StateName, number>>;
+  couplings: string[];
+  decisions: string;
+}
+export interface NoisePage extends OfCase {
+  tables: TableFacts[];
+  level: number;
+}
+export interface FindingsPage extends OfCase {
+  findings: Finding[];
+  checks: Check[];
+  remarks: Record<string, Remark>;
+  signed_by: string;
+  signed_at: string;
+}
+export interface Filter {
+  name: string;
+  kind: string;
+  at: string;
+  values: { label: string; shown: string; leaked: number }[];
+}
+export interface MapPage extends OfCase {
+  view: { rows: string; columns: string | null; at: Record<string, string> };
+  dimensions: { name: string; size: number; kind: string }[];
+  filters: Filter[];
+  rows: { label: string; group: string }[];
+  columns: string[];
+  cells: { cell: string; state: string; low: string; high: string; shown: string };
+  counts: Record<StateName, number>;
+  level: number;
+  threshold: number | null;
+  table: string;
+  tables: string[];
+  left_out: { table: string; reason: string }[];
+  assumes: string[];
+  first: number | null;
+  sharpest: number[];
+}
+export interface Law {
+  first: number;
+  probabilities: number[];
+  low: number;
+  high: number;
+  mode: number;
+  mean: number;
+  p_zero: number;
+}
+export interface Witness {
+  name: string;
+  where: Record<string, string>;
+  total: number | null;
+  printed: number;
+  printed_sum: number;
+  hidden: number;
+  threshold: number | null;
+  same: { cell: Record<string, string>; published: number | null }[];
+  otherwise: Law | null;
+  disagrees: boolean;
+}
+export interface Look {
+  cell: number;
+  labels: Record<string, string>;
+  state: StateName;
+  published: number | null;
+  threshold: number | null;
+  level: number;
+  law: Law | null;
+  alone: Law | null;
+  witnesses: Witness[];
+  left_out: string[];
+  neighbours: number;
+  whole: boolean;
+}
+export interface AskPage {
+  name: string;
+  dimensions: { name: string; labels: string[]; kind: string }[];
+}
+export interface Answers {
+  rows: Record<string, string | number | boolean>[];
+  groups: number;
+  level: number;
+  table: string;
+}

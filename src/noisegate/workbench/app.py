@@ -1,0 +1,121 @@
+"""The workbench as an application: its routes, its built pages, and what becomes of errors."""
+
+from __future__ import annotations
+
+import mimetypes
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from noisegate.errors import InternalError, NoisegateError
+from noisegate.workbench.cases import Cases, state_folder
+from noisegate.workbench.desk import Desk
+from noisegate.workbench.guard import App, Guard, TooLargeError
+from noisegate.workbench.jobs import Jobs, fault_of
+from noisegate.workbench.routes import Bench
+
+_PAGES = ("files", "noise", "microscope", "findings", "ask")
+
+
+def make_app(
+    root: Path, /, *, port: int, token: str, custodian: bool = False, state: Path | None = None
+) -> App:
+    """The workbench over a directory, behind its guard.
+
+    Parameters
+    ----------
+    root
+        The directory whose releases and tables are shown.
+    port, token
+        What requests must name and carry.
+    custodian
+        Whether the custodian's pages are there at all.
+    state
+        Where what people say is kept; a private place of this user by default.
+    """
+    place = state if state is not None else state_folder(root)
+    jobs = Jobs(private=str(place))
+    bench = Bench(desk=Desk(Cases(root, place)), jobs=jobs, custodian=custodian)
+    inner = Starlette(
+        routes=_routes(bench),
+        exception_handlers={
+            NoisegateError: _failed,
+            TooLargeError: _too_large,
+            HTTPException: _no_such,
+            Exception: _failed,
+        },
+    )
+    return Guard(app=inner, port=port, token=token)
+
+
+def _routes(bench: Bench, /) -> list[Route]:
+    pages = _assets()
+    index = pages["index.html"]
+
+    async def page(_: Request) -> Response:
+        return Response(index, media_type="text/html; charset=utf-8")
+
+    async def asset(request: Request) -> Response:
+        name = f"assets/{request.path_params['name']}"
+        if name not in pages:
+            raise HTTPException(404)
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        return Response(pages[name], media_type=kind)
+
+    def twin(path: str, route: Any) -> list[Route]:
+        return [Route(path, page), Route(f"{path}.json", route)]
+
+    found = [Route("/", page), Route("/start.json", bench.start), Route("/assets/{name}", asset)]
+    for name in _PAGES:
+        found += twin(f"/r/{{case}}/{name}", bench.dimensions if name == "ask" else getattr(bench, name))
+    return [
+        *found,
+        Route("/r/{case}/cell.json", bench.cell),
+        Route("/r/{case}/answer.json", bench.answer),
+        Route("/r/{case}/report.json", bench.report),
+        Route("/r/{case}/report.html", bench.report_page),
+        Route("/r/{case}/decisions", bench.decide, methods=["POST"]),
+        Route("/r/{case}/attack", bench.attack, methods=["POST"]),
+        Route("/r/{case}/remarks", bench.remark, methods=["POST"]),
+        Route("/r/{case}/sign", bench.sign, methods=["POST"]),
+        Route("/r/{case}/discard", bench.discard, methods=["POST"]),
+        Route("/uploads", bench.upload, methods=["POST"]),
+        Route("/jobs/{job}.json", bench.job),
+        Route("/jobs/{job}/cancel", bench.cancel, methods=["POST"]),
+    ]
+
+
+def _assets() -> dict[str, bytes]:
+    """The built pages, read once: nothing else on disk can be asked for."""
+    top = resources.files("noisegate.workbench") / "static"
+    found: dict[str, bytes] = {}
+    for folder, prefix in ((top, ""), (top / "assets", "assets/")):
+        if folder.is_dir():
+            found |= {f"{prefix}{one.name}": one.read_bytes() for one in folder.iterdir() if one.is_file()}
+    if "index.html" not in found:
+        raise InternalError(
+            "the pages of the workbench are not built; run 'npm ci && npm run build' in frontend"
+        )
+    return found
+
+
+async def _failed(_: Request, problem: Exception) -> Response:
+    fault = fault_of(problem)
+    return JSONResponse(fault.to_json(), fault.status)
+
+
+async def _too_large(_: Request, __: Exception) -> Response:
+    return JSONResponse(
+        {"error": "This is more than the workbench takes at once; use a path.", "id": "limit"}, 413
+    )
+
+
+async def _no_such(_: Request, problem: Exception) -> Response:
+    status = problem.status_code if isinstance(problem, HTTPException) else 500
+    return JSONResponse({"error": "There is no such page; go back to the start.", "id": "none"}, status)

@@ -1,0 +1,131 @@
+"""What has been worked out for the cases on the workbench: assessments, open releases, prices; the few used last are kept."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from noisegate import limits
+from noisegate.api.assessing import OpenAssessment, assess
+from noisegate.assessment import CloseLook, Microscope
+from noisegate.errors import DataError
+from noisegate.query import OpenRelease, open_release
+from noisegate.workbench.cases import Case, Cases, Notes, make_private
+from noisegate.workbench.jobs import Say
+from noisegate.workbench.maps import CellMap
+
+
+@dataclass(kw_only=True, eq=False)
+class Opened:
+    """One assessed case, and what was worked out of it since."""
+
+    case: Case
+    assessment: OpenAssessment
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The whole assessment as plain values."""
+        return self.assessment.to_json()
+
+    @cached_property
+    def map(self) -> CellMap:
+        """The cells, ready to be laid out."""
+        inference = self.assessment.inference
+        if inference is None:
+            why = next((one.title for one in self.assessment.checks if one.id == "suppressed-cells"), "")
+            raise DataError(
+                f"The hidden cells were not worked out ({why}); if you know the noise, say so on the page Files."
+            )
+        return CellMap(inference=inference, microscope=Microscope(inference=inference))
+
+    def warm(self) -> None:
+        """Work out what the first pages show, so that they open at once."""
+        _ = self.content
+        if self.assessment.inference is not None:
+            first = self.map.first(self.map.view({}))
+            if first is not None:
+                self.look(first, [])
+
+    def microscope(self, asked: Mapping[str, str], /) -> dict[str, Any]:
+        """The map that is asked for, and the cells that are known best."""
+        with self._lock:
+            return self.map.to_json(asked)
+
+    def look(self, cell: int, without: list[str], /) -> CloseLook:
+        """One cell closely."""
+        with self._lock:
+            return self.map.microscope.look(cell, without=without)
+
+
+class Desk:
+    """Everything that is open, at most so many at a time."""
+
+    def __init__(self, cases: Cases, /) -> None:
+        self.cases = cases
+        self._lock = threading.Lock()
+        self._opened: OrderedDict[str, Opened] = OrderedDict()
+        self._releases: OrderedDict[str, OpenRelease] = OrderedDict()
+
+    @staticmethod
+    def key(case: Case, notes: Notes, /) -> str:
+        """What tells one assessment of a case from another."""
+        return f"{case.id}:{notes.digest}"
+
+    def opened(self, key: str, /) -> Opened | None:
+        """What is open under this key."""
+        with self._lock:
+            found = self._opened.get(key)
+            if found is not None:
+                self._opened.move_to_end(key)
+            return found
+
+    def assess(self, case: Case, notes: Notes, say: Say, /) -> None:
+        """Take a case apart."""
+        found = assess(
+            list(case.sources),
+            decisions=notes.decisions or None,
+            gtfs=case.timetable if notes.timetable else None,
+            noise=notes.noise or None,
+            title=case.name,
+            progress=say,
+        )
+        opened = Opened(case=case, assessment=found)
+        say("preparing the pages")
+        opened.warm()
+        with self._lock:
+            self._opened[self.key(case, notes)] = opened
+            while len(self._opened) > limits.current().open_releases:
+                self._opened.popitem(last=False)
+
+    def release(self, case: Case, say: Say, /) -> OpenRelease:
+        """A release, open for questions."""
+        with self._lock:
+            found = self._releases.get(case.id)
+        if found is None:
+            found = open_release(
+                case.folder, report=lambda what, done, whole: say(f"{what} ({done} of {whole})")
+            )
+            with self._lock:
+                self._releases[case.id] = found
+                while len(self._releases) > limits.current().open_releases:
+                    self._releases.popitem(last=False)
+        return found
+
+    def report(self, opened: Opened, say: Say, /) -> bytes:
+        """The report of an assessment as one page."""
+        say("writing the report")
+        parent = self.cases.state / "reports"
+        make_private(parent)
+        folder = Path(tempfile.mkdtemp(dir=parent))
+        try:
+            return opened.assessment.report(folder / "report.html").read_bytes()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

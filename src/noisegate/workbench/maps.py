@@ -1,0 +1,247 @@
+"""A map of cells: two dimensions as rows and columns, the others held at one value each, every cell one pixel."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate import limits
+from noisegate.assessment import CellState, Inference, Microscope
+from noisegate.errors import SpecError
+from noisegate.tables import Dimension, Kind, Table
+
+Ints = NDArray[np.int64]
+#: States in which a hidden cell gives something away.
+_LEAKED = (CellState.OCCUPIED, CellState.SHARP, CellState.EXACT)
+#: How many of the sharpest holes are listed.
+_LISTED = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a map shows: its row and column dimensions, and the value of each other one."""
+
+    rows: str
+    columns: str | None
+    at: Mapping[str, str]
+
+
+@dataclass(kw_only=True, eq=False)
+class CellMap:
+    """The cells of an assessed base, ready to be laid out."""
+
+    inference: Inference
+    microscope: Microscope
+
+    @property
+    def base(self) -> Table:
+        """The table whose cells these are."""
+        return self.inference.cells
+
+    @cached_property
+    def codes(self) -> NDArray[Any]:
+        """The label codes of every cell, one line for each dimension."""
+        return self.base.codes(np.arange(self.base.size))
+
+    @cached_property
+    def leaked(self) -> NDArray[np.bool_]:
+        """Hidden cells that surely hold somebody."""
+        return np.isin(self.microscope.states, np.array(_LEAKED, np.uint8))
+
+    def dimension(self, name: str, /) -> Dimension:
+        """The dimension of this name."""
+        return self.base.dimensions[self._place(name)]
+
+    def _place(self, name: str, /) -> int:
+        names = [one.name for one in self.base.dimensions]
+        if name not in names:
+            raise SpecError.for_choice("a dimension", found=name, allowed=names)
+        return names.index(name)
+
+    def mates(self, name: str, /) -> list[str]:
+        """Dimensions that depend on this one or it on them: they go into the same rows."""
+        place = self._place(name)
+        names = [one.name for one in self.base.dimensions]
+        nests = [nest for nest in self.base.domain.nests if place in nest]
+        return [names[other] for nest in nests for other in nest if other != place]
+
+    def view(self, asked: Mapping[str, str], /) -> View:
+        """What is asked for, with the best choice for what is not said: times across, the longest list down."""
+        dimensions = sorted(self.base.dimensions, key=lambda one: -one.size)
+        columns = asked.get("columns") or self._columns(dimensions, asked.get("rows"))
+        rows = asked.get("rows") or next(
+            (one.name for one in dimensions if one.name != columns and one.kind is not Kind.DATE),
+            next((one.name for one in dimensions if one.name != columns), dimensions[0].name),
+        )
+        if columns == rows or columns in self.mates(rows):
+            columns = None
+        fixed = [
+            one
+            for one in self.base.dimensions
+            if one.name not in {rows, columns} and one.name not in self.mates(rows)
+        ]
+        at: dict[str, str] = {}
+        start = asked.get("cell")
+        for one in fixed:
+            label = asked.get(f"at.{one.name}")
+            if label is None and start is not None and 0 <= int(start) < self.base.size:
+                label = one.labels[int(self.codes[self._place(one.name), int(start)])]
+            at[one.name] = label if label in one.labels else self._best(one, at)
+        return View(rows=rows, columns=columns, at=at)
+
+    def _columns(self, dimensions: list[Dimension], rows: str | None, /) -> str | None:
+        able = [one for one in dimensions if one.name != rows]
+        if rows is None and len(able) < 2:
+            return None
+        taken = set(self.mates(rows if rows is not None else dimensions[0].name))
+        free = [
+            one for one in able if one.name not in taken and (rows is not None or one is not dimensions[0])
+        ]
+        order = (
+            [one for one in able if one.kind is Kind.TIME]
+            + [one for one in free if one.kind is Kind.DATE]
+            + free
+        )
+        return order[0].name if order else None
+
+    def _best(self, one: Dimension, at: Mapping[str, str], /) -> str:
+        """The value under which most is given away; the first if nothing is."""
+        which = self.leaked & self._there(at)
+        counted = np.bincount(self.codes[self._place(one.name)][which], minlength=one.size)
+        return one.labels[int(np.argmax(counted))]
+
+    def _there(self, at: Mapping[str, str], /) -> NDArray[np.bool_]:
+        found = np.ones(self.base.size, bool)
+        for name, label in at.items():
+            place = self._place(name)
+            found &= self.codes[place] == self.base.dimensions[place].labels.index(label)
+        return found
+
+    def to_json(self, asked: Mapping[str, str], /) -> dict[str, Any]:
+        """The map that is asked for: rows, columns, and for each pixel a cell with what is known of it."""
+        view = self.view(asked)
+        cells = np.flatnonzero(self._there(view.at))
+        if len(cells) > limits.current().map_cells:
+            raise SpecError(
+                f"This map would have {len(cells):,} cells, {limits.current().map_cells:,} are allowed; choose other dimensions."
+            )
+        rows, row = self._rows(view, cells)
+        labels, column = self._across(view, cells)
+        pixel = row * len(labels) + column
+        return {
+            "view": {"rows": view.rows, "columns": view.columns, "at": dict(view.at)},
+            "dimensions": [
+                {"name": one.name, "size": one.size, "kind": str(one.kind)} for one in self.base.dimensions
+            ],
+            "filters": [self._filter(name, view) for name in view.at],
+            "rows": rows,
+            "columns": labels,
+            "cells": self._pixels(cells, pixel, len(rows) * len(labels)),
+            "counts": self._counts(cells),
+            "level": self.inference.posterior.level,
+            "threshold": _plain(self.inference.evidence.base.mechanism.threshold),
+            "table": self.base.name,
+            "tables": [seen.cells.name for _, seen in self.inference.evidence.margins],
+            "left_out": [{"table": name, "reason": why} for name, why in self.inference.evidence.left_out],
+            "assumes": list(self.inference.evidence.assumes),
+            "first": self.first(view),
+            "sharpest": self.sharpest,
+        }
+
+    def first(self, view: View, /) -> int | None:
+        """The cell that a view opens on: the hole of it that is known best, else any hole, else any cell."""
+        inside = self._there(view.at)
+        found = next((cell for cell in self._ranked if inside[cell]), None)
+        if found is not None:
+            return found
+        holes = np.flatnonzero(inside & (self.microscope.states == CellState.HIDDEN))
+        some = holes if holes.size else np.flatnonzero(inside)
+        return int(some[0]) if some.size else None
+
+    def _rows(self, view: View, cells: Ints, /) -> tuple[list[dict[str, Any]], Ints]:
+        """The rows, in the order of what they depend on and the fullest first, and the row of each cell."""
+        names = [*self.mates(view.rows), view.rows]
+        sizes = [self.dimension(name).size for name in names]
+        key = np.zeros(len(cells), np.int64)
+        for name, size in zip(names, sizes, strict=True):
+            key = key * size + self.codes[self._place(name)][cells]
+        distinct, first, row = np.unique(key, return_index=True, return_inverse=True)
+        weight = np.bincount(row, weights=self.inference.posterior.mean[cells], minlength=len(distinct))
+        group = distinct // sizes[-1]
+        own = self.dimension(view.rows)
+        order = np.lexsort((-weight if own.kind is Kind.TEXT else distinct, group))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        found = []
+        for place in order.tolist():
+            at = int(cells[first[place]])
+            said = [self.dimension(name).labels[int(self.codes[self._place(name), at])] for name in names]
+            found.append({"label": said[-1], "group": ", ".join(said[:-1])})
+        return found, rank[row.reshape(-1)]
+
+    def _across(self, view: View, cells: Ints, /) -> tuple[list[str], Ints]:
+        if view.columns is None:
+            return [""], np.zeros(len(cells), np.int64)
+        dimension = self.dimension(view.columns)
+        written = dimension.keys if dimension.kind in {Kind.DATE, Kind.TIME} else dimension.labels
+        return list(written), self.codes[self._place(view.columns)][cells].astype(np.int64)
+
+    def _filter(self, name: str, view: View, /) -> dict[str, Any]:
+        """The values of a dimension that is held, each with how many holes give something away."""
+        others = {other: label for other, label in view.at.items() if other != name}
+        which, one = self.leaked & self._there(others), self.dimension(name)
+        counted = np.bincount(self.codes[self._place(name)][which], minlength=one.size)
+        written = one.keys if one.kind in {Kind.DATE, Kind.TIME} else one.labels
+        return {
+            "name": name,
+            "kind": str(one.kind),
+            "at": view.at[name],
+            "values": [
+                {"label": label, "shown": shown, "leaked": int(count)}
+                for label, shown, count in zip(one.labels, written, counted.tolist(), strict=True)
+            ],
+        }
+
+    def _pixels(self, cells: Ints, pixel: Ints, size: int, /) -> dict[str, Any]:
+        """What is known of each pixel's cell, packed; a pixel without a cell has the number -1."""
+        found, shown = self.inference.posterior, self.inference.evidence.base.values
+
+        def packed(values: NDArray[Any], kind: str, empty: int) -> str:
+            whole = np.full(size, empty, kind)
+            whole[pixel] = np.clip(values, np.iinfo(kind).min, np.iinfo(kind).max)
+            return base64.b64encode(whole.tobytes()).decode()
+
+        return {
+            "cell": packed(cells, "<i4", -1),
+            "state": packed(self.microscope.states[cells], "|u1", 0),
+            "low": packed(found.low[cells], "<i4", 0),
+            "high": packed(found.high[cells], "<i4", 0),
+            "shown": packed(np.nan_to_num(shown[cells], nan=-1.0), "<i4", -1),
+        }
+
+    def _counts(self, cells: Ints, /) -> dict[str, int]:
+        counted = np.bincount(self.microscope.states[cells], minlength=len(CellState)).tolist()
+        return {state.name.lower(): counted[state] for state in CellState}
+
+    @property
+    def sharpest(self) -> list[int]:
+        """The hidden cells that are known best."""
+        return self._ranked[:_LISTED]
+
+    @cached_property
+    def _ranked(self) -> list[int]:
+        """Hidden cells that surely hold somebody, the narrowest interval first, then the largest count."""
+        found = self.inference.posterior
+        holes = np.flatnonzero(self.leaked)
+        order = np.lexsort((-found.low[holes], (found.high - found.low)[holes]))
+        return [int(cell) for cell in holes[order]]
+
+
+def _plain(value: float | None, /) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,212 @@
+"""What the pages say: each has a twin in JSON, errors have an id and no secrets, and what is saved stays saved."""
+
+import json
+import stat
+
+import numpy as np
+import pytest
+
+from noisegate import limits
+
+from .conftest import write_world
+
+
+@pytest.mark.parametrize("page", ["files", "noise", "microscope", "findings"])
+def test_every_page_has_a_twin(bench, page):
+    visitor, number = bench
+    assert '<div id="app">' in visitor.get(f"/r/{number}/{page}").text
+    twin = visitor.get(f"/r/{number}/{page}.json")
+    assert twin.status_code == 200
+    assert twin.json()["case"]["name"] == "towns"
+
+
+def test_files_say_how_each_was_read_and_what_is_known_of_the_cells(bench):
+    visitor, number = bench
+    page = visitor.get(f"/r/{number}/files.json").json()
+    assert [table["role"] for table in page["tables"]] == ["base", "margin", "margin"]
+    assert sum(page["states"].values()) == 2 * 8 * 20
+    assert page["states"]["published"] == page["tables"][0]["rows"]
+
+
+def test_a_map_has_every_cell_once(bench):
+    visitor, number = bench
+    page = visitor.get(f"/r/{number}/microscope.json?rows=area&columns=age&at.sex=sex+1").json()
+    cells = _unpacked(page, "cell", "<i4")
+    assert len(page["rows"]) == 20
+    assert len(page["columns"]) == 8
+    assert len(set(cells.tolist())) == 160
+    assert sum(page["counts"].values()) == 160
+    assert (_unpacked(page, "high", "<i4") >= _unpacked(page, "low", "<i4")).all()
+
+
+def test_a_published_pixel_shows_what_was_published(bench):
+    visitor, number = bench
+    page = visitor.get(f"/r/{number}/microscope.json").json()
+    state, shown = _unpacked(page, "state", "|u1"), _unpacked(page, "shown", "<i4")
+    assert ((shown >= 0) == (state == 6)).all()
+    assert shown[state == 6].min() >= 10
+
+
+def test_a_close_look_names_its_witnesses_and_what_is_left_without_each(bench):
+    visitor, number = bench
+    page = visitor.get(f"/r/{number}/microscope.json").json()
+    hole = int(_unpacked(page, "cell", "<i4")[_unpacked(page, "state", "|u1") == 2][0])
+    look = visitor.get(f"/r/{number}/cell.json?cell={hole}").json()
+    assert {one["name"] for one in look["witnesses"]} == {"by area", "by sex and age"}
+    for one in look["witnesses"]:
+        gone = json.dumps([one["name"]])
+        without = visitor.get(f"/r/{number}/cell.json", params={"cell": hole, "without": gone}).json()
+        assert without["law"] == one["otherwise"]
+        assert without["left_out"] == [one["name"]]
+    both = json.dumps(["by area", "by sex and age"])
+    alone = visitor.get(f"/r/{number}/cell.json", params={"cell": hole, "without": both}).json()
+    assert alone["law"] == look["alone"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "?cell=", "?cell=-1", "?cell=1e3", "?cell=99999", "?cell=0&without=[1]", "?cell=0&without=%7B"],
+)
+def test_a_cell_that_is_not_there_is_one_sentence(bench, query):
+    visitor, number = bench
+    answer = visitor.get(f"/r/{number}/cell.json{query}")
+    assert answer.status_code == 422
+    assert set(answer.json()) == {"error", "id"}
+
+
+def test_an_unforeseen_error_shows_an_id_and_none_of_its_text(bench, monkeypatch, caplog):
+    visitor, number = bench
+    from noisegate.workbench.desk import Opened
+
+    def fail(*_):
+        raise RuntimeError("card 4711 tapped at noon")
+
+    monkeypatch.setattr(Opened, "look", fail)
+    answer = visitor.get(f"/r/{number}/cell.json?cell=0")
+    assert answer.status_code == 500
+    assert "4711" not in answer.text
+    assert "RuntimeError" not in answer.text
+    assert answer.json()["id"] in caplog.text
+
+
+def test_decisions_are_those_of_a_spec_and_change_the_reading(make_visitor, tmp_path):
+    write_world(tmp_path / "data" / "towns")
+    visitor = make_visitor(tmp_path / "data")
+    number = visitor.cases()["towns"]
+    wrong = visitor.send(f"/r/{number}/decisions", {"decisions": "tables: {base.csv: {kount: n}}"})
+    assert wrong.status_code == 422
+    assert "kount" in wrong.json()["error"]
+    assert visitor.send(
+        f"/r/{number}/decisions", {"decisions": "tables: {base.csv: {dimensions: {age: {as: years}}}}"}
+    ).json() == {"saved": True}
+    page = visitor.page(f"/r/{number}/files.json").json()
+    assert "error" in page or "years" in page["tables"][0]["dimensions"]
+    assert visitor.send(f"/r/{number}/decisions", {"decisions": ""}).status_code == 200
+
+
+def test_what_people_say_survives_a_new_server(make_visitor, tmp_path):
+    write_world(tmp_path / "data" / "towns")
+    first = make_visitor(tmp_path / "data")
+    number = first.cases()["towns"]
+    said = {"finding": "small-cells", "verdict": "accepted", "comment": "<b>true</b>", "by": "Ada"}
+    assert first.send(f"/r/{number}/remarks", said).status_code == 200
+    assert first.send(f"/r/{number}/sign", {"by": "Ada"}).status_code == 200
+    second = make_visitor(tmp_path / "data")
+    page = second.page(f"/r/{number}/findings.json").json()
+    assert page["remarks"]["small-cells"]["comment"] == "<b>true</b>"
+    assert page["signed_by"] == "Ada"
+    second.send(f"/r/{number}/remarks", {**said, "verdict": "rejected"})
+    assert second.page(f"/r/{number}/findings.json").json()["signed_by"] == ""
+
+
+def test_a_saved_session_is_private_and_whole(make_visitor, tmp_path):
+    write_world(tmp_path / "data" / "towns")
+    visitor = make_visitor(tmp_path / "data")
+    number = visitor.cases()["towns"]
+    visitor.send(f"/r/{number}/sign", {"by": "Ada"})
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+    assert [one.name for one in (tmp_path / "state").iterdir() if "partial" in one.name] == []
+    (tmp_path / "state" / "notes.json").write_text("{")
+    with pytest.raises(Exception, match="cannot be read; move it away"):
+        make_visitor(tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    "content", [{"verdict": "maybe"}, {"verdict": 3}, {"comment": "x" * 5000}, {"by": ["a"]}]
+)
+def test_remarks_that_make_no_sense_are_refused(bench, content):
+    visitor, number = bench
+    assert visitor.send(f"/r/{number}/remarks", {"finding": "a", **content}).status_code == 422
+
+
+def test_files_that_are_dropped_become_a_case_in_a_private_place(make_visitor, tmp_path):
+    visitor = make_visitor()
+    hostile = "../../<img src=x onerror=alert(1)>.csv"
+    table = b"town,count\n<script>alert(1)</script>,12\n=cmd|' /C calc'!A0,30\n"
+    answer = visitor.client.post(
+        "/uploads", headers=visitor.bearer, files=[("files", (hostile, table, "text/csv"))]
+    )
+    assert answer.status_code == 201
+    case = answer.json()["case"]
+    assert "/" not in case["name"]
+    assert "<" not in case["name"]
+    place = tmp_path / "state" / "uploads" / case["id"]
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(one.stat().st_mode) for one in place.iterdir()] == [0o600]
+    page = visitor.page(f"/r/{case['id']}/files.json")
+    assert page.headers["content-type"].startswith("application/json")
+    assert str(tmp_path) not in page.text
+    assert visitor.send(f"/r/{case['id']}/discard", {}).status_code == 200
+    assert not place.exists()
+    assert visitor.cases() == {}
+
+
+def test_what_is_no_table_is_refused_and_leaves_nothing(make_visitor, tmp_path):
+    visitor = make_visitor()
+    answer = visitor.client.post(
+        "/uploads", headers=visitor.bearer, files=[("files", ("a.exe", b"MZ", "x/y"))]
+    )
+    assert answer.status_code == 422
+    assert list((tmp_path / "state" / "uploads").iterdir()) == []
+    assert [one for one in (tmp_path / "state").iterdir() if one.name.startswith("incoming")] == []
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence_without_our_paths(make_visitor, tmp_path):
+    visitor = make_visitor()
+    answer = visitor.client.post(
+        "/uploads", headers=visitor.bearer, files=[("files", ("a.csv", b"\x00\xff\x00", "x/y"))]
+    )
+    page = visitor.page(f"/r/{answer.json()['case']['id']}/files.json")
+    assert page.status_code == 422
+    assert page.json()["error"]
+    assert str(tmp_path) not in page.text
+
+
+def test_uploads_are_bounded_in_bytes_and_in_number(make_visitor):
+    visitor = make_visitor()
+    with limits.override(upload_bytes=1000):
+        big = visitor.client.post(
+            "/uploads", headers=visitor.bearer, files=[("files", ("a.csv", b"x" * (3 << 20), "text/csv"))]
+        )
+    assert big.status_code == 413
+    with limits.override(upload_files=2):
+        many = visitor.client.post(
+            "/uploads",
+            headers=visitor.bearer,
+            files=[("files", (f"{k}.csv", b"a,count\nx,1\n", "x/y")) for k in range(3)],
+        )
+    assert many.status_code == 400
+
+
+def test_a_directory_of_the_custodian_is_not_looked_at(make_visitor, tmp_path):
+    city = tmp_path / "data" / "city"
+    city.mkdir(parents=True)
+    (city / "spec.yaml").write_text("name: week\n")
+    (city / "taps.csv").write_text("card,stop\n1,a\n")
+    assert make_visitor(tmp_path / "data").cases() == {}
+
+
+def _unpacked(page, name, kind):
+    import base64
+
+    return np.frombuffer(base64.b64decode(page["cells"][name]), kind)
