@@ -188,7 +188,7 @@ class CalendarDimension(SpecBlock):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lookup:
+class JoinTable:
     """A public table: what each key is shown as, "" for what is not shown; `file` is its name, None if written out."""
 
     keys: tuple[str, ...]
@@ -207,14 +207,14 @@ class Lookup:
         return tuple(place.get(label, -1) for label in self.labels)
 
 
-def _lookup(value: object, info: ValidationInfo) -> ValueList | Lookup:
-    if isinstance(value, ValueList | Lookup):
+def _lookup(value: object, info: ValidationInfo) -> ValueList | JoinTable:
+    if isinstance(value, ValueList | JoinTable):
         return value
     if isinstance(value, Mapping):
         keys, labels = map(str, value), [str(label or "") for label in value.values()]
         if not value or not any(label.strip() for label in labels):
             raise refusal("is an empty block; give each value of the column what it is shown as")
-        return Lookup(keys=tuple(keys), labels=tuple(labels))
+        return JoinTable(keys=tuple(keys), labels=tuple(labels))
     if not isinstance(value, str):
         raise refusal(f"must be a CSV file, or a block such as {{S1: North, S2: South}}, got {shown(value)}")
     folder: Path = (info.context or {}).get("folder", Path())
@@ -231,12 +231,12 @@ class LookupDimension(SpecBlock):
     kind: ClassVar[str] = "lookup"
 
     column: Text
-    join: Annotated[ValueList | Lookup, PlainValidator(_lookup)]
+    join: Annotated[ValueList | JoinTable, PlainValidator(_lookup)]
     take: Text | None = None
 
     @model_validator(mode="after")
     def _takes_a_column(self) -> LookupDimension:
-        if isinstance(self.join, Lookup):
+        if isinstance(self.join, JoinTable):
             if self.take is not None:
                 raise refusal("belongs to a file; a block says itself what is shown", at=["take"])
         elif self.take is None:
@@ -246,13 +246,13 @@ class LookupDimension(SpecBlock):
         return self
 
     @property
-    def lookup(self) -> Lookup:
+    def lookup(self) -> JoinTable:
         """What each value of the column is shown as."""
-        if isinstance(self.join, Lookup):
+        if isinstance(self.join, JoinTable):
             return self.join
         labels = self.join.attribute(str(self.take), at=("take",))
         stripped = tuple(label.strip() for label in labels)
-        return Lookup(keys=self.join.values, labels=stripped, file=self.join.file)
+        return JoinTable(keys=self.join.values, labels=stripped, file=self.join.file)
 
     @property
     def values(self) -> tuple[str, ...]:

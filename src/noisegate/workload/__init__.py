@@ -13,7 +13,7 @@ from noisegate.workload.frame import (
     wanted_by_spec,
 )
 from noisegate.workload.measure import Workload, measure
-from noisegate.workload.needed import NeededBudget, WantedAnswer, Way, needed_budget
+from noisegate.workload.needed import BudgetWay, NeededBudget, WantedAnswer, needed_budget
 from noisegate.workload.noised import MissingRows, draw_tables
 from noisegate.workload.outlook import Outlook, QuestionOutlook, outlook
 from noisegate.workload.raw import count_file, merged_truth
@@ -25,6 +25,7 @@ from noisegate.workload.want import Want, Wants, parse_wants
 __all__ = [
     "STAGES",
     "Answered",
+    "BudgetWay",
     "ErrorParts",
     "Measured",
     "MissingRows",
@@ -40,7 +41,6 @@ __all__ = [
     "Want",
     "WantedAnswer",
     "Wants",
-    "Way",
     "Workload",
     "WorkloadAnswer",
     "WorkloadSource",

@@ -76,7 +76,7 @@ class WantedAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class BudgetWay:
     """One way to meet all wants: what to change in the spec, and the epsilon and delta that it needs."""
 
     change: str
@@ -106,7 +106,7 @@ class NeededBudget:
 
     unit: str
     wants: tuple[WantedAnswer, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[BudgetWay, ...]
     binding: str | None
     epsilon_without: float | None
     attacker: tuple[AttackerView, ...]
@@ -118,7 +118,7 @@ class NeededBudget:
         return self.ways[0].epsilon
 
     @property
-    def least(self) -> Way:
+    def least(self) -> BudgetWay:
         """The way that needs the least; among laws, pure losses are preferred where they need no more."""
         return min(self.ways, key=lambda way: (way.epsilon, way.delta))
 
@@ -160,7 +160,7 @@ def needed_budget(spec: ReleaseSpec, wants: Wants, /, *, like: StandIn | None = 
     errors = sum_errors(plan)
     answers = tuple(_answer(one, predict(asked[one.question.name], errors), limits, alone) for one in parsed)
     order = sorted(alone, key=lambda name: alone[name])
-    first = Way(
+    first = BudgetWay(
         change="epsilon only",
         law=spec.privacy.law,
         epsilon=float(plan.charged.epsilon),
@@ -341,7 +341,7 @@ def changed_spec(
 
 def _other_ways(
     spec: ReleaseSpec, wants: tuple[Want, ...], asked: Mapping[str, Asked], limits: Mapping[str, float], /
-) -> tuple[Way, ...]:
+) -> tuple[BudgetWay, ...]:
     """What other choices would need, where there is a choice."""
     privacy = spec.privacy
     if privacy.epsilon is None or privacy.margins != "reconcile" or privacy.zeros != "perturb":
@@ -372,7 +372,7 @@ def _way(
     limits: Mapping[str, float],
     added: Mapping[str, tuple[str, ...]],
     /,
-) -> Way | None:
+) -> BudgetWay | None:
     """One law and one set of tables, with the split that serves the wants best; None if its tables cannot be made."""
     try:
         errors = _errors_of(spec)
@@ -387,7 +387,7 @@ def _way(
         words.append(f"table{'s' if len(added) > 1 else ''} {', '.join(added)} added")
     if spec.privacy.law != own.privacy.law:
         words.append(f"law {spec.privacy.law}")
-    return Way(
+    return BudgetWay(
         change=", ".join(words),
         law=spec.privacy.law,
         epsilon=float(plan.charged.epsilon),
