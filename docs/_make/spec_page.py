@@ -83,6 +83,7 @@ _MEANINGS: Mapping[str, str] = {
     "Privacy.zeros": "whether empty cells get noise; `keep` needs `unsafe`",
     "Privacy.suppress": "which small values are left out; nothing if absent",
     "Privacy.margins": "how totals come about; `independent` needs `unsafe`",
+    "Privacy.report_clipped": "epsilon for telling, on the card, which share of units and events is beyond the bound",
     "Privacy.split": "share of the budget for each measured table, adding up to 1: of epsilon, or of rho for Gaussian noise",
     "Privacy.unsafe": "admits choices that break the promise; the card says so",
     "Suppress.below": "leave out values below this",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
 from noisegate.engine.count import connect, count, expected_counts
-from noisegate.engine.counts import Counts, ExpectedCounts, Tally
+from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
 from noisegate.engine.plan import CountPlan, Unit
 from noisegate.engine.session import leftovers, own_connection
 from noisegate.engine.source import Source, csv_header, one_row, quoted, reading
 
 __all__ = [
+    "Clipping",
     "CountPlan",
     "Counts",
     "ExpectedCounts",

@@ -20,7 +20,7 @@ from noisegate import limits
 from noisegate.engine.accumulator import Buffer, accumulator
 from noisegate.engine.bounding import Bounded, People, bound_events, expect_events, numbered_people
 from noisegate.engine.cell_sql import CellSql, cell_sql
-from noisegate.engine.counts import Counts, ExpectedCounts, Tally
+from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
 from noisegate.engine.plan import CellPlan, CountPlan, plan_cells
 from noisegate.engine.source import Source, open_source, quoted, reading
 from noisegate.errors import DataError, SpecError
@@ -45,7 +45,10 @@ def count_with_duckdb(
         counter.count_rows(connection)
     else:
         for keys, cell_bits in _unit_keys(wanted, connection, counter):
-            counter.add(bound_events(keys, cell_bits=cell_bits, bound=wanted.bound, entropy=entropy))
+            told = wanted.clipping
+            counter.add(
+                bound_events(keys, cell_bits=cell_bits, bound=wanted.bound, entropy=entropy, clipping=told)
+            )
     return counter.finish()
 
 
@@ -185,6 +188,7 @@ class _Counter:
         self._left_out: Counter[str] = Counter()
         self._cells = accumulator(cells=wanted.domain.size)
         self._weights: tuple[Ints, Ints] | None = None
+        self._clipping = Clipping() if wanted.clipping else None
 
     def count_rows(self, connection: duckdb.DuckDBPyConnection, /) -> None:
         """Count every event on its own, or every row by its weight."""
@@ -251,6 +255,8 @@ class _Counter:
         """Count what units keep, and note what they do not."""
         self._cells.add(bounded.cells)
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
+        if self._clipping is not None and bounded.clipping is not None:
+            self._clipping += bounded.clipping
 
     def finish(self) -> Counts:
         """What was counted; refuses a source without events or with times that cannot be read."""
@@ -263,7 +269,7 @@ class _Counter:
         }
         tally = Tally(events=self._events, outside=outside, **self._left_out)
         cells, counts = self._cells.counts() if self._weights is None else self._weights
-        return Counts(cells=cells, raw_counts=counts, tally=tally)
+        return Counts(cells=cells, raw_counts=counts, tally=tally, clipping=self._clipping)
 
     def _inside(self, numbers: NDArray[Any], /) -> NDArray[Any]:
         """The numbers without negative ones, which are tallied."""

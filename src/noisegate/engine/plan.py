@@ -58,6 +58,8 @@ class CountPlan:
         do not say whose they are.
     timezone
         Whose clock times with an offset are read on.
+    clipping
+        Also tell what bounding did; only with a bound.
     """
 
     domain: Domain
@@ -69,6 +71,7 @@ class CountPlan:
     person: str | None = None
     weight: str | None = None
     timezone: str | None = None
+    clipping: bool = False
 
     def __post_init__(self) -> None:
         by_unit = self.unit != "event"
@@ -90,6 +93,7 @@ class CountPlan:
             bound=spec.privacy.contribution if by_unit else None,
             person=spec.events.person if by_unit else None,
             timezone=spec.events.timezone,
+            clipping=spec.privacy.report_clipped is not None,
         )
 
     @property

@@ -21,7 +21,7 @@ import pyarrow as pa
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, plan_cells
-from noisegate.errors import DataError, InternalError, NoisegateError
+from noisegate.errors import DataError, InternalError, NoisegateError, SpecError
 from noisegate.laws import Entropy
 from noisegate.spec import (
     BandDimension,
@@ -46,6 +46,11 @@ def count_with_ibis(
     plan = plan_cells(wanted)
     if wanted.weight is not None:
         raise InternalError("rows that stand for several events are counted by DuckDB only")
+    if wanted.clipping:
+        raise SpecError(
+            "privacy.report_clipped is worked out from single units, which other engines do not hand over; count a copy "
+            "of the events with DuckDB, or leave it out."
+        )
     with asking(wanted.source_name):
         events = _open_table(connection, wanted.source_name)
         coded = _coded(wanted, plan, events)

@@ -22,6 +22,7 @@ from noisegate.tables import (
     Card,
     CardLoss,
     CardNoise,
+    Clipped,
     ExampleLoss,
     NestingLeftOut,
     Software,
@@ -41,7 +42,14 @@ _METHODS = {
 
 
 def make_card(
-    plan: Plan, /, *, rows: Mapping[str, int], dataset: str | None, reservation: str, simulated: bool
+    plan: Plan,
+    /,
+    *,
+    rows: Mapping[str, int],
+    clipped: Clipped | None = None,
+    dataset: str | None,
+    reservation: str,
+    simulated: bool,
 ) -> Card:
     """The card of a release. `rows` are the published rows of each table, `dataset` its public name if any."""
     spec, privacy = plan.spec, plan.spec.privacy
@@ -55,7 +63,7 @@ def make_card(
         dp_variant=_variant(plan),
         parameters=_stated(plan.charged),
         losses=_losses(plan),
-        bounding=_bounding(plan),
+        bounding=_bounding(plan, clipped),
         composition="losses of all measured tables add up; the figures hold for all tables together",
         mechanism=StatedMechanism(
             law=privacy.law,
@@ -154,13 +162,16 @@ def _losses(plan: Plan, /) -> StatedLosses:
     )
 
 
-def _bounding(plan: Plan, /) -> Bounding | None:
+def _bounding(plan: Plan, clipped: Clipped | None, /) -> Bounding | None:
     privacy = plan.spec.privacy
     if privacy.unit == "event":
         return None
     bound = privacy.contribution
     return Bounding(
-        max_cells=bound.cells, max_per_cell=bound.per_cell, kept="uniformly at random beyond the bound"
+        max_cells=bound.cells,
+        max_per_cell=bound.per_cell,
+        kept="uniformly at random beyond the bound",
+        clipped=clipped,
     )
 
 

@@ -24,6 +24,7 @@ from noisegate.ledger import DEFAULT_DELTA, DEFAULT_EPSILON, PrivacyBudget, open
 from noisegate.mechanisms import PublishedCells
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
+from noisegate.releases.clipped import report_clipped
 from noisegate.releases.files import check_output, staged, write_card, write_table
 from noisegate.releases.plan import Plan, make_plan
 from noisegate.releases.prediction import warnings_before_spending
@@ -106,12 +107,14 @@ def _spend(
         )
         report("drawing noise")
         tables = publish_tables(plan, counts, entropy=entropy)
+        clipped = report_clipped(spec, counts.clipping, entropy=entropy)
         report("writing tables")
         with staged(reservation.staging, reservation.output) as folder:
             _write_tables(plan, tables, folder)
             card = make_card(
                 plan,
                 rows={name: len(table.cells) for name, table in tables.items()},
+                clipped=clipped,
                 dataset=spec.budget.dataset if spec.budget is not None else None,
                 reservation=reservation.id,
                 simulated=entropy.simulated,

@@ -160,8 +160,11 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
     unit = spec.privacy.unit
     days = spec.day.days if spec.day is not None and unit != "event" else None
 
-    def loss(change: Change) -> StatedLoss:
-        return _loss(spec, measured, change)
+    def loss(change: Change, *, units: int = 1) -> StatedLoss:
+        # What bounding did is told beside the tables, and costs as much for each unit that changes.
+        told = units * (spec.privacy.report_clipped or Fraction(0))
+        tables = _loss(spec, measured, change)
+        return StatedLoss(epsilon=tables.epsilon + told, delta=tables.delta)
 
     whole, day, person, example = loss(unit_change(spec)), None, None, None
     if unit == "event":
@@ -170,7 +173,7 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
         day, person = loss(day_of_person_change(spec)), whole
     else:
         day = whole
-        person = loss(all_days_change(spec, days)) if days is not None else None
+        person = loss(all_days_change(spec, days), units=days) if days is not None else None
     return LossStatement(
         unit=whole,
         event=loss(event_change(spec)),

@@ -68,6 +68,7 @@ class Privacy(SpecBlock):
     zeros: Annotated[Zeros, one_of("perturb", "keep")] = "perturb"
     suppress: Suppress | None = None
     margins: Annotated[Margins, one_of("derive", "reconcile", "independent")] = "reconcile"
+    report_clipped: Positive | None = None
     split: Annotated[dict[str, Fraction], PlainValidator(_shares)] | None = None
     unsafe: Flag = False
 
@@ -99,6 +100,11 @@ class Privacy(SpecBlock):
                 at = "max_per_cell" if self.max_per_cell != 1 else "max_cells"
                 raise refusal(
                     "bounds what a person adds, but an event always adds one to one cell; remove it", at=[at]
+                )
+            if self.report_clipped is not None:
+                raise refusal(
+                    "tells what bounding leaves out, but events are not bounded; remove it",
+                    at=["report_clipped"],
                 )
         elif self.max_cells is None:
             raise refusal(
