@@ -105,7 +105,7 @@ def test_the_attacker_is_right_as_often_as_the_exact_test_says():
     (event, person) = found.attacker
     # A person with one event changes one cell by one: the best test is right with 1 - q / (1 + q).
     assert person.right == pytest.approx(1 / (1 + q), rel=1e-6)
-    assert event.right >= person.right  # it may take the place of another one
+    assert event.right >= person.right - 1e-9  # it may take the place of another one
     assert person.guessing == 0.5
 
 
