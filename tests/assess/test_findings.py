@@ -5,12 +5,13 @@ import math
 import re
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from noisegate import assessment as package
-from noisegate.assessment import Finding, at_least
+from noisegate.assessment import Finding, LossSummary, about_loss, at_least
 from noisegate.errors import DataError, InternalError, SpecError
 from noisegate.laws import Laplace
 from noisegate.mechanisms import Contribution, Mechanism, composed_delta
@@ -229,13 +230,34 @@ def test_a_card_that_says_the_wrong_thing_about_zeros(tables, invent, tmp_path):
     assert any("the tables say keep" in one for one in finding.evidence)
 
 
-def test_what_a_card_promises_to_persons_is_no_finding(tables, invent, tmp_path):
+def test_what_a_card_promises_to_persons_is_judged_like_what_is_recovered(tables, invent, tmp_path):
     paths = tables(**city(invent, np.random.default_rng(11), margins="derived"))
     card(tmp_path, unit="person-day", zeros="perturb", margins="derive")
     found = assess(paths)
-    assert not by_id(found.findings, "privacy-loss")
-    assert by_id(found.checks, "privacy-loss")[0].outcome == "known"
+    (finding,) = by_id(found.findings, "privacy-loss")
+    assert finding.severity == "medium"
     assert found.privacy.person_epsilon == 28.0
+
+
+@pytest.mark.parametrize(
+    ("unit", "day", "person", "severity"),
+    [
+        ("person", None, 180.0, "high"),
+        ("person", None, 4.0, "medium"),
+        ("person", None, 0.9, None),
+        ("person-day", 0.5, 180.0, "high"),
+        ("person-day", 0.5, 28.0, "medium"),
+        ("person-day", 0.5, 7.0, None),
+    ],
+)
+def test_an_epsilon_on_a_card_has_the_severity_of_one_that_is_recovered(unit, day, person, severity):
+    losses = SimpleNamespace(
+        person=SimpleNamespace(epsilon=person), person_day=day and SimpleNamespace(epsilon=day)
+    )
+    stated = SimpleNamespace(unit=unit, losses=losses)
+    loss = LossSummary(event_epsilon=0.5, person_epsilon=person, source="card", numbers={"person_events": 40})
+    (found,) = about_loss(loss, stated)
+    assert getattr(found, "severity", None) == severity
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "not json", '{"tables": 3}', "[" * 100_000])

@@ -79,6 +79,45 @@ def test_a_known_base_lets_a_margin_have_its_own_scale(tables, invent):
     assert of(found, "persons").assumes == ()
 
 
+def test_margins_that_add_up_to_each_other_tell_their_scale_from_that_of_the_base(tables, invent):
+    """Identities of three kinds, without a pair: base to margin, margin to grand total."""
+    rng = np.random.default_rng(13)
+    raw = rng.integers(60, 400, size=(60, 12, 2))
+    ages = [f"age {k}" for k in range(12)]
+    paths = tables(
+        detail=({"region": REGIONS, "age": ages, "sex": SEXES}, invent.noisy(raw, 1.4, rng)),
+        persons=({"region": REGIONS, "age": ages}, invent.noisy(raw.sum(axis=2), 6.0, rng)),
+        regions=({"region": REGIONS}, invent.noisy(raw.sum(axis=(1, 2)), 6.0, rng)),
+    )
+    found = assess(paths)
+    assert covers(of(found, "persons"), 6.0)
+    assert of(found, "persons").assumes == ("the noise has the same scale in persons and regions",)
+    assert covers(of(found, "detail"), 1.4)
+    assert not covers(of(found, "detail"), 3.0)
+    wide = found.tables[1].recognition
+    assert wide.kind == "laplace"
+    assert 6.0 < wide.noise_sd < 11.0
+
+
+def test_what_is_said_of_noise_is_what_was_recognised(tables, invent):
+    rng = np.random.default_rng(14)
+    raw = rng.integers(60, 400, size=(60, 24, 2))
+    hours = invent.clock(60)
+
+    def perturbed(counts):
+        return counts + rng.choice(np.arange(-2, 3), p=[0.06, 0.2, 0.48, 0.2, 0.06], size=counts.shape)
+
+    paths = tables(
+        detail=({"region": REGIONS, "hour": hours, "sex": SEXES}, perturbed(raw)),
+        persons=({"region": REGIONS, "hour": hours}, perturbed(raw.sum(axis=2))),
+    )
+    found = assess(paths)
+    assert found.tables[0].recognition.kind == "bounded"
+    said = next(one for one in found.findings if one.id == "noise-recovered")
+    assert "bounded within ±2" in said.title
+    assert found.privacy.unbounded
+
+
 @pytest.mark.parametrize("words", [("North", "South", "Land"), ("Male", "Female", "Total")])
 def test_a_stated_identity(tables, invent, words):
     """The same machinery for tables that have nothing to do with transport; a worded total is found by itself."""

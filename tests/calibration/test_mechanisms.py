@@ -1,28 +1,40 @@
-"""Which mechanism made a table, over simulated regimes: the right kind, or that it cannot be told with the truth among the rivals."""
+"""Which mechanism made a table, over simulated regimes: the right kind, or that it cannot be told with the truth among the rivals.
 
+Constants of recognition were set on worlds with seeds from 5,000 on; the slow tests look at seeds from 100 to 149.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from noisegate.mechanisms import Marker
-from noisegate.recovery import recognise, weigh_identities
+from noisegate.recovery import recognise_all, weigh_identities
 from noisegate.tables import Dimension, Domain, Margin, Table
 
 PTABLE = np.array([0.06, 0.2, 0.48, 0.2, 0.06])
+UNBOUNDED = {"laplace", "gaussian"}
 
 
 @dataclass(frozen=True)
 class Regime:
-    """Noise on base and totals, how many totals there are, and the kinds that are right."""
+    """Noise on a base and its totals, how many totals there are, and the kinds that are right.
+
+    `kinds` are those of the base, `of_totals` those of the totals, the same if not given. With `sexes` the base is split once more,
+    and both the middle table and the totals are published with the noise of totals.
+    """
 
     name: str
-    base: object
-    totals: object
+    base: Callable
+    totals: Callable
     kinds: tuple
+    of_totals: tuple = ()
     identities: int = 3000
     parts: int = 2
+    sexes: int = 0
     below: int = 0
+    mean: float = 0.0
     named: bool = True
 
 
@@ -30,8 +42,14 @@ def same(raw, _):
     return raw
 
 
-def nearest(base):
-    return lambda raw, _: base * np.floor((raw + base / 2) / base)
+def nearest(base, *, up_to=0):
+    """To the nearest multiple; counts from 1 to `up_to` all become one base."""
+
+    def rounded(raw, _):
+        found = base * np.floor((raw + base / 2) / base)
+        return np.where((raw > 0) & (raw <= up_to), base, found)
+
+    return rounded
 
 
 def at_random(base):
@@ -42,6 +60,11 @@ def laplace(scale):
     return lambda raw, rng: raw + np.rint(rng.laplace(scale=scale, size=raw.shape))
 
 
+def discrete_laplace(scale):
+    stop = 1 - np.exp(-1 / scale)
+    return lambda raw, rng: raw + rng.geometric(stop, raw.shape) - rng.geometric(stop, raw.shape)
+
+
 def gaussian(scale):
     return lambda raw, rng: raw + np.rint(rng.normal(scale=scale, size=raw.shape))
 
@@ -50,111 +73,195 @@ def uniform(width):
     return lambda raw, rng: raw + rng.integers(-width, width + 1, size=raw.shape)
 
 
-def cell_key(raw, rng):
-    """Zeros kept, a fixed table of chances, at most two either way."""
-    noise = rng.choice(np.arange(-2, 3), p=PTABLE, size=raw.shape)
-    return np.where(raw == 0, 0, np.maximum(raw + noise, 0))
+def cell_key(chances=PTABLE, *, never=0):
+    """Zeros kept, a fixed table of chances, values below `never` not shown."""
+    chances = np.asarray(chances) / np.sum(chances)
+    reach = len(chances) // 2
+
+    def perturbed(raw, rng):
+        noise = rng.choice(np.arange(-reach, reach + 1), p=chances, size=raw.shape)
+        shown = np.where(raw == 0, 0, np.maximum(raw + noise, 0))
+        return np.where(shown < never, 0, shown) if never else shown
+
+    return perturbed
 
 
 def growing(raw, rng):
     return raw + np.rint(rng.normal(size=raw.shape) * (0.5 + 0.05 * raw))
 
 
+def each(name, noise, *kinds, **more):
+    return Regime(name, noise, noise, kinds, **more)
+
+
+TRUNCATED = np.exp(-(np.arange(-5, 6) ** 2) / 4.0)
+
 REGIMES = (
-    Regime("exact", same, same, ("exact",), identities=200),
-    Regime("hidden below 5", same, same, ("hidden-ranges",), identities=400, below=5, parts=4),
+    each("exact", same, "exact", identities=200),
+    each("hidden below 5", same, "hidden-ranges", "exact", identities=400, below=5, parts=4),
     # No sum has all its parts published here, so that now and then it cannot be told.
-    Regime("hidden below 10", same, same, ("hidden-ranges",), identities=400, below=10, parts=6, named=False),
-    Regime("nearest 5", nearest(5), nearest(5), ("nearest-rounding",), identities=200),
-    Regime("nearest 10", nearest(10), nearest(10), ("nearest-rounding",), identities=200, parts=3),
-    Regime("random 3", at_random(3), at_random(3), ("random-rounding",), identities=200),
-    Regime("random 5", at_random(5), at_random(5), ("random-rounding",), identities=200, parts=5),
-    Regime("uniform 2", uniform(2), uniform(2), ("uniform",), identities=1000),
-    Regime("p-table", cell_key, cell_key, ("bounded",)),
-    Regime("laplace 1.4", laplace(1.4), laplace(1.4), ("laplace",)),
-    Regime("laplace 3", laplace(3.0), laplace(3.0), ("laplace",), parts=3),
-    Regime("gaussian 2", gaussian(2.0), gaussian(2.0), ("gaussian",), named=False),
-    Regime("growing", growing, growing, ("growing",)),
-    Regime("noise under exact totals", laplace(2.0), same, ("laplace",), named=False),
+    each("hidden below 10", same, "hidden-ranges", "exact", identities=400, below=10, parts=6, named=False),
+    each("nearest 5", nearest(5), "nearest-rounding", identities=200),
+    each("nearest 10", nearest(10), "nearest-rounding", identities=200, parts=3),
+    each("nearest 5, 1-7 are 5", nearest(5, up_to=7), "nearest-rounding", identities=200, parts=3),
+    each(
+        "nearest 5, below 5 hidden",
+        nearest(5),
+        "nearest-rounding",
+        identities=200,
+        below=5,
+        mean=40.0,
+        parts=3,
+    ),
+    each("random 3", at_random(3), "random-rounding", identities=200),
+    each("random 5", at_random(5), "random-rounding", identities=200, parts=5),
+    each("random 10", at_random(10), "random-rounding", identities=200),
+    each("uniform 1", uniform(1), "uniform", identities=1000),
+    each("uniform 2", uniform(2), "uniform", identities=1000),
+    each("uniform 5", uniform(5), "uniform", identities=1000),
+    each("p-table", cell_key(), "bounded"),
+    each("p-table, wider", cell_key([0.1, 0.2, 0.4, 0.2, 0.1]), "bounded"),
+    each(
+        "p-table, small counts",
+        cell_key(never=3),
+        "bounded",
+        mean=12.0,
+        parts=4,
+        identities=6000,
+        named=False,
+    ),
+    # From sums of three nothing tells it from Gaussian noise.
+    each("p-table of 5, nearly normal", cell_key(TRUNCATED), "bounded", named=False),
+    each("laplace 0.7", laplace(0.7), "laplace", named=False),
+    each("laplace 1.4", laplace(1.4), "laplace"),
+    each("laplace 3", laplace(3.0), "laplace", parts=3),
+    each("laplace 20", laplace(20.0), "laplace"),
+    each("discrete laplace 2", discrete_laplace(2.0), "laplace"),
+    each("gaussian 2", gaussian(2.0), "gaussian", named=False),
+    each("gaussian 10", gaussian(10.0), "gaussian", named=False),
+    each("growing", growing, "growing"),
+    Regime("laplace 2 under exact totals", laplace(2.0), same, ("laplace",), ("exact",), named=False),
+    Regime("laplace 2 on totals alone", same, laplace(2.0), ("exact",), ("laplace",), named=False),
+    Regime(
+        "laplace 1.4, totals 5",
+        laplace(1.4),
+        laplace(5.0),
+        ("laplace",),
+        sexes=2,
+        parts=4,
+        identities=1000,
+        named=False,
+    ),
+    Regime(
+        "uniform 2, totals 6",
+        uniform(2),
+        uniform(6),
+        ("uniform", "bounded"),
+        sexes=2,
+        parts=4,
+        identities=1000,
+        named=False,
+    ),
+    each("laplace 1.4, 100 sums", laplace(1.4), "laplace", identities=100, named=False),
+    each("uniform 2, 100 sums", uniform(2), "uniform", identities=100, named=False),
 )
 
 
 def world(regime, rng):
     """A base of places by groups and its totals by place, published as the regime has it."""
-    shape = (regime.identities, regime.parts)
+    shape = (regime.identities, regime.parts, *([regime.sexes] if regime.sexes else []))
     small = regime.below > 0
-    mean = rng.gamma(1.2 if small else 3.0, (6 if small else 60) / (1.2 if small else 3.0), size=shape)
-    raw = rng.poisson(mean)
-    base, totals = (
-        regime.base(raw, rng).astype(np.int64),
-        regime.totals(raw.sum(axis=1), rng).astype(np.int64),
-    )
+    mean = regime.mean or (6.0 if small else 60.0)
+    spread = 1.2 if mean < 50 else 3.0
+    raw = rng.poisson(rng.gamma(spread, mean / spread, size=shape))
+    names = ("place", "group", "sex")[: len(shape)]
     domain = Domain.product(
         [
-            Dimension(name="place", values=tuple(f"p{k}" for k in range(shape[0]))),
-            Dimension(name="group", values=tuple(f"g{k}" for k in range(shape[1]))),
+            Dimension(name=name, values=tuple(f"{name[0]}{k}" for k in range(size)))
+            for name, size in zip(names, shape, strict=True)
         ]
     )
-    margin = Margin.over(domain, ["place"])
-    hides = regime.below or 0
-    return (
-        _table("base", domain, None, base.ravel(), hides),
-        _table("totals", margin.domain, margin, totals, hides),
-    )
+    tables = [_table("base", domain, None, regime.base(raw, rng), regime.below)]
+    for number in range(len(shape) - 1, 0, -1):
+        margin = Margin.over(domain, list(names[:number]))
+        summed = raw.sum(axis=tuple(range(number, len(shape))))
+        name = "totals" if number == 1 else "middle"
+        tables.append(_table(name, margin.domain, margin, regime.totals(summed, rng), regime.below))
+    return tables
 
 
 def _table(name, domain, margin, values, below):
-    hidden = (values >= 1) & (values < below)
+    counts = np.asarray(values).ravel().astype(np.int64)
+    hidden = (counts >= 1) & (counts < below)
     return Table(
         name=name,
         domain=domain,
         margin=margin,
         cells=np.flatnonzero(~hidden),
-        values=values[~hidden],
+        values=counts[~hidden],
         hidden=np.flatnonzero(hidden),
         markers=(Marker(text=f"<{below}", low=1, high=below - 1),) if below else (),
         marks=np.zeros(int(hidden.sum()), np.int64),
     )
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """Whether the kind of the base was named, every kind is right or its truth among the rivals, and whether a false epsilon was stated.
+
+    Of totals it often cannot be told whether they carry noise of their own.
+    """
+
+    named: bool
+    told: bool
+    epsilon: bool
+    found: dict
+
+
 def outcome(regime, seed):
-    """`named` if the right kind was named, `told` if the truth is among the rivals, and whether an epsilon was stated."""
+    """What is found in one world."""
     tables = world(regime, np.random.default_rng([seed, len(regime.name)]))
-    found = recognise(tables[0], ledger=weigh_identities(tables))
-    named = found.kind in regime.kinds
-    told = named or (found.kind in {"unknown", "rounding"} and any(k in found.rivals for k in regime.kinds))
-    return named, told, found.has_epsilon, found
+    found = recognise_all(tables, ledger=weigh_identities(tables))
+    truth = {name: regime.kinds if name == "base" else regime.of_totals or regime.kinds for name in found}
+    open_kinds = {"unknown", "rounding"}
+    # Uniform noise is noise with a bound.
+    told = [
+        found[name].kind in kinds
+        or (found[name].kind == "bounded" and "uniform" in kinds)
+        or (found[name].kind in open_kinds and any(kind in found[name].rivals for kind in kinds))
+        for name, kinds in truth.items()
+    ]
+    wrong = [found[name].has_epsilon for name, kinds in truth.items() if not UNBOUNDED & set(kinds)]
+    return Outcome(named=found["base"].kind in regime.kinds, told=all(told), epsilon=any(wrong), found=found)
 
 
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda one: one.name)
 def test_the_right_kind_is_named_or_among_the_rivals(regime):
-    found = [outcome(regime, seed) for seed in range(3)]
-    assert all(told for _, told, _, _ in found), [one[3] for one in found]
+    found = outcome(regime, 0)
+    assert found.told, found
+    assert not found.epsilon
     if regime.named:
-        assert sum(named for named, *_ in found) >= 2
-    if regime.kinds[0] not in {"laplace", "gaussian"}:
-        assert not any(epsilon for _, _, epsilon, _ in found)
+        assert found.named, found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda one: one.name)
 def test_fifty_worlds_of_each_regime(regime):
     found = [outcome(regime, seed) for seed in range(100, 150)]
-    named, told, epsilon = (sum(one[place] for one in found) for place in range(3))
-    said = f"{regime.name}: named {named}, right or among rivals {told}, epsilon {epsilon} of 50"
+    named, told, epsilon = (sum(getattr(one, name) for one in found) for name in ("named", "told", "epsilon"))
+    said = f"{regime.name}: named {named}, right or among rivals {told}, false epsilon {epsilon} of 50"
     assert told >= 49, said
+    assert epsilon == 0, said
     if regime.named:
         assert named >= 47, said
-    if regime.kinds[0] not in {"laplace", "gaussian"}:
-        assert epsilon == 0, said
 
 
 def test_the_p_table_is_recovered():
     """From differences of two noises: within about two hundredths at 3,000."""
     regime = replace(next(one for one in REGIMES if one.name == "p-table"), parts=1)
     gaps = []
-    for seed in range(5):
-        *_, found = outcome(regime, seed)
+    for seed in range(3):
+        found = outcome(regime, seed).found["base"]
         bounded = [one for one, _ in found.known.rivals if one.law.name == "tabulated"]
         assert bounded
         gaps.append(np.abs(np.exp(bounded[0].law.logpmf(np.arange(-2, 3))) - PTABLE).max())

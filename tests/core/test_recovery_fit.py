@@ -86,15 +86,15 @@ def test_other_families_are_named_for_what_they_are():
 
 
 def test_a_law_that_is_likely_but_not_clear_is_a_rival_and_not_named():
-    """Draws of Gaussian noise in which it leads: it is named from nine in ten on, and a rival below."""
+    """Draws of Gaussian noise in which it leads: from so few it is named from 98 in a hundred on, and a rival below."""
     rng, unclear = np.random.default_rng(6), 0
     for _ in range(30):
         noise = np.rint(rng.normal(scale=2.0, size=(2, 100)))
         fit = fit_noise(pair_identities(*(100 + noise)))
         share = {name: one.probability for name, one in fit.evidence.items()}
         gaussian = share["rounded-gaussian"] + share["discrete-gaussian"]
-        assert ("gaussian" in fit.law) == (gaussian >= 0.9)
-        if 0.5 < gaussian < 0.9:
+        assert ("gaussian" in fit.law) == (gaussian >= 0.98)
+        if 0.5 < gaussian < 0.98:
             unclear += 1
             assert fit.law == "laplace"
             assert fit.rivals["gaussian"] == pytest.approx(gaussian)

@@ -4,9 +4,12 @@ import json
 import stat
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import noisegate
 from noisegate import limits
+from noisegate.laws import SeededNoise
 
 from .conftest import write_world
 
@@ -210,3 +213,73 @@ def _unpacked(page, name, kind):
     import base64
 
     return np.frombuffer(base64.b64decode(page["cells"][name]), kind)
+
+
+def test_the_custodians_pages_are_there_only_for_the_custodian(make_visitor, tmp_path):
+    city = tmp_path / "data" / "city"
+    city.mkdir(parents=True)
+    (city / "spec.yaml").write_text(SPEC)
+    outsider = make_visitor(tmp_path / "data")
+    assert outsider.get("/price").status_code == 404
+    assert outsider.get("/price.json").status_code == 404
+    assert outsider.get("/start.json").json()["custodian"] is False
+    custodian = make_visitor(tmp_path / "data", custodian=True)
+    (number,) = [one["id"] for one in custodian.get("/price.json").json()["specs"]]
+    page = custodian.page(f"/price/{number}.json").json()
+    assert [one["name"] for one in page["questions"]] == [
+        "one-row-of-cells",
+        "one-row-of-stops",
+        "all-together",
+    ]
+    for one in page["questions"]:
+        errors = [error for _, error in one["curve"]]
+        assert errors == sorted(errors, reverse=True)
+    assert custodian.get("/price/none.json").status_code == 422
+
+
+def test_answers_of_a_release_are_those_of_a_query(make_visitor, tmp_path):
+    city = tmp_path / "data" / "city"
+    city.mkdir(parents=True)
+    (city / "spec.yaml").write_text(SPEC)
+    rng = np.random.default_rng(5)
+    taps = {
+        "card": rng.integers(0, 300, 1500),
+        "mode": rng.choice(["bus", "ferry"], 1500, p=[0.8, 0.2]),
+        "stop": rng.choice(list("ABC"), 1500, p=[0.7, 0.25, 0.05]),
+    }
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(taps), city / "taps.parquet")
+    release = noisegate.release(
+        city / "spec.yaml",
+        out=tmp_path / "data" / "week",
+        ledger=tmp_path / "l.db",
+        entropy=SeededNoise(seed=1),
+    )
+    visitor = make_visitor(tmp_path / "data")
+    number = visitor.cases()["week"]
+    assert {one["name"] for one in visitor.page(f"/r/{number}/ask.json").json()["dimensions"]} == {
+        "mode",
+        "stop",
+    }
+    found = visitor.page(f"/r/{number}/answer.json?by=mode").json()["rows"]
+    assert found == release.answer(by="mode").to_rows()
+    asked = {"form": "difference", "where": '{"mode": ["bus"]}', "to": '{"mode": ["ferry"]}'}
+    query = "&".join(f"{key}={value}" for key, value in asked.items())
+    more = visitor.page(f"/r/{number}/answer.json?{query}").json()["rows"]
+    assert more == release.compare(where={"mode": ["bus"]}, to={"mode": ["ferry"]}).to_rows()
+    for wrong in ("form=sum", "where=[1]", "level=2.0", "level=x", "by=nothing", 'where={"mode": ["tram"]}'):
+        assert visitor.page(f"/r/{number}/answer.json?{wrong}").status_code == 422
+
+
+SPEC = """\
+name: week
+events: {source: taps.parquet, person: card}
+dimensions:
+  mode: {column: mode, values: [bus, ferry]}
+  stop: {column: stop, values: [A, B, C]}
+tables:
+  cells: [mode, stop]
+  stops: [stop]
+privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12}, margins: reconcile}
+"""

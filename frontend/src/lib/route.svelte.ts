@@ -1,6 +1,6 @@
 /** Where we are: the address is the only state of navigation, so that every view can be linked to. */
 
-export type PageName = "start" | "files" | "noise" | "microscope" | "findings" | "ask" | "price" | "ledger" | "missing";
+export type PageName = "start" | "files" | "noise" | "microscope" | "findings" | "ask" | "price" | "missing";
 
 export interface Place {
   page: PageName;
@@ -13,8 +13,7 @@ export function parse(path: string, search: string): Place {
   if (path === "/") return { page: "start", id: "", query };
   const found = /^\/r\/([^/]+)\/(files|noise|microscope|findings|ask)$/.exec(path);
   if (found) return { page: found[2] as PageName, id: found[1] as string, query };
-  const own = /^\/(price|ledger)$/.exec(path);
-  return own ? { page: own[1] as PageName, id: "", query } : { page: "missing", id: "", query };
+  return { page: path === "/price" ? "price" : "missing", id: "", query };
 }
 
 export const here = $state({ place: parse(location.pathname, location.search) });

@@ -97,7 +97,7 @@ export interface FilesPage extends OfCase {
   tables: TableFacts[];
   left_out: string[];
   privacy: Record<string, unknown> & { event_epsilon?: number | null; person_epsilon?: number | null };
-  inference: { mechanisms: Record<string, string>; left_out: { table: string; reason: string }[]; couplings: number } | null;
+  inference: { mechanisms: Record<string, { law: string; scale?: number | string | null }>; left_out: { table: string; reason: string }[]; couplings: number } | null;
   not_examined: Record<string, string>;
   findings: Finding[];
   checks: number;
@@ -179,8 +179,26 @@ export interface AskPage {
   dimensions: { name: string; labels: string[]; kind: string }[];
 }
 export interface Answers {
-  rows: Record<string, string | number | boolean>[];
+  rows: Record<string, string | number | boolean | null>[];
   groups: number;
   level: number;
   table: string;
+}
+export interface SpecListed {
+  id: string;
+  name: string;
+}
+export interface PriceList {
+  specs: SpecListed[];
+}
+export interface PricePage {
+  name: string;
+  unit: string;
+  epsilon: number;
+  max_cells: number | null;
+  law: string;
+  days: number;
+  assumes: string | null;
+  own_questions: boolean;
+  questions: { name: string; reason: string | null; wanted: number | null; curve: [number, number][] }[];
 }

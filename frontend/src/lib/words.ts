@@ -32,7 +32,7 @@ export function day(text: string): string {
 }
 
 /** CSV of rows, with quotes where needed and no cell that a spreadsheet would run. */
-export function csv(rows: Record<string, string | number | boolean>[]): string {
+export function csv(rows: Record<string, string | number | boolean | null>[]): string {
   const names = Object.keys(rows[0] ?? {});
   const cell = (value: unknown): string => {
     const text = String(value ?? "");

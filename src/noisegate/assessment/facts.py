@@ -43,6 +43,7 @@ from noisegate.recovery import (
     Seen,
     ZeroRule,
     couple,
+    family_set,
     find_pieces,
     margin_set,
     pair_set,
@@ -71,6 +72,8 @@ from noisegate.workload import (
 Progress = Callable[[str], None]
 #: So many couplings, those with the most evidence first, are enough to recover noise from.
 _MOST_PAIR_SETS = 6
+#: So many sums of margins tell their noise from that of the base.
+_FEWEST_OF_MARGINS = 20
 #: How long bounds of hidden counts are sharpened.
 _SECONDS = 20.0
 _NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
@@ -144,12 +147,20 @@ class Facts:
         """The noise of each table, by name."""
         pieces = self.pieces
         return recover(
-            [*self._sets, *_margin_sets(self.sound_rows)],
+            [*self._sets, *_margin_sets(self.sound_rows), *self._families_of_margins],
             [cells.name for cells in self.structure.tables],
             level=self.request.level,
             assumes=pieces.assumption if pieces is not None and pieces.number else "",
             report=self.report,
         )
+
+    @property
+    def _families_of_margins(self) -> list[IdentitySet]:
+        """Identities among margins alone, which tell their noise from that of the base."""
+        ledger, base = self.identity_ledger, self.structure.base.name
+        families = () if ledger is None or len(self.structure.tables) < 3 else ledger.families
+        among = [one for one in families if one.parts.name != base and one.n >= _FEWEST_OF_MARGINS]
+        return [found for one in among if (found := family_set(one)) is not None]
 
     @cached_property
     def _sets(self) -> list[IdentitySet]:

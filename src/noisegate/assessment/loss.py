@@ -402,35 +402,39 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
 
 
 def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
-    """What a card promises to persons: a fact if it is strong, a finding like a recovered one if it promises nothing.
-
-    A promise for each day is judged by the day. Over all days together it wears out, and that is judged less strictly.
-    """
+    """What a card promises to persons: a fact if it is strong, a finding like a recovered one if it is not."""
     parts = [f"unit {card.unit}"]
     if privacy.event_epsilon is not None:
         parts.append(f"epsilon {privacy.event_epsilon:.3g} for an event")
     if privacy.person_epsilon is not None:
         parts.append(f"{privacy.person_epsilon:.3g} for a person")
     title = f"the card states the privacy loss: {', '.join(parts)}"
-    unit = card.losses.person_day if card.unit == "person-day" else card.losses.person
-    promised = None if unit is None else unit.epsilon
-    severity: Severity | None = None
-    if promised is not None and promised > _NOTHING:
-        severity = "high"
-    elif (privacy.person_epsilon or 0.0) > _WORN_OUT:
-        severity = "medium"
+    severity = _of_promise(card, privacy.person_epsilon or 0.0)
     if severity is None:
         return [Check(id="privacy-loss", outcome="known", title=title, numbers=privacy.to_json())]
     return [
         Finding(
             id="privacy-loss",
             severity=severity,
-            title=f"T{title[1:]}; protection is hardly there above {_NOTHING:g}",
+            title=f"T{title[1:]}; protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}",
             numbers=privacy.to_json(),
             evidence=["The card says so."],
             advice=_ADVICE,
         )
     ]
+
+
+def _of_promise(card: Card, person: float, /) -> Severity | None:
+    """How severe what a card promises is, by the same ends as what is recovered; None if it is strong.
+
+    A promise for each day is judged by the day; over all days together it may be ten times weaker.
+    """
+    by_day = card.unit == "person-day"
+    unit = card.losses.person_day if by_day else card.losses.person
+    promised = 0.0 if unit is None or unit.epsilon is None else float(unit.epsilon)
+    worn = person / (_WORN_OUT / _NOTHING) if by_day else person
+    worst = max(promised, worn)
+    return "high" if worst > _NOTHING else "medium" if worst > _WEAK else None
 
 
 def shown_mechanism(assessment: Assessment, /) -> Mechanism | None:

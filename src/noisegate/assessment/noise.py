@@ -12,7 +12,7 @@ from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.loss import CLEAR_LAW, shown_mechanism
 from noisegate.assessment.words import interval, percent, short
 from noisegate.pictures import Differences, Responses
-from noisegate.recovery import CANDIDATES, Noise, NoiseFit
+from noisegate.recovery import CANDIDATES, Noise, NoiseFit, Recognition
 from noisegate.tables import StatedTable
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ def ask(facts: Facts, /) -> list[Result]:
         one
         for place, cells in enumerate(facts.structure.tables, 1)
         for one in about_noise(
-            facts.noise[cells.name], None if card is None else card.about(cells), picture=picture_name(place)
+            facts.noise[cells.name],
+            None if card is None else card.about(cells),
+            picture=picture_name(place),
+            recognition=facts.recognised.get(cells.name),
         )
     ]
     # How a table was made that has no noise to recover is said where its mechanism is.
@@ -83,8 +86,18 @@ def picture_name(place: int, /) -> str:
     return f"noise-{place}"
 
 
-def about_noise(noise: Noise, stated: StatedTable | None, /, *, picture: str | None = None) -> list[Result]:
-    """What was recovered about the noise of one table; `stated` is what the card says about it."""
+def about_noise(
+    noise: Noise,
+    stated: StatedTable | None,
+    /,
+    *,
+    picture: str | None = None,
+    recognition: Recognition | None = None,
+) -> list[Result]:
+    """What was recovered about the noise of one table; `stated` is what the card says about it.
+
+    Where `recognition` found another law than the fit was made for, or none, that is what is said.
+    """
     results: list[Result] = [
         Check(
             id="identity-refused",
@@ -114,6 +127,8 @@ def about_noise(noise: Noise, stated: StatedTable | None, /, *, picture: str | N
         return [*results, why]
     if fit.law == "none":
         return [*results, _without_noise(noise, fit)]
+    if recognition is not None and recognition.kind == "exact":
+        return results
     if stated is not None and stated.scale is not None:
         known = Check(
             id="noise-recovered",
@@ -128,8 +143,8 @@ def about_noise(noise: Noise, stated: StatedTable | None, /, *, picture: str | N
         Finding(
             id="noise-recovered",
             severity="low",
-            title=f"The noise of {noise.table} can be recovered: {in_words(fit)}",
-            numbers=_numbers(noise, fit),
+            title=f"The noise of {noise.table} can be recovered: {_recognised(fit, recognition)}",
+            numbers=_numbers(noise, fit) | ({} if recognition is None else {"kind": recognition.kind}),
             evidence=_evidence(noise),
             assumptions=noise.assumes,
             advice=_ADVICE,
@@ -155,6 +170,18 @@ def in_words(fit: NoiseFit, /) -> str:
     if fit.law == "random-rounding":
         return f"{law_in_words(fit)} to multiples of {fit.scale:.3g}{between}{few}"
     return f"{law_in_words(fit)}, scale {fit.scale:.3g}{between}{few}"
+
+
+def _recognised(fit: NoiseFit, recognition: Recognition | None, /) -> str:
+    """The noise in words: as it was fitted, unless the mechanism was recognised as another law, or as none in particular."""
+    if recognition is None or recognition.noise_sd is None or recognition.kind in fit.law:
+        return in_words(fit)
+    spread = f"standard deviation {recognition.noise_sd:.3g}"
+    if recognition.kind in {"bounded", "uniform"}:
+        masses = ", ".join(f"P({k}) {p:.3f}" for k, p in enumerate(recognition.pmf[:3]))
+        chances = f" ({masses})" if recognition.kind == "bounded" and masses else ""
+        return f"{recognition.kind} within ±{recognition.bound}, {spread}{chances}"
+    return f"{spread}; which law it has cannot be told; if it is {in_words(fit)}"
 
 
 def law_in_words(fit: NoiseFit, /) -> str:

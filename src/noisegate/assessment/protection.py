@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
     from noisegate.assessment.facts import Facts
 
-#: So large a share of small counts among those that are not 0 is a high risk.
-_MANY = 0.01
+#: Of the counts that are not 0: a share of people whose last attribute follows from the others that is a high risk, and shares of ones and
+#: twos that are a high and a medium one.
+_TOLD, _MOST_SMALL, _MANY_SMALL = 0.01, 0.25, 0.1
 #: So many of the places where people are alone are named.
 _NAMED = 3
 
 _KINDS = {
-    "exact": "published as counted",
+    "exact": "adds up to the last digit: published as counted, or made to add up afterwards",
+    "adds-up": "perturbed or swapped, and made to add up",
     "hidden-ranges": "published as counted, some counts hidden",
     "nearest-rounding": "rounded to the nearest multiple of {base}",
     "random-rounding": "rounded at random to a multiple of {base}",
@@ -59,7 +61,9 @@ WORDS: Mapping[str, Words] = {
             "Every total that can be compared is the sum of its parts to the last digit, and no cell is hidden. Tables that "
             "were perturbed and made to add up afterwards, or whose records were swapped before they were counted, look the same; "
             "only whoever made them can say so. Small counts are "
-            "those of one or two people; by dimension it is counted how many values hold a single person."
+            "those of one or two people; by dimension it is counted how many values hold a single person. Severe is what tells "
+            "something: where a person is the only one with all attributes but one, these tell the last. A table of places by age "
+            "with a few ones tells nobody's age to somebody who knows the place."
         ),
     ),
 }
@@ -78,15 +82,25 @@ def ask(facts: Facts, /) -> list[Result]:
 
 def in_words(recognition: Recognition, /) -> str:
     """The mechanism in words."""
-    said = _KINDS[recognition.kind].format(base=recognition.base, bound=recognition.bound)
+    said = _named(recognition.kind, recognition)
     if recognition.kind != "unknown" or not recognition.rivals:
         return said
     rivals = ", ".join(
-        f"{_KINDS[kind].format(base=recognition.base, bound=recognition.bound)} {chance:.0%}"
+        f"{_named(kind, recognition)} {chance:.0%}"
         for kind, chance in recognition.rivals.items()
         if chance >= 0.01
     )
     return f"{said}: {rivals}"
+
+
+def _named(kind: str, recognition: Recognition, /) -> str:
+    """A kind in words, with its base or bound where that is known."""
+    words = _KINDS[kind]
+    if kind == "exact" and recognition.kind == "unknown":
+        words = "no noise of its own" if recognition.noise_sd is not None else "published as counted"
+    if "{bound}" in words and recognition.bound is None:
+        words = words.partition(" within")[0].rstrip(",")
+    return words.format(base=recognition.base, bound=recognition.bound)
 
 
 def about_mechanism(recognition: Recognition, /) -> Check:
@@ -119,17 +133,17 @@ def about_families(facts: Facts, /) -> list[Check]:
 def about_unprotected(table: Table, recognition: Recognition, /) -> Finding:
     """That nothing protects a table, and how many people that leaves alone."""
     numbers = _small(table)
-    ones, twos = numbers["ones"], numbers["twos"]
-    share = (ones + twos) / max(numbers["not_empty"], 1)
-    severity: Severity = "high" if share >= _MANY and ones else "medium" if ones + twos else "low"
+    ones, twos, told = numbers["ones"], numbers["twos"], numbers["told_by_the_rest"]
     small = (
         f"{ones:,} counts of 1 and {twos:,} of 2 stand as they are"
         if ones + twos
         else "it holds no count of 1 or 2"
     )
+    if told:
+        small += f", and for {told:,} people all but one attribute tell the last"
     return Finding(
         id="unprotected",
-        severity=severity,
+        severity=_severity(numbers),
         title=f"Nothing protects {table.name} that can be seen: all sums hold exactly and nothing is hidden; {small}",
         numbers={"table": table.name, **numbers, "identities": recognition.n},
         baseline={"from": "tables that were perturbed or rounded", "known": 0},
@@ -143,6 +157,19 @@ def about_unprotected(table: Table, recognition: Recognition, /) -> Finding:
     )
 
 
+def _severity(numbers: Mapping[str, Any], /) -> Severity:
+    """By what small counts give away: a person's last attribute from the others, or at least many people who stand alone.
+
+    A 1 in a table of places by age tells nobody anything that is not known of whoever is that old and lives there. With a third
+    dimension it tells that.
+    """
+    whole = max(numbers["not_empty"], 1)
+    told, small = numbers["told_by_the_rest"] / whole, (numbers["ones"] + numbers["twos"]) / whole
+    if told >= _TOLD or small >= _MOST_SMALL:
+        return "high"
+    return "medium" if told or small >= _MANY_SMALL else "low"
+
+
 def _small(table: Table, /) -> dict[str, Any]:
     values = np.asarray(table.values)
     return {
@@ -151,7 +178,23 @@ def _small(table: Table, /) -> dict[str, Any]:
         "not_empty": int((values > 0).sum()),
         "published": int(values.size),
         "unique_by_dimension": _unique(table),
+        "told_by_the_rest": _told(table),
     }
+
+
+def _told(table: Table, /) -> int:
+    """How many people are alone among all who share all their attributes but one, so that these tell the last."""
+    values = np.asarray(table.values)
+    some = values > 0
+    codes = np.asarray(table.codes(table.cells[some]), np.int64)
+    if len(table.dimensions) < 2:
+        return 0
+    alone = np.zeros(int(some.sum()), bool)
+    for place, dimension in enumerate(table.dimensions):
+        if len(dimension.labels) > 1:
+            _, line = np.unique(np.delete(codes, place, axis=0), axis=1, return_inverse=True)
+            alone |= np.bincount(line.ravel(), weights=values[some])[line.ravel()] == 1
+    return int(alone.sum())
 
 
 def _unique(table: Table, /) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.words import interval, number, percent, short
+from noisegate.mechanisms import Threshold
 from noisegate.reading import TableSummary
 from noisegate.tables import Table
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from noisegate.assessment.assessment import AssessedTable, Assessment
     from noisegate.assessment.facts import Facts
 
+#: A least count is named from this probability on.
+_SURE = 0.9
 _SIGNS = {"ge": "at least", "gt": "more than"}
 
 WORDS: Mapping[str, Words] = {
@@ -43,15 +46,23 @@ def about_thresholds(cells: Table, /) -> list[Result]:
         ]
     rest = [f"{_SIGNS[other.rule]} {other.value:g}: {other.probability:.0%}" for other in cut.alternatives]
     others = f" (other readings: {', '.join(rest)})" if rest else ""
+    sure = cut.sure >= _SURE
+    about = "" if sure else f"; it may be {' or '.join(_others(cut))}"
     return [
         Check(
             id="threshold",
-            outcome="known",
-            title=f"{cells.name}: published from {cut.value:g} on, {cut.sure:.1%} sure",
+            outcome="known" if sure else "cannot tell",
+            title=f"{cells.name}: published from {cut.value:g} on, {cut.sure:.1%} sure{about}",
             numbers={"table": cells.name, **cut.to_json()},
             evidence=[f"{cut.evidence}{others}"],
         )
     ]
+
+
+def _others(cut: Threshold, /) -> list[str]:
+    """The other least counts that are possible, the likeliest first."""
+    values = dict.fromkeys(one.value for one in cut.alternatives if one.value != cut.value)
+    return [f"{value:g}" for value in values][:3] or ["another"]
 
 
 def show(assessment: Assessment, /) -> Exhibit:

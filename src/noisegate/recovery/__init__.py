@@ -26,7 +26,7 @@ from noisegate.recovery.couplings import (
 from noisegate.recovery.equality import CoupledSeries, Equality, compare, find_pairs
 from noisegate.recovery.families import Family, IdentityLedger, weigh_identities
 from noisegate.recovery.fit import fit_noise
-from noisegate.recovery.free_law import Excluded, NoiseSums, free_law
+from noisegate.recovery.free_law import Excluded
 from noisegate.recovery.goodness import Goodness
 from noisegate.recovery.identities import (
     ResidualIdentities,
@@ -35,18 +35,18 @@ from noisegate.recovery.identities import (
     pair_identities,
     residual_identities,
 )
-from noisegate.recovery.identity_sets import IdentitySet, margin_set, pair_set, stated_sets
+from noisegate.recovery.identity_sets import IdentitySet, family_set, margin_set, pair_set, stated_sets
 from noisegate.recovery.lattice import RoundingBase, find_lattice
 from noisegate.recovery.likelihood import columns, observe
 from noisegate.recovery.makers import Makers, Noise, Seen
 from noisegate.recovery.margin_rows import MarginRows, Pieces, find_pieces, perturbed_apart
+from noisegate.recovery.noise_sums import NoiseSums, free_law
 from noisegate.recovery.outcome import DifferenceCurve, LawEvidence, NoiseFit, difference_curve
+from noisegate.recovery.recognising import recognise, recognise_all
 from noisegate.recovery.recognition import (
     UNBOUNDED_KINDS,
     MechanismKind,
     Recognition,
-    recognise,
-    recognise_all,
 )
 from noisegate.recovery.recover import recover
 from noisegate.recovery.residual_law import SHELLS, Points, ResidualLaw, common_step, lattice_for
@@ -98,6 +98,7 @@ __all__ = [
     "edge_density",
     "equal_cells",
     "equal_pairs",
+    "family_set",
     "find_lattice",
     "find_pairs",
     "find_pieces",

@@ -44,9 +44,9 @@ class Family:
         The dimensions that are summed over.
     number
         Its place among the families of the linked cells.
-    residual, members, smallest, size
-        Of each equation with every member published: the total minus its parts, how many parts, the smallest of them,
-        and the sum of the parts.
+    residual, members, positive, smallest, size
+        Of each equation with every member published: the total minus its parts, how many parts, how many of them are not 0,
+        the smallest of them, and the sum of the parts.
     open
         How many equations have hidden members; `broken` of them are not within what the markers allow.
     odds
@@ -65,6 +65,7 @@ class Family:
     number: int
     residual: Ints
     members: Ints
+    positive: Ints
     smallest: Floats
     size: Floats
     open: int
@@ -166,45 +167,6 @@ class IdentityLedger:
             if table in {one.total.name, one.parts.name} and one.standing not in {"refuted", "untested"}
         )
 
-    def exact_totals(self, family: Family, /) -> bool:
-        """Whether the totals of a noisy family carry no noise themselves, as far as other families or numbers of parts tell."""
-        name = family.total.name
-        elsewhere = any(one.parts.name == name and one.n >= 5 for one in self.families if one is not family)
-        varied = family.n > 0 and int(family.members.max()) >= 3 * int(family.members.min())
-        if not elsewhere and not varied:
-            return False
-        found = self.spreads()
-        return found.get(name, 1.0) < 0.05 * found.get(family.parts.name, 0.0)
-
-    def spreads(self) -> dict[str, float]:
-        """The standard deviation of one noise in each table, from families of all kinds together.
-
-        A family from base to margin holds the noise of both, one from margin to grand total that of two others. Least
-        squares without negative variances tells them apart as far as the families differ.
-        """
-        noisy = {one.parts.name for one in self.families if one.standing == "noisy" and one.n >= 5}
-        used = [one for one in self.families if one.n >= 5 and one.standing in {"exact", "noisy"}]
-        # A sum of what was published with noise says nothing about that noise.
-        used = [one for one in used if one.standing == "noisy" or one.parts.name not in noisy]
-        names = sorted({name for one in used for name in (one.total.name, one.parts.name)})
-        if not used:
-            return {}
-        rows, right = [], []
-        for one in used:
-            for members in np.unique(one.members).tolist():
-                here = one.members == members
-                weight = math.sqrt(int(here.sum())) / (members + 1)
-                row = np.zeros(len(names))
-                row[names.index(one.parts.name)] += members * weight
-                row[names.index(one.total.name)] += weight
-                rows.append(row)
-                right.append(float(np.mean(one.residual[here].astype(float) ** 2)) * weight)
-        # Takes long to load, and few tables have noise.
-        from scipy import optimize
-
-        found, _ = optimize.nnls(np.array(rows), np.array(right))
-        return {name: math.sqrt(float(value)) for name, value in zip(names, found, strict=True)}
-
 
 def weigh_identities(
     tables: Sequence[Table], /, *, sisters: Sequence[tuple[str, Sequence[Table]]] = ()
@@ -234,6 +196,7 @@ def _families(linked: LinkedCells, /) -> list[Family]:
         values = linked.low[mine.cells]
         complete = np.bincount(owner, weights=~shown[mine.cells], minlength=rows) == 0
         members = np.bincount(owner[parts], minlength=rows)
+        positive = np.bincount(owner[parts], weights=values[parts] != 0, minlength=rows).astype(np.int64)
         size = np.bincount(owner[parts], weights=values[parts], minlength=rows)
         smallest = np.full(rows, np.inf)
         np.minimum.at(smallest, owner[parts], values[parts])
@@ -251,6 +214,7 @@ def _families(linked: LinkedCells, /) -> list[Family]:
                 number=number,
                 residual=residual[complete],
                 members=members[complete],
+                positive=positive[complete],
                 smallest=smallest[complete],
                 size=size[complete],
                 open=open_rows,

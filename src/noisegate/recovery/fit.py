@@ -20,8 +20,8 @@ from noisegate.recovery.residual_law import common_step, noise_sd, share_off
 FEWEST = 5
 # A discrete law is named instead of the rounded one of its family only if it is so likely within it.
 _NAME_WITHIN_FAMILY = 0.95
-# Another family is named instead of the presumed one only if it is so likely.
-_NAME_AGAINST_PRESUMED = 0.9
+# Another family is named instead of the presumed one only if it is so likely; from few identities more is asked.
+_NAME_AGAINST_PRESUMED, _FROM_FEW, _FEW = 0.9, 0.98, 200
 _LEAST_SD = 0.15
 
 
@@ -65,7 +65,8 @@ def fit_noise(
     unknown, taken as a density of the log-scale. For a pure scale family its coverage is exact at any
     n; the calibration tests show it for rounded, suppressed and contaminated identities.
     It is the interval of the law that is named. A wrong name would spoil it, so another law than
-    Laplace is named only with a probability of nine in ten; until then `rivals` has the others.
+    Laplace is named only with a probability of nine in ten (98 in a hundred from fewer than 200 identities); until then `rivals`
+    has the others.
 
     Examples
     --------
@@ -98,6 +99,8 @@ def _surfaces(
     sets: Sequence[ResidualIdentities], layout: SurfaceLayout, candidates: Sequence[Candidate], /
 ) -> tuple[tuple[ObservedResiduals, ...], list[Surface]]:
     step = common_step(sets)
+    if step > 1:  # so wide that rounded and discrete noise are the same
+        candidates = [one for one in candidates if not one.name.startswith("discrete-")] or candidates
     sd = _sd_range(sets, layout, step)
     observed = tuple(observe(s, step=step, widest=sd[1]) for s in sets)
     bases = _divisors(math.gcd(*(s.grid for s in sets)))
@@ -116,7 +119,8 @@ def _report(
     /,
 ) -> NoiseFit:
     chance = _chances(surfaces)
-    named, apart = _name(surfaces, chance)
+    n = sum(len(o.identities) for o in observed)
+    named, apart = _name(surfaces, chance, against=_FROM_FEW if n < _FEW else _NAME_AGAINST_PRESUMED)
     best = surfaces[named]
     point = layout.points(best.candidate, [np.array([value]) for value in best.best])
     model = FittedModel(observed=observed, point=point, weights=best.weights)
@@ -138,7 +142,7 @@ def _report(
         scale=chosen.scale,
         interval=chosen.interval,
         level=level,
-        n=sum(len(o.identities) for o in observed),
+        n=n,
         evidence=evidence,
         told_apart=bool(apart),
         contamination=share_off(best.weights),
@@ -154,12 +158,12 @@ def _chances(surfaces: Sequence[Surface], /) -> Floats:
     return np.asarray(np.exp(logs - np.logaddexp.reduce(logs)))
 
 
-def _name(surfaces: Sequence[Surface], chance: Floats, /) -> tuple[int, bool]:
+def _name(surfaces: Sequence[Surface], chance: Floats, /, *, against: float) -> tuple[int, bool]:
     """Which law is named, and whether its rivals within the family are out."""
     families = [s.candidate.family for s in surfaces]
     total = {f: sum(c for g, c in zip(families, chance, strict=True) if g == f) for f in families}
     family = max(total, key=total.__getitem__)
-    if PRESUMED in total and total[family] < _NAME_AGAINST_PRESUMED:
+    if PRESUMED in total and total[family] < against:
         family = PRESUMED
     members = [i for i, f in enumerate(families) if f == family]
     likely = max(members, key=lambda i: float(chance[i]))

@@ -19,6 +19,7 @@ from noisegate.recovery.couplings import (
     value_code,
 )
 from noisegate.recovery.equality import compare
+from noisegate.recovery.families import Family
 from noisegate.recovery.identities import (
     ResidualIdentities,
     margin_identities,
@@ -50,6 +51,8 @@ class IdentitySet:
         Why they cannot be what they are said to be; empty if nothing speaks against it.
     dimension
         Of a stated identity: whose values add up.
+    assumes
+        What they rest on, in words; empty if on nothing.
     """
 
     kind: Kind
@@ -58,6 +61,7 @@ class IdentitySet:
     identities: ResidualIdentities
     doubt: str = ""
     dimension: str = ""
+    assumes: str = ""
 
     @property
     def inside(self) -> str | None:
@@ -141,6 +145,30 @@ def margin_set(rows: MarginRows, /) -> IdentitySet | None:
             f"published{rest}"
         ),
         identities=found,
+    )
+
+
+def family_set(family: Family, /) -> IdentitySet | None:
+    """Totals of margins and the cells of a finer margin that add up to them, as identities of the finer one; None if cells are hidden.
+
+    What they leave holds many noises of the finer table and one of the coarser, which is taken to have the same scale.
+    """
+    tables = (family.parts, family.total)
+    if family.open or family.standing != "noisy" or any(one.published < one.size for one in tables):
+        return None
+    name = family.parts.name
+    found = residual_identities(
+        family.residual,
+        noises=np.stack([family.members, np.ones_like(family.members)], axis=1),
+        tables=(name, name),
+        size=family.size,
+    )
+    return IdentitySet(
+        kind="margin",
+        stated=False,
+        title=f"{family.n:,} rows of {family.total.name} with every cell of {name} published",
+        identities=found,
+        assumes=f"the noise has the same scale in {' and '.join(sorted(one.name for one in tables))}",
     )
 
 

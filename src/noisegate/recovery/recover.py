@@ -7,7 +7,7 @@ when one is known otherwise; where it is not, one scale is assumed for both tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from noisegate.recovery.candidates import CANDIDATES
@@ -64,7 +64,7 @@ def recover(
     work = _Recovery(sets=tuple(sets), level=level, report=report)
     base = tables[0]
     own = {name: work.inside(name) for name in tables}
-    found = {base: work.of_base(base, own[base])}
+    found = {base: work.of_base(base, own)}
     for name in tables[1:]:
         found[name] = work.of_margin(name, base, own[name], own[base])
     return {name: _assuming(noise, base, assumes) for name, noise in found.items()}
@@ -90,13 +90,24 @@ class _Recovery:
         trial = self._sound(sound, None)
         return replace(trial, refused=(*doubtful, *trial.refused))
 
-    def of_base(self, base: str, own: _Trial, /) -> Noise:
-        """The noise of the base: from inside it, and from margins where that is not enough."""
-        between = [one for one in self.sets if one.inside is None]
+    def of_base(self, base: str, found: Mapping[str, _Trial], /) -> Noise:
+        """The noise of the base: from inside it, and from margins where that is not enough.
+
+        Where a margin has another scale, as what it adds up to shows, both are fitted beside each other.
+        """
+        between, own = [one for one in self.sets if one.inside is None], found[base]
         if own.sharp or not between:
             return _noise(base, own)
         self.report(f"recovering the noise of {base} from its margins")
-        return _noise(base, self._together(base, own, between))
+        together = self._together(base, own, between)
+        for name, margin in found.items():
+            mine = [one for one in between if name in one.identities.tables]
+            if name == base or not margin.sharp or not mine or together.fit is None:
+                continue
+            alone = self._together(base, own, mine)
+            if alone.fit is not None and not _agree(alone.fit, margin.fit):
+                return _noise(base, self._two_scales(base, own, margin, mine))
+        return _noise(base, together)
 
     def of_margin(self, name: str, base: str, own: _Trial, base_own: _Trial, /) -> Noise:
         """The noise of a margin: from inside it, beside the known noise of the base, or as that of the base."""
@@ -116,7 +127,7 @@ class _Recovery:
     def _two_scales(
         self, name: str, own: _Trial, base_own: _Trial, between: Sequence[IdentitySet], /
     ) -> _Trial:
-        """The scale of a margin beside that of the base, for the law of the base."""
+        """The scale of a table beside that of another one which is known, for the law of that."""
         largest = max(base_own.sets, key=lambda one: len(one.identities))
         chosen = tuple(one.some(_TWO_SCALES) for one in (largest, *between, *own.sets))
         law = base_own.fit.name if base_own.fit is not None else None
@@ -191,7 +202,10 @@ def _noise(table: str, trial: _Trial, /) -> Noise:
     if fit is not None and not derived:
         tables = sorted({name for one in trial.sets for name in one.identities.tables})
         shared = trial.shared and len(tables) > 1
-        assumes = (f"the noise has the same scale in {' and '.join(tables)}",) if shared else ()
+        assumes: tuple[str, ...] = (
+            (f"the noise has the same scale in {' and '.join(tables)}",) if shared else ()
+        )
+        assumes += tuple(dict.fromkeys(one.assumes for one in trial.sets if one.assumes))
         if any(one.identities.missing.any() for one in trial.sets):
             assumes = (
                 *assumes,

@@ -112,7 +112,8 @@ Spectra = NDArray[np.complex128]
 #: Shells of contamination: an identity may be off by 1.5-3, 3-6, 6-12 or 12-24 spreads of the residual.
 SHELLS = (1.5, 3.0, 6.0, 12.0)
 OUTERMOST = 2 * SHELLS[-1]
-_COARSE_ABOVE = 100.0
+#: Noise that is wider than this is looked at in steps of about a sixteenth of its spread.
+_COARSE_ABOVE = 40.0
 _MOST_POINTS = 1 << 16
 
 
@@ -163,7 +164,7 @@ def common_step(sets: Sequence[ResidualIdentities], /) -> float:
     """The lattice step that suits all sets."""
     sd = min(_noise_sd(s, step=0.0) for s in sets)
     if all(s.whole for s in sets):
-        return 1.0 if sd <= _COARSE_ABOVE else 2.0 * round(sd / 64) + 1
+        return 1.0 if sd <= _COARSE_ABOVE else 2.0 * round(sd / 32) + 1
     return sd / 24 if sd > 0 else 1e-6
 
 

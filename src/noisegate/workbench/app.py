@@ -86,8 +86,18 @@ def _routes(bench: Bench, /) -> list[Route]:
         Route("/r/{case}/sign", bench.sign, methods=["POST"]),
         Route("/r/{case}/discard", bench.discard, methods=["POST"]),
         Route("/uploads", bench.upload, methods=["POST"]),
+        *(_of_custodian(bench, page) if bench.custodian else ()),
         Route("/jobs/{job}.json", bench.job),
         Route("/jobs/{job}/cancel", bench.cancel, methods=["POST"]),
+    ]
+
+
+def _of_custodian(bench: Bench, page: Any, /) -> list[Route]:
+    """Routes that are there only if the server was started for the custodian."""
+    return [
+        Route("/price", page),
+        Route("/price.json", bench.prices),
+        Route("/price/{spec}.json", bench.price),
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from starlette.concurrency import run_in_threadpool
@@ -25,6 +25,7 @@ from noisegate.reading import parse_overrides
 from noisegate.workbench.cases import Case, Remark
 from noisegate.workbench.desk import Desk, Opened
 from noisegate.workbench.jobs import Job, Jobs, Work
+from noisegate.workbench.prices import find_spec, price, specs
 
 #: A page waits this long for work before it is told to watch it, in seconds.
 _PATIENCE = 0.4
@@ -204,16 +205,37 @@ class Bench:
         if not isinstance(level, float):
             raise SpecError.for_value("level", found="something else", allowed="a number between 0 and 1")
 
+        form, to = asked.get("form", "total"), _parsed(asked.get("to") or "{}")
+        if form not in {"total", "difference", "ratio"} or not isinstance(to, dict):
+            raise SpecError.for_value("form", found=form, allowed="total, difference or ratio")
+
         def work(say: Callable[[str], None]) -> dict[str, Any]:
             release = self.desk.release(case, say)
             say("answering")
-            found = release.answer(where=where or None, by=by, level=level)
+            if form == "total":
+                found = release.answer(where=where or None, by=by, level=level)
+            else:
+                shape: Literal["difference", "ratio"] = "ratio" if form == "ratio" else "difference"
+                found = release.compare(where=where or None, to=to, by=by, form=shape, level=level)
             most = limits.current().listed_answers
             rows = found.largest(most).to_rows() if len(found) > most else found.to_rows()
             return {"rows": rows, "groups": len(found), "level": level, "table": found.table}
 
-        key = f"ask:{case.id}:{json.dumps([where, by, level], sort_keys=True)}"
+        key = f"ask:{case.id}:{json.dumps([where, by, level, form, to], sort_keys=True)}"
         return await _watched(job := self.jobs.begin(key, "Answering", work), lambda: job.result)
+
+    async def prices(self, _: Request) -> Response:
+        """The specs that can be priced."""
+        found = await run_in_threadpool(specs, self.desk.cases.root)
+        return _json({"specs": [{"id": number, "name": file.stem} for number, file in found.items()]})
+
+    async def price(self, request: Request) -> Response:
+        """What the questions of a spec cost."""
+        number = request.path_params["spec"]
+        file = await run_in_threadpool(find_spec, self.desk.cases.root, number)
+        key = f"price:{number}:{file.stat().st_mtime_ns}"
+        job = self.jobs.begin(key, f"Pricing {file.stem}", lambda say: price(file, say))
+        return await _watched(job, lambda: job.result)
 
     async def upload(self, request: Request) -> Response:
         """Take files that were dropped; they become a case of their own."""

@@ -1,0 +1,192 @@
+// The stories of people at the workbench, told in a real browser. Usage: node stories.mjs CONTEXT.json
+// The context says where the server is and what lies on the bench; what happened is printed as JSON.
+import fs from "node:fs";
+import path from "node:path";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const context = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const told = { stories: {}, trouble: [], axe: [], overflow: [] };
+const origin = new URL(context.address).origin;
+
+const browser = await chromium.launch({
+  executablePath: context.browser,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const session = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true });
+await session.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
+const page = await session.newPage();
+page.setDefaultTimeout(context.patience);
+// A refusal that the page puts into words is also noted by the browser, which is no fault.
+const foreseen = /status of 422/;
+page.on("console", (message) => !foreseen.test(message.text()) && ["error", "warning"].includes(message.type()) && told.trouble.push(`console: ${message.text()}`));
+page.on("pageerror", (error) => told.trouble.push(`page: ${error.message}`));
+page.on("dialog", (dialog) => {
+  told.trouble.push(`dialog: ${dialog.message()}`);
+  void dialog.dismiss();
+});
+page.on("request", (request) => {
+  const url = request.url();
+  if (!url.startsWith(origin) && !url.startsWith("data:") && !url.startsWith("blob:")) told.trouble.push(`off-origin: ${url}`);
+});
+
+const settle = async () => {
+  await page.waitForSelector("h1");
+  await page.waitForFunction(() => !document.querySelector(".busy"));
+};
+async function story(name, tell) {
+  const start = Date.now();
+  try {
+    const said = await tell();
+    told.stories[name] = { ok: true, seconds: (Date.now() - start) / 1000, ...said };
+  } catch (error) {
+    told.stories[name] = { ok: false, why: String(error).slice(0, 600), at: page.url() };
+  }
+}
+const expect = (condition, what) => {
+  if (!condition) throw new Error(`expected ${what}`);
+};
+const open = async (where) => {
+  await page.goto(origin + where);
+  await settle();
+};
+
+await page.goto(context.address);
+await settle();
+
+await story("the token leaves the address", async () => expect(!page.url().includes("token"), "an address without the token"));
+
+await story("drop three tables and read the law and the scale", async () => {
+  await page.setInputFiles("input[type=file]", context.drop);
+  await page.waitForURL(/\/files/);
+  await settle();
+  const text = await page.locator(".node.base").innerText();
+  expect(/scale [\d.]+ \([\d.]+ to [\d.]+, 95 %\)/.test(text), `law and scale, got ${text}`);
+  return { law: text.split("\n").find((line) => line.includes("scale")) };
+});
+
+await story("say the noise, click a hole and see its proof", async () => {
+  await open(`/r/${context.towns}/files`);
+  await page.fill("input[name=noise]", "laplace:1.4");
+  await page.getByRole("button", { name: "Work out the hidden cells" }).click();
+  await page.waitForSelector(".bar");
+  await open(`/r/${context.towns}/microscope`);
+  await page.waitForSelector(".panel .law svg");
+  const canvas = page.locator(".canvas");
+  await canvas.click({ position: { x: 30, y: 60 } });
+  await page.waitForFunction(() => document.querySelectorAll(".panel [role=switch]").length === 2);
+  const proof = await page.locator(".panel").innerText();
+  expect(/in total/.test(proof), "the arithmetic of a total");
+});
+
+await story("switch a margin off and see the posterior move", async () => {
+  const before = await page.locator(".panel .say").innerText();
+  const start = Date.now();
+  await page.locator(".panel [role=switch]").first().click();
+  await page.waitForFunction(() => document.querySelector(".panel li.off"));
+  const waited = Date.now() - start;
+  const after = await page.locator(".panel .say").innerText();
+  expect(page.url().includes("without="), "the switch in the address");
+  await page.reload();
+  await page.waitForSelector(".panel li.off");
+  await page.keyboard.press("1");
+  await page.waitForFunction(() => !document.querySelector(".panel li.off"));
+  return { before, after, toggled_ms: waited };
+});
+
+await story("walk over the map with the keyboard", async () => {
+  await page.locator(".canvas").focus();
+  const first = new URL(page.url()).searchParams.get("cell");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction((was) => new URL(location.href).searchParams.get("cell") !== was, first);
+});
+
+await story("judge a finding, reload, sign", async () => {
+  await open(`/r/${context.full}/findings`);
+  if ((await page.locator("ol > li").count()) > 0) {
+    await page.getByRole("button", { name: "Accept" }).first().click();
+    await page.waitForSelector("text=Saved");
+    await page.reload();
+    await settle();
+    expect((await page.getByRole("button", { name: "Accept" }).first().getAttribute("aria-pressed")) === "true", "the verdict after a reload");
+  }
+  await page.fill(".sign input", "Ada <b>L</b>");
+  await page.getByRole("button", { name: "Sign" }).click();
+  await page.waitForSelector("text=Signed by");
+});
+
+await story("export the report and open it offline", async () => {
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export report" }).click()]);
+  const kept = path.join(context.work, "report.html");
+  await file.saveAs(kept);
+  const alone = await browser.newContext({ offline: true });
+  const report = await alone.newPage();
+  const asked = [];
+  report.on("request", (request) => request.url().startsWith("http") && asked.push(request.url()));
+  report.on("pageerror", (error) => told.trouble.push(`report: ${error.message}`));
+  await report.goto(`file://${kept}`);
+  expect((await report.locator("h1").count()) > 0, "a heading");
+  expect(asked.length === 0, "no request");
+  await alone.close();
+});
+
+await story("ask a total, then a difference with its interval", async () => {
+  await open(`/r/${context.week}/ask`);
+  await page.waitForSelector(".verdict");
+  await page.getByRole("group", { name: "mode", exact: true }).getByRole("button", { name: "bus" }).click();
+  await page.getByRole("button", { name: "how many more than" }).click();
+  await page.getByRole("group", { name: "Compared with mode" }).getByRole("button", { name: "ferry" }).click();
+  await page.waitForFunction(() => /\+/.test(document.querySelector(".verdict")?.textContent ?? ""));
+  await settle();
+  const said = await page.locator(".answer .statement").innerText();
+  expect(/ to .*\(95 %\)/.test(said), `an interval, got ${said}`);
+  await page.getByRole("button", { name: "Copy as Python" }).click();
+  const python = await page.evaluate(() => navigator.clipboard.readText());
+  expect(python.includes("compare("), "the question as Python");
+  return { said };
+});
+
+await story("find the epsilon of a tolerated error", async () => {
+  await open("/price");
+  await page.waitForSelector(".big");
+  const before = Number((await page.locator(".big").innerText()).replace(/[^\d.]/g, ""));
+  const slider = page.locator("input[type=range]").first();
+  await slider.focus();
+  await page.keyboard.press("Home");
+  const after = Number((await page.locator(".big").innerText()).replace(/[^\d.]/g, ""));
+  expect(after > before, `a sharper answer to be dearer, got ${before} and ${after}`);
+  expect((await page.locator(".cards li").count()) >= 2, "what an attacker is sure of");
+  return { before, after };
+});
+
+await story("a hostile name is text everywhere", async () => {
+  for (const one of ["files", "noise", "microscope", "findings"]) {
+    await open(`/r/${context.hostile}/${one}`);
+    await page.waitForTimeout(150);
+    const harm = await page.evaluate(() => ({ images: document.querySelectorAll("main img").length, scripts: document.querySelectorAll("main script").length, ran: "harmed" in window }));
+    expect(harm.images === 0 && harm.scripts === 0 && !harm.ran, `no harm on ${one}`);
+  }
+});
+
+await story("a page that is not there says the way out", async () => {
+  await open("/r/nothing/files");
+  expect((await page.locator("main").innerText()).includes("Go to the start"), "the way out");
+});
+
+for (const where of ["/", ...["files", "noise", "microscope", "findings"].map((one) => `/r/${context.towns}/${one}`), `/r/${context.week}/ask?by=mode`, "/price"]) {
+  for (const [width, theme] of context.looks) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme: theme });
+    await open(where);
+    await page.waitForTimeout(250);
+    await page.evaluate(axe);
+    const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    for (const one of found.violations) told.axe.push(`${where} ${width} ${theme}: ${one.impact} ${one.id} ${one.nodes.slice(0, 2).map((node) => node.target.join(" ")).join(" | ")}`);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    if (over > 0) told.overflow.push(`${where} ${width}: ${over}`);
+    if (context.pictures) await page.screenshot({ path: path.join(context.pictures, `${where.replace(/[^a-z]+/g, "-")}-${width}-${theme}.png`), fullPage: true });
+  }
+}
+await browser.close();
+console.log(JSON.stringify(told));

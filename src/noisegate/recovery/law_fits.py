@@ -1,0 +1,245 @@
+"""The law of one noise: families of laws beside the residuals, each with its evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.laws import BoundedUniform, LatticeLaw, make_law
+from noisegate.recovery.free_law import WIDEST, FreeLaws
+from noisegate.recovery.noise_sums import NEVER, NoiseSums, at, half_of
+
+Floats = NDArray[np.float64]
+
+#: A law that is cut off where less than this is beyond is no rival: no sample of a usual size tells it from the whole law.
+_MATTERS = 0.0005
+#: Of the weight of laws with a bound, the share of free ones; unbounded laws that are cut off have the rest.
+_FREE = 0.6
+#: A free law that is behind by so much is not followed to wider bounds.
+_HOPELESS = 12.0
+#: Bounds that offices choose, and the factor by which these vary.
+_USUAL_BOUND, _BOUNDS_VARY = 2.7, 0.5
+#: Scales that offices choose for laws without a bound, and how fast they grow rarer beyond, in log-scale. Gaussian noise with a standard
+#: deviation of one or less promises next to nothing, and is hardly used.
+_SCALES = {"laplace": (0.8, 30.0), "gaussian": (1.8, 30.0)}
+_FALLS = 0.18
+#: Half the width, in log-scale, over which the bend of a likelihood is measured.
+_NEAR = 0.02
+#: The laws of each unbounded family: rounded after the draw, or drawn among whole numbers. Of Gaussian noise both are the same but for
+#: one twelfth in the variance.
+_MEMBERS = {"laplace": ("rounded-laplace", "discrete-laplace"), "gaussian": ("discrete-gaussian",)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LawFit:
+    """One law beside the residuals.
+
+    Attributes
+    ----------
+    family
+        `laplace`, `gaussian`, `uniform` or `bounded`.
+    law
+        The law of the family that fits best, by its name; empty for a free pmf.
+    scale
+        Scale, standard deviation, or largest value.
+    half
+        P(0), P(1), ... of one noise.
+    log_likelihood
+        At the best values of all parameters.
+    log_evidence
+        The likelihood averaged over what the parameters may be beforehand, by Laplace's method.
+    """
+
+    family: str
+    law: str
+    scale: float
+    half: Floats
+    log_likelihood: float
+    log_evidence: float
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of one noise."""
+        return math.sqrt(2 * float(np.arange(self.half.size) ** 2 @ self.half))
+
+
+def fit_laws(free: FreeLaws, /) -> list[LawFit]:
+    """Every family at its best."""
+    sums = free.sums
+    fits = [_of_family(family, sums) for family in _MEMBERS]
+    fits.append(_uniform(sums))
+    bounded = _bounded(free, fits[:2])
+    return [*fits, bounded] if bounded is not None else fits
+
+
+def _uniform(sums: NoiseSums, /) -> LawFit:
+    """Uniform noise of the likeliest width, with the evidence of all widths."""
+    least = max(sums.least_bound, 1)
+    laws = {width: half_of(BoundedUniform(float(width))) for width in range(least, least + 25)}
+    logs = {width: sums.log_likelihood(law) for width, law in laws.items()}
+    weighed = {width: log + _log_bound(width) for width, log in logs.items()}
+    width = max(weighed, key=weighed.__getitem__)
+    return LawFit(
+        family="uniform",
+        law="uniform",
+        scale=float(width),
+        half=laws[width],
+        log_likelihood=logs[width],
+        log_evidence=float(np.logaddexp.reduce(list(weighed.values()))),
+    )
+
+
+def _bounded(free: FreeLaws, unbounded: Sequence[LawFit], /) -> LawFit | None:
+    """Laws with a largest value, free or unbounded ones cut off where that leaves out a mass that matters, as one family."""
+    likely = max(unbounded, key=lambda one: one.log_likelihood)
+    sums, found = free.sums, list[LawFit]()
+    for bound in range(max(sums.least_bound, 1), WIDEST):
+        cut_off = float(2 * likely.half[bound + 1 :].sum())
+        if found and cut_off < _MATTERS:
+            break
+        half, log = free.of(bound)
+        evidence = log + _log_volume(sums, half) + _log_bound(bound) + math.log(_FREE)
+        found.append(
+            LawFit(
+                family="bounded",
+                law="",
+                scale=float(bound),
+                half=half,
+                log_likelihood=log,
+                log_evidence=evidence,
+            )
+        )
+        found += [_cut_off(one, sums, bound) for one in unbounded]
+        if evidence < max(one.log_evidence for one in found) - _HOPELESS:
+            break
+    return _averaged(found) if found else None
+
+
+def _cut_off(fit: LawFit, sums: NoiseSums, bound: int, /) -> LawFit:
+    """An unbounded law cut off at a bound, at its best scale."""
+    grid = fit.scale * np.exp(np.linspace(-0.1, 0.6, 8))
+    laws = [half_of(_law(fit.law, float(scale)), most=bound) for scale in grid]
+    logs = [sums.log_likelihood(law) for law in laws]
+    place = int(np.argmax(logs))
+    evidence = _log_integral(fit.family, grid, np.array(logs)) + _log_bound(bound) + math.log((1 - _FREE) / 2)
+    return LawFit(
+        family="bounded",
+        law="",
+        scale=float(bound),
+        half=laws[place],
+        log_likelihood=logs[place],
+        log_evidence=evidence,
+    )
+
+
+def _averaged(fits: Sequence[LawFit], /) -> LawFit:
+    """The best of these with the evidence of all and the mean of their laws, each by its evidence: sharper than a free law alone."""
+    best = max(fits, key=lambda one: one.log_evidence)
+    logs = np.array([one.log_evidence for one in fits])
+    total = float(np.logaddexp.reduce(logs))
+    half = np.zeros(max(one.half.size for one in fits))
+    for weight, one in zip(np.exp(logs - total), fits, strict=True):
+        half[: one.half.size] += weight * one.half
+    mean = half[: best.half.size] / (half[0] + 2 * half[1 : best.half.size].sum())
+    return replace(best, half=mean, log_evidence=total)
+
+
+def _log_bound(bound: int, /) -> float:
+    """How likely a law of bounded noise has this bound beforehand: offices perturb by two to five, seldom by much more."""
+    tried = np.arange(1, WIDEST)
+    usual = np.exp(-0.5 * ((np.log(tried) - math.log(_USUAL_BOUND)) / _BOUNDS_VARY) ** 2) / tried
+    near = math.exp(-0.5 * ((math.log(bound) - math.log(_USUAL_BOUND)) / _BOUNDS_VARY) ** 2) / bound
+    return math.log(0.85 * near / float(usual.sum()) + 0.15 / (bound * (bound + 1)))
+
+
+def _log_scale(family: str, scale: Floats, /) -> Floats:
+    """The density of the log-scale of an unbounded law beforehand: even between two ends, falling off beyond them."""
+    low, high = np.log(_SCALES[family])
+    beyond = np.maximum(np.maximum(low - np.log(scale), np.log(scale) - high), 0.0)
+    return np.asarray(-0.5 * (beyond / _FALLS) ** 2 - math.log(high - low + _FALLS * math.sqrt(2 * math.pi)))
+
+
+def _log_integral(family: str, scales: Floats, logs: Floats, /) -> float:
+    """The likelihood over an even grid of log-scales, averaged over what the scale may be beforehand.
+
+    Where the peak is narrower than the grid, by the parabola through its top.
+    """
+    weighed = logs + _log_scale(family, scales)
+    step = math.log(scales[1] / scales[0])
+    top = int(np.argmax(weighed))
+    if 0 < top < len(scales) - 1:
+        bend = -(weighed[top - 1] - 2 * weighed[top] + weighed[top + 1]) / step**2
+        slope = (weighed[top + 1] - weighed[top - 1]) / (2 * step)
+        if bend * step**2 > 1:
+            return float(weighed[top] + slope**2 / (2 * bend) + 0.5 * math.log(2 * math.pi / bend))
+    return float(np.logaddexp.reduce(weighed) + math.log(step))
+
+
+def _log_volume(sums: NoiseSums, half: Floats, /) -> float:
+    """What a free law's likelihood loses when it is averaged over what laws with its bound may be beforehand.
+
+    Beforehand it falls from 0 on, and so is a mixture of uniform laws up to 0, 1, 2, ..., whose weights are anything. Laplace's method, with that
+    prior as a normal law of the masses at 1, 2, ... from 0: what the residuals leave open costs nothing.
+    """
+    bound = half.size - 1
+    steps = np.arange(bound + 1)
+    information = np.zeros((bound, bound))
+    for one in sums.groups:
+        rest = replace(one, number=one.number - 1).law(half)
+        near, far = np.abs(one.values[:, None] - steps), one.values[:, None] + steps
+        gradient = one.number * (at(rest, near) + at(rest, far)) / 2
+        gradient /= np.maximum(at(one.law(half), one.values), NEVER)[:, None]
+        free = gradient[:, 1:] - gradient[:, :1]
+        information += free.T @ (one.counts[:, None] * free)
+    uniform = np.triu(np.ones((bound + 1, bound + 1)))[1:] * 2 / (2 * steps + 1)
+    parts = bound + 1
+    weights = (np.eye(parts) - 1 / parts) / (parts * (parts + 1))
+    away = 2 * half[1:] - uniform.mean(axis=1)
+    shrunk = np.eye(bound) + information @ (uniform @ weights @ uniform.T)
+    _, size = np.linalg.slogdet(shrunk)
+    return -0.5 * float(size + away @ np.linalg.solve(shrunk, information @ away))
+
+
+def _law(name: str, scale: float, /) -> LatticeLaw:
+    law = make_law(name, scale=scale)
+    assert isinstance(law, LatticeLaw)
+    return law
+
+
+def _of_family(family: str, sums: NoiseSums, /) -> LawFit:
+    """The likeliest law of a family with the evidence of all, each as likely as the others beforehand."""
+    fits = [_best_scale(family, name, sums) for name in _MEMBERS[family]]
+    logs = [one.log_evidence for one in fits]
+    best = max(fits, key=lambda one: one.log_evidence)
+    return replace(best, log_evidence=float(np.logaddexp.reduce(logs)) - math.log(len(fits)))
+
+
+def _best_scale(family: str, name: str, sums: NoiseSums, /) -> LawFit:
+    """The likeliest scale, by a grid and a golden section."""
+    grid = sums.spread * np.exp(np.linspace(-2.0, 1.0, 25))
+    logs = [sums.log_likelihood(half_of(_law(name, float(s)))) for s in grid]
+    place = int(np.argmax(logs))
+    low, high = math.log(grid[max(place - 1, 0)]), math.log(grid[min(place + 1, grid.size - 1)])
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(20):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        sides = [sums.log_likelihood(half_of(_law(name, math.exp(one)))) for one in (left, right)]
+        low, high = (low, right) if sides[0] > sides[1] else (left, high)
+    scale = math.exp((low + high) / 2)
+    half = half_of(_law(name, scale))
+    around = scale * np.exp(np.array([-_NEAR, 0.0, _NEAR]))
+    sides = [sums.log_likelihood(half_of(_law(name, float(one)))) for one in around]
+    weighed = np.array(sides) + _log_scale(family, around)
+    bend = max(-(weighed[0] - 2 * weighed[1] + weighed[2]) / _NEAR**2, 1.0)
+    return LawFit(
+        family=family,
+        law=name,
+        scale=scale,
+        half=half,
+        log_likelihood=sides[1],
+        log_evidence=float(weighed[1] + 0.5 * math.log(2 * math.pi / bend)),
+    )

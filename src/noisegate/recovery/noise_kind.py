@@ -1,0 +1,293 @@
+"""Which law the noise of a table has, from identities that do not hold exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.laws import PointMass, Tabulated, make_law
+from noisegate.mechanisms import Known, Mechanism
+from noisegate.recovery.complete import CompleteIdentities, joined
+from noisegate.recovery.free_law import LITTLE_BEYOND, USUAL_BOUND, Excluded, FreeLaws, exclude
+from noisegate.recovery.law_fits import LawFit, fit_laws
+from noisegate.recovery.ranks import rank_correlation
+from noisegate.recovery.recognition import UNBOUNDED_KINDS, MechanismKind, Recognition
+from noisegate.recovery.table_scales import ScaleAccount, TableResiduals, scale_accounts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: How likely each family is beforehand. Gaussian noise on single counts is rare, and p-tables are often close to it.
+_WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
+#: A kind is named from this probability on. Gaussian noise and uniform noise are rarer than what is taken for them, and on counts without
+#: noise much rests.
+NAMED = 0.9
+_NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": NAMED, "exact": 0.99}
+#: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
+_INVARIANT = 4.0
+#: A law is named only if the chance that the table has no noise, and others have it all, is below this.
+_HARDLY = 0.02
+#: With fewer identities than this, sums of other laws look uniform by chance, and more is asked for.
+_MANY, _NEARLY_SURE = 500, 0.995
+#: Growth of the noise with the count: how sure, and by which factor the spread must grow.
+_GROWS, _FACTOR = 1e-6, 1.6
+_FEWEST_FOR_GROWTH = 60
+#: Noise that is wider than this is looked at on a coarser lattice, whose steps are this share of its spread.
+_WIDE, _STEPS = 30.0, 1 / 10
+#: How often the laws of tables with a scale of their own are renewed.
+_ROUNDS = 2
+#: So many tables are told apart at once, those with the most identities.
+_MOST_TABLES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoiseEvidence:
+    """All identities that show noise, and how large it may be in each table.
+
+    Attributes
+    ----------
+    complete
+        The identities by origin.
+    residuals
+        The same, joined, on a lattice of `step`.
+    accounts
+        How large the noise of each table may be, the likeliest account first.
+    """
+
+    complete: tuple[CompleteIdentities, ...]
+    residuals: TableResiduals
+    accounts: tuple[ScaleAccount, ...]
+    step: int = 1
+    _own: dict[str, Floats] = field(default_factory=dict)
+    _fits: dict[frozenset[str], tuple[FreeLaws, list[LawFit]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, complete: Sequence[CompleteIdentities], add_up: frozenset[str], /) -> NoiseEvidence | None:
+        """From identities that do not all hold; `add_up` are tables that add up to others without fail."""
+        used = [one for one in complete if one.residual.size]
+        names = {name for one in used for name in one.tables}
+        if len(names) > _MOST_TABLES:
+            sizes = {name: sum(one.residual.size for one in used if name in one.tables) for name in names}
+            most = set(sorted(names, key=lambda name: -sizes[name])[:_MOST_TABLES])
+            used = [one for one in used if set(one.tables) <= most] or used[:1]
+        if not used:
+            return None
+        found = joined(used)
+        step = _step(found)
+        if step > 1:
+            found = replace(found, residual=np.rint(found.residual / step).astype(np.int64))
+        accounts = scale_accounts(found, add_up=add_up)
+        return cls(complete=tuple(used), residuals=found, accounts=tuple(accounts), step=step)
+
+    def fits(self, table: str, account: ScaleAccount, /) -> tuple[FreeLaws, list[LawFit], float]:
+        """The laws of one noise under an account, and the log-likelihood of what they do not explain."""
+        if account.name == "own":
+            halves = self._own_laws(account)
+            free = FreeLaws(sums=self.residuals.beside(table, halves))
+            return free, fit_laws(free), self.residuals.elsewhere(table, halves)
+        if account.silent not in self._fits:
+            free = FreeLaws(sums=self.residuals.one_law(account.silent))
+            self._fits[account.silent] = free, fit_laws(free)
+        return (*self._fits[account.silent], 0.0)
+
+    def _own_laws(self, account: ScaleAccount, /) -> dict[str, Floats]:
+        """The likeliest law of each table beside those of the others, each renewed in turn."""
+        if not self._own:
+            self._own.update(account.halves)
+            for _ in range(_ROUNDS):
+                for name in self.residuals.tables:
+                    fits = fit_laws(FreeLaws(sums=self.residuals.beside(name, self._own)))
+                    self._own[name] = max(
+                        fits, key=lambda one: one.log_evidence + math.log(_WEIGHTS[one.family])
+                    ).half
+        return self._own
+
+
+def _step(found: TableResiduals, /) -> int:
+    """The lattice on which the noise is looked at: whole numbers, unless it is very wide."""
+    noises = found.numbers.sum(axis=1)
+    spread = math.sqrt(float(np.median(found.residual.astype(float) ** 2 / noises)) * 2)
+    return 1 if spread <= _WIDE else max(round(spread * _STEPS), 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Weighed:
+    """The laws of a table's noise under one account, with the log-probability of each."""
+
+    account: ScaleAccount
+    free: FreeLaws
+    fits: dict[str, LawFit]
+    logs: dict[str, float]
+
+    @classmethod
+    def of(cls, table: str, evidence: NoiseEvidence, account: ScaleAccount, /) -> _Weighed:
+        free, fits, rest = evidence.fits(table, account)
+        logs = {
+            one.family: one.log_evidence + math.log(_WEIGHTS[one.family]) + account.log_prior + rest
+            for one in fits
+        }
+        return cls(account=account, free=free, fits={one.family: one for one in fits}, logs=logs)
+
+    @property
+    def total(self) -> float:
+        """The log-probability of the account."""
+        return float(np.logaddexp.reduce(list(self.logs.values())))
+
+
+def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
+    """Which law the noise of a table has, or that it has none where others have."""
+    mine = [one for one in evidence.complete if table in one.tables]
+    n = sum(one.residual.size for one in mine)
+    growth = next((said for one in mine if (said := _growth(one, evidence.accounts[0])) is not None), None)
+    if growth is not None:
+        return Recognition(table=table, kind="growing", rivals={"growing": 1.0}, n=n, evidence=growth)
+    weighed = [_Weighed.of(table, evidence, account) for account in evidence.accounts]
+    # Exact totals over noisy cells are usual, so that only residuals speak against them; exact cells under noisy totals are not.
+    usual = _INVARIANT if all(one.tables[0] != table for one in mine) else 0.0
+    found = _chances(table, weighed, usual)
+    first = next(iter(found))
+    if first == "exact":
+        return _silent(table, found, n)
+    best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
+    unbounded = max((best.fits[name] for name in UNBOUNDED_KINDS), key=lambda one: best.logs[one.family])
+    out = exclude(best.free, unbounded.half, unbounded.log_likelihood)
+    law, step = best.fits[first], evidence.step
+    kind: MechanismKind = first if _is_named(first, found, out, best.free.sums.n) else "unknown"  # type: ignore[assignment]
+    return Recognition(
+        table=table,
+        kind=kind,
+        rivals={name: p for name, p in found.items() if p >= 0.001},
+        known=known_laws(
+            {_law_of(best.fits[name], step): p for name, p in found.items() if name in best.fits}
+        ),
+        bound=int(law.scale) * step if first in {"uniform", "bounded"} else None,
+        pmf=tuple(law.half[:12].tolist()) if step == 1 else (),
+        excluded=Excluded(bound=out.bound * step, beyond=out.beyond),
+        n=best.free.sums.n,
+        noise_sd=law.sd * step,
+        same_cell=any(one.same_cell for one in mine),
+        zeros_kept=any(one.zeros_kept for one in mine),
+        evidence=_said(law, found, out, best.free.sums.n, step) + _beside(table, best.account, evidence),
+    )
+
+
+def _chances(table: str, weighed: Sequence[_Weighed], usual: float, /) -> dict[str, float]:
+    """The probability of each family over all accounts, and of none at all; the likeliest first."""
+    logs: dict[str, list[float]] = {}
+    for one in weighed:
+        silent = table in one.account.silent
+        for family, log in one.logs.items():
+            logs.setdefault("exact" if silent else family, []).append(log + usual * silent)
+    joint = {kind: float(np.logaddexp.reduce(several)) for kind, several in logs.items()}
+    total = float(np.logaddexp.reduce(list(joint.values())))
+    found = {kind: math.exp(log - total) for kind, log in joint.items()}
+    return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+
+def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) -> bool:
+    """Whether the likeliest family is named: likely enough, and for laws without a bound with little beyond what is excluded."""
+    if found.get("exact", 0.0) > _HARDLY:
+        return False
+    limited = ("uniform", "bounded")
+    likely = sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]
+    enough = _NEARLY_SURE if first == "uniform" and n < _MANY else _NAMED_FROM[first]
+    return likely >= enough and (
+        first in limited or (out.bound >= USUAL_BOUND and out.beyond < LITTLE_BEYOND)
+    )
+
+
+def _silent(table: str, found: Mapping[str, float], n: int, /) -> Recognition:
+    """A table without noise beside tables that have some."""
+    exact = found["exact"] >= _NAMED_FROM["exact"]
+    return Recognition(
+        table=table,
+        kind="exact" if exact else "unknown",
+        rivals={name: p for name, p in found.items() if p >= 0.001},
+        known=Known.sure(Mechanism(law=PointMass(), rule="ge", zeros="keep"), source="recovered")
+        if exact
+        else None,
+        bound=0 if exact else None,
+        n=n,
+        noise_sd=0.0,
+        evidence=f"{n:,} identities: the noise of other tables alone explains what it differs by",
+    )
+
+
+def known_laws(laws: Mapping[Any, float], /) -> Known:
+    """Mechanisms of these laws, the impossible ones left out."""
+    kept = {law: p for law, p in laws.items() if p > 1e-4}
+    total = sum(kept.values())
+    rivals = tuple((Mechanism(law=law, rule="ge", zeros="perturb"), p / total) for law, p in kept.items())
+    return Known(rivals=rivals, source="recovered")
+
+
+def _law_of(fit: LawFit, step: int, /) -> Any:
+    if fit.family == "bounded":
+        half = fit.half if step == 1 else np.repeat(fit.half, step) / step
+        with np.errstate(divide="ignore"):
+            return Tabulated.symmetric(np.log(half / (half[0] + 2 * half[1:].sum())))
+    scale = fit.scale * step
+    return make_law(fit.law, scale=float(round(scale)) if fit.family == "uniform" else scale)
+
+
+def _said(best: LawFit, found: Mapping[str, float], out: Excluded, n: int, step: int, /) -> str:
+    """What the residuals say, in words."""
+    names = {
+        "exact": "no noise of its own",
+        "bounded": "a law with a bound",
+        "uniform": "uniform",
+        "laplace": "Laplace",
+        "gaussian": "Gaussian",
+    }
+    rivals = ", ".join(f"{names[name]} {p:.0%}" for name, p in found.items() if p >= 0.01)
+    if best.family in UNBOUNDED_KINDS:
+        return (
+            f"{n:,} identities: {rivals}; laws that never exceed ±{out.bound * step} are excluded, a wider one would have "
+            f"δ of about {out.beyond:.2g}"
+        )
+    return f"{n:,} identities: {rivals}; within ±{best.scale * step:.0f}"
+
+
+def _beside(table: str, account: ScaleAccount, evidence: NoiseEvidence, /) -> str:
+    """How the noise compares with that of other tables, and what is done to zeros and to the same cell, in words."""
+    mine = [one for one in evidence.complete if table in one.tables]
+    said = ""
+    if account.name == "own":
+        others = ", ".join(
+            f"{sd * evidence.step:.2g} in {name}" for name, sd in account.sd.items() if name != table
+        )
+        said += f"; its standard deviation is {account.sd[table] * evidence.step:.2g}, and {others}"
+    elif account.silent:
+        said += f"; {' and '.join(sorted(account.silent))} without noise"
+    if any(one.zeros_kept for one in mine):
+        said += "; zeros are kept"
+    if any(one.same_cell for one in mine):
+        said += "; the same cell has the same noise in both tables"
+    return said
+
+
+def _growth(one: CompleteIdentities, account: ScaleAccount, /) -> str | None:
+    """Whether the noise of a family grows with the count, in words; None if nothing shows that."""
+    if one.residual.size < _FEWEST_FOR_GROWTH or not (one.size > 0).any():
+        return None
+    first, second = (account.sd.get(name, 1.0) ** 2 for name in one.tables)
+    scaled = np.abs(one.residual) * np.sqrt(
+        (first + second) / 2 / np.maximum(one.parts * first + second, 1e-9)
+    )
+    # What is left if each of parts and total is weighed by the other's noise does not depend on the residual.
+    size = (one.size * second + (one.size + one.residual) * one.parts * first) / (one.parts * first + second)
+    order = np.argsort(size, kind="stable")
+    third = one.residual.size // 3
+    rank = rank_correlation(size, scaled)
+    root = [math.sqrt(float(np.mean(scaled[rows] ** 2))) for rows in (order[:third], order[-third:])]
+    if rank.apart > _GROWS or rank.value < 0 or root[1] < _FACTOR * max(root[0], 0.3):
+        return None
+    return (
+        f"{one.residual.size:,} identities: the spread of one noise is {root[0]:.2g} in the smaller third of the counts and "
+        f"{root[1]:.2g} in the larger third, so it grows with the count"
+    )

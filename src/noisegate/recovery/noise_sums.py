@@ -1,0 +1,268 @@
+"""Residuals as sums of noises: how likely they are under a symmetric law of one noise, and the likeliest law of all.
+
+A residual may hold, beside a number of noises of the law that is looked for, noises of other tables whose law is known. These are
+its *background*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.laws import LatticeLaw
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NEVER = 1e-13
+#: What is off for other reasons can be off by this much at least, and so many may be.
+_FAR, _SHARES = 40, (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
+_CYCLES, _SETTLED, _LEAST = 60, 0.01, 1e-12
+_NONE = np.ones(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SumGroup:
+    """Residuals that hold the same numbers of noises.
+
+    Attributes
+    ----------
+    number
+        How many noises of the law in question.
+    values, counts
+        Distances from 0, and how often each occurs.
+    background
+        P(0), P(1), ... of what else is in them.
+    """
+
+    number: int
+    values: Ints
+    counts: Ints
+    background: Floats = field(default_factory=lambda: _NONE)
+
+    def law(self, half: Floats, /) -> Floats:
+        """P(residual = k) for k = 0, 1, ..."""
+        return _joined(summed(half, self.number), self.background)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoiseSums:
+    """Residuals, each a sum of several independent noises of one symmetric law.
+
+    Attributes
+    ----------
+    groups
+        Residuals by the number of noises in them.
+    n
+        How many residuals.
+    off
+        Whether a few may be off for other reasons, as pairs of counts can that do not hold quite the same people.
+    """
+
+    groups: tuple[SumGroup, ...]
+    n: int
+    off: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        residual: Ints,
+        noises: Ints,
+        /,
+        *,
+        off: bool = False,
+        background: Sequence[Floats] = (),
+        which: Ints | None = None,
+    ) -> NoiseSums:
+        """From residuals and the number of noises in each.
+
+        Parameters
+        ----------
+        background, which
+            Laws of what else is in them, and which of these each residual holds.
+        """
+        some = noises >= 1
+        kind = np.zeros(residual.size, np.int64) if which is None else which
+        laws = background or (_NONE,)
+        groups = []
+        for number, place in np.unique(np.column_stack([noises[some], kind[some]]), axis=0).tolist():
+            here = some & (noises == number) & (kind == place)
+            values, counts = np.unique(np.abs(residual[here]), return_counts=True)
+            groups.append(
+                SumGroup(
+                    number=int(number),
+                    values=values.astype(np.int64),
+                    counts=counts.astype(np.int64),
+                    background=laws[place],
+                )
+            )
+        return cls(groups=tuple(groups), n=int(some.sum()), off=off)
+
+    @property
+    def widest(self) -> int:
+        """The residual that is furthest out."""
+        return max((int(one.values.max(initial=0)) for one in self.groups), default=0)
+
+    @property
+    def wide(self) -> float:
+        """The chance of each residual that is off for other reasons."""
+        return 1.0 / (2 * max(2 * self.widest, _FAR) + 1)
+
+    @property
+    def spread(self) -> float:
+        """About the standard deviation of one noise."""
+        total, n = 0.0, 0
+        for one in self.groups:
+            ground = 2 * float(np.arange(one.background.size) ** 2 @ one.background)
+            left = float(one.values.astype(float) ** 2 @ one.counts) - ground * int(one.counts.sum())
+            total, n = total + max(left, 0.0) / one.number, n + int(one.counts.sum())
+        return math.sqrt(max(total / max(n, 1), 0.01))
+
+    def log_likelihood(self, half: Floats, /) -> float:
+        """Of a symmetric law with P(k) = half[|k|]; where some may be off, at the best share of those."""
+        found = [np.maximum(at(one.law(half), one.values), NEVER) for one in self.groups]
+        shares = _SHARES if self.off else (0.0,)
+        return max(
+            float(
+                sum(
+                    one.counts @ np.log((1 - share) * chance + share * self.wide)
+                    for one, chance in zip(self.groups, found, strict=True)
+                )
+            )
+            for share in shares
+        )
+
+    @property
+    def least_bound(self) -> int:
+        """No noise with a smaller largest value reaches what was seen; where some may be off, 98 % of it."""
+        bounds = []
+        for one in self.groups:
+            far = int(one.values.max(initial=0))
+            if self.off and one.counts.sum():
+                share = np.cumsum(one.counts) / one.counts.sum()
+                far = int(one.values[min(int(np.searchsorted(share, 0.98)), one.values.size - 1)])
+            bounds.append(math.ceil(max(far - (one.background.size - 1), 0) / one.number))
+        return max(bounds, default=1)
+
+
+def summed(half: Floats, number: int, /) -> Floats:
+    """P(sum = k) for k = 0, 1, ... of a sum of `number` draws."""
+    if number == 0:
+        return _NONE
+    if number == 1:
+        return half
+    whole = np.concatenate([half[:0:-1], half])
+    if number == 2 and half.size <= 400:
+        return np.maximum(np.convolve(whole, whole)[2 * (half.size - 1) :], 0.0)
+    size = number * (whole.size - 1) + 1
+    length = 1 << (size - 1).bit_length()
+    full = np.fft.irfft(np.fft.rfft(whole, length) ** number, length)[:size]
+    return np.asarray(np.maximum(full[number * (half.size - 1) :], 0.0))
+
+
+def _joined(one: Floats, other: Floats, /) -> Floats:
+    """P(sum = k) for k = 0, 1, ... of one draw of each of two symmetric laws."""
+    if other.size == 1:
+        return one
+    first, second = (np.concatenate([half[:0:-1], half]) for half in (one, other))
+    size = first.size + second.size - 1
+    if min(first.size, second.size) <= 64:
+        full = np.convolve(first, second)
+    else:
+        length = 1 << (size - 1).bit_length()
+        full = np.fft.irfft(np.fft.rfft(first, length) * np.fft.rfft(second, length), length)[:size]
+    return np.asarray(np.maximum(full[size // 2 :], 0.0))
+
+
+def half_of(law: LatticeLaw, /, *, most: int | None = None) -> Floats:
+    """P(0), P(1), ... of a symmetric law, as far out as it matters; cut at `most` and made to add up to one if given."""
+    reach = law.reach(36.0) if most is None else most
+    half = np.exp(law.logpmf(np.arange(reach + 1)))
+    return np.asarray(half / (half[0] + 2 * half[1:].sum()))
+
+
+def at(law: Floats, places: Ints, /) -> Floats:
+    """P at these distances from 0."""
+    inside = places < law.size
+    return np.where(inside, law[np.where(inside, places, 0)], 0.0)
+
+
+def free_law(sums: NoiseSums, bound: int, /, *, start: Floats | None = None) -> tuple[Floats, float]:
+    """The likeliest symmetric law on -bound .. bound, as P(0), P(1), ..., and its log-likelihood.
+
+    Expectation maximisation over what each noise was, with extrapolated steps where they help. `start` is a law with a smaller
+    bound, if there is one.
+    """
+    mass = np.full(bound + 1, 2.0)
+    mass[0] = 1.0
+    mass /= mass.sum()
+    if start is not None:
+        mass = 0.02 * mass
+        mass[: start.size] += 0.98 * np.where(np.arange(start.size) > 0, 2, 1) * start
+    turn = _Turn(sums, bound)
+    best, last = mass, -math.inf
+    for _ in range(_CYCLES):
+        first, log = turn(mass)
+        if log < last:  # the long step led astray
+            mass = best
+            first, log = turn(mass)
+        second, _ = turn(first)
+        best = second
+        if log - last < _SETTLED and math.isfinite(last):
+            break
+        last = log
+        mass = _extrapolated(mass, first, second)
+    half = np.concatenate([best[:1], best[1:] / 2])
+    return half, sums.log_likelihood(half)
+
+
+def _extrapolated(start: Floats, first: Floats, second: Floats, /) -> Floats:
+    """A long step along where two short ones lead (SQUAREM)."""
+    move = first - start
+    bend = (second - first) - move
+    size = float(np.linalg.norm(bend))
+    if size < 1e-14:
+        return second
+    length = max(float(np.linalg.norm(move)) / size, 1.0)
+    far = np.maximum(start + 2 * length * move + length**2 * bend, _LEAST)
+    return np.asarray(far / far.sum())
+
+
+class _Turn:
+    """One step of expectation maximisation for the masses at 0, ±1, ±2, ..."""
+
+    def __init__(self, sums: NoiseSums, bound: int, /) -> None:
+        steps = np.arange(bound + 1)
+        self.sums, self.steps = sums, steps
+        self.places = [
+            (one, np.abs(one.values[:, None] - steps), one.values[:, None] + steps) for one in sums.groups
+        ]
+        self.share = 0.01 if sums.off else 0.0
+
+    def __call__(self, mass: Floats, /) -> tuple[Floats, float]:
+        """The next masses, and the log-likelihood of these."""
+        half = np.concatenate([mass[:1], mass[1:] / 2])
+        weight, log, off = np.zeros(mass.size), 0.0, 0.0
+        wide = self.share * self.sums.wide
+        for one, near, far in self.places:
+            rest = _joined(summed(half, one.number - 1), one.background)
+            chance = _joined_sum(rest, half, one)
+            total = np.maximum((1 - self.share) * chance + wide, NEVER)
+            log += float(one.counts @ np.log(total))
+            ratio = one.counts * (1 - self.share) / total
+            off += float((one.counts * wide / total).sum())
+            both = at(rest, near) + np.where(self.steps > 0, at(rest, far), 0.0)
+            weight += half * one.number * (ratio @ both)
+        if self.share:
+            self.share = min(max(off / self.sums.n, 1e-4), _SHARES[-1])
+        total_weight = float(weight.sum())
+        return (weight / total_weight if total_weight > 0 else mass), log
+
+
+def _joined_sum(rest: Floats, half: Floats, one: SumGroup, /) -> Floats:
+    """P of each residual of a group: one noise and the rest."""
+    return at(_joined(rest, half) if rest.size > 1 else half * rest[0], one.values)

@@ -1,0 +1,173 @@
+"""Stories of people at the workbench, in a real browser: no console error, no request to elsewhere, nothing serious for axe."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import noisegate
+from noisegate.laws import DiscreteLaplace, SeededNoise
+from noisegate.mechanisms import Mechanism
+from noisegate.testing import make_world
+
+from .conftest import write_world
+
+SOURCES = Path(__file__).resolve().parents[2] / "frontend"
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="Chromium is not here"),
+    pytest.mark.skipif(shutil.which("node") is None, reason="Node is not here"),
+    pytest.mark.skipif(
+        not (SOURCES / "node_modules" / "playwright-core").exists(),
+        reason="run 'npm ci' in frontend to have Playwright",
+    ),
+]
+
+SPEC = """\
+name: week
+events: {source: taps.parquet, person: card}
+dimensions:
+  mode: {column: mode, values: [bus, ferry, train]}
+  hour: {column: hour, values: [early, peak, late]}
+  stop: {column: stop, values: [A, B, C, D]}
+tables:
+  cells: [mode, hour, stop]
+  stops: [mode, stop]
+privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12}, margins: reconcile}
+"""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    top = tmp_path_factory.mktemp("stories")
+    data = top / "data"
+    write_world(data / "towns")
+    _write_full(top / "drop", 3)
+    _write_full(data / "full", 4)
+    hostile = data / "hostile"
+    hostile.mkdir()
+    name = "<img src=x onerror=window.harmed=1>"
+    rows = "".join(
+        f"{name}{k},<script>window.harmed=1</script>{j},{10 + k * j}\n" for k in range(4) for j in range(3)
+    )
+    (hostile / "<svg onload=alert(1)>.csv").write_text(f"stop,'\"><script>alert(1)</script>,count\n{rows}")
+    _write_release(data)
+    server, address = _serve(data, top)
+    try:
+        context = _context(top, address)
+        (top / "context.json").write_text(json.dumps(context))
+        done = subprocess.run(
+            ["node", SOURCES / "stories.mjs", top / "context.json"],
+            check=False,
+            cwd=SOURCES,
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(30)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def _write_full(folder, seed):
+    """Nothing is hidden, so that totals give the noise away."""
+    folder.mkdir()
+    make_world(
+        {"age": 12, "area": 30},
+        margins={"by area": ["area"], "by age": ["age"]},
+        mechanism=Mechanism(law=DiscreteLaplace(1.4), zeros="perturb"),
+        rng=np.random.default_rng(seed),
+    ).write(folder)
+
+
+def _write_release(data):
+    rng = np.random.default_rng(5)
+    n = 4000
+    taps = pa.table(
+        {
+            "card": rng.integers(0, 900, n),
+            "mode": rng.choice(["bus", "ferry", "train"], n, p=[0.5, 0.1, 0.4]),
+            "hour": rng.choice(["early", "peak", "late"], n, p=[0.1, 0.6, 0.3]),
+            "stop": rng.choice(list("ABCD"), n, p=[0.6, 0.25, 0.1, 0.05]),
+        }
+    )
+    import pyarrow.parquet as pq
+
+    own = data / "custodian"
+    own.mkdir()
+    pq.write_table(taps, own / "taps.parquet")
+    (own / "spec.yaml").write_text(SPEC)
+    noisegate.release(
+        own / "spec.yaml", out=data / "week", ledger=data.parent / "ledger.db", entropy=SeededNoise(seed=1)
+    )
+
+
+def _serve(data, top):
+    environment = {**os.environ, "XDG_STATE_HOME": str(top / "home")}
+    command = [
+        str(Path(sys.executable).with_name("noisegate")),
+        "serve",
+        str(data),
+        "--custodian",
+        "--port",
+        "0",
+    ]
+    with (top / "log").open("w") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=top)
+    for _ in range(600):
+        found = re.search(r"http://\S+token=\S+", (top / "log").read_text())
+        if found:
+            return server, found.group()
+        time.sleep(0.1)
+    server.kill()
+    raise AssertionError((top / "log").read_text())
+
+
+def _context(top, address):
+    import hashlib
+
+    def number(name):
+        return hashlib.sha256(name.encode()).hexdigest()[:12]
+
+    pictures = os.environ.get("NOISEGATE_PICTURES")
+    return {
+        "address": address,
+        "browser": BROWSER,
+        "patience": 60_000,
+        "drop": [str(one) for one in sorted((top / "drop").iterdir())],
+        "work": str(top),
+        "looks": [[390, "dark"], [1280, "light"], [1920, "dark"]],
+        "pictures": pictures,
+        **{name: number(name) for name in ("towns", "full", "hostile", "week")},
+    }
+
+
+def test_every_story_comes_to_its_end(told):
+    assert {name: one for name, one in told["stories"].items() if not one["ok"]} == {}
+    assert len(told["stories"]) == 13
+
+
+def test_nothing_is_complained_of_and_nothing_is_asked_from_elsewhere(told):
+    assert told["trouble"] == []
+
+
+def test_axe_finds_nothing_and_nothing_is_cut_off(told):
+    assert told["axe"] == []
+    assert told["overflow"] == []
+
+
+def test_the_law_is_read_off_dropped_files(told):
+    assert "scale 1." in told["stories"]["drop three tables and read the law and the scale"]["law"]
