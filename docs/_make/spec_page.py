@@ -10,6 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from noisegate.spec import (
     BandDimension,
+    BoundChoice,
     Budget,
     CalendarDimension,
     DateDimension,
@@ -37,6 +38,7 @@ _BLOCKS: tuple[tuple[str, type[SpecBlock]], ...] = (
     ("dimensions: a lookup, or a level of a hierarchy", LookupDimension),
     ("privacy", Privacy),
     ("privacy.suppress", Suppress),
+    ("privacy.choose_bound", BoundChoice),
     ("merge", Merge),
     ("budget", Budget),
     ("workload", QuestionBlock),
@@ -84,6 +86,10 @@ _MEANINGS: Mapping[str, str] = {
     "Privacy.suppress": "which small values are left out; nothing if absent",
     "Privacy.margins": "how totals come about; `independent` needs `unsafe`",
     "Privacy.report_clipped": "epsilon for telling, on the card, which share of units and events is beyond the bound",
+    "Privacy.choose_bound": "in place of `max_cells`: the bound is chosen privately",
+    "BoundChoice.epsilon": "what the choice costs a unit, on top of `epsilon`",
+    "BoundChoice.among": "the bounds to choose from, ascending",
+    "BoundChoice.keeps": "the share of units that should lose nothing; 0.95 unless said otherwise",
     "Privacy.split": "share of the budget for each measured table, adding up to 1: of epsilon, or of rho for Gaussian noise",
     "Privacy.unsafe": "admits choices that break the promise; the card says so",
     "Suppress.below": "leave out values below this",

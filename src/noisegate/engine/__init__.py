@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
-from noisegate.engine.count import connect, count, expected_counts
+from noisegate.engine.count import connect, count, expected_counts, unit_sizes
 from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
 from noisegate.engine.plan import CountPlan, Unit
 from noisegate.engine.session import leftovers, own_connection
@@ -31,4 +31,5 @@ __all__ = [
     "own_connection",
     "quoted",
     "reading",
+    "unit_sizes",
 ]

@@ -9,12 +9,13 @@ from typing import Any
 import duckdb
 
 from noisegate.engine.counts import Counts, ExpectedCounts
-from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb
+from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb, sizes_with_duckdb
 from noisegate.engine.plan import CountPlan
 from noisegate.engine.session import believing_no_statistics, own_connection
 from noisegate.errors import DataError, NoisegateError, SpecError
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.spec import ReleaseSpec
+from noisegate.tables import Ints
 
 
 def count(
@@ -65,6 +66,21 @@ def count(
     from noisegate.engine.remote import count_with_ibis
 
     return count_with_ibis(plan, connection, entropy=lots, progress=progress)
+
+
+def unit_sizes(wanted: CountPlan | ReleaseSpec, /, *, connection: Any = None) -> Ints:
+    """How many cells each unit is in, in no order that means anything. Raw data: to be perturbed before anybody sees it.
+
+    `connection` is None or one of DuckDB.
+    """
+    plan = wanted if isinstance(wanted, CountPlan) else CountPlan.of(wanted)
+    if connection is not None and _duckdb(connection) is None:
+        raise SpecError(
+            "privacy.choose_bound looks at single units, which other engines do not hand over; count a copy of the "
+            "events with DuckDB, or state max_cells."
+        )
+    with _connected(connection) as (duck, own):
+        return sizes_with_duckdb(plan, duck, own=own)
 
 
 def expected_counts(wanted: CountPlan, /, *, connection: Any = None) -> ExpectedCounts:

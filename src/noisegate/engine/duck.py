@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.engine.accumulator import Buffer, accumulator
-from noisegate.engine.bounding import Bounded, People, bound_events, expect_events, numbered_people
+from noisegate.engine.bounding import (
+    Bounded,
+    People,
+    bound_events,
+    count_runs,
+    expect_events,
+    numbered_people,
+    run_starts,
+)
 from noisegate.engine.cell_sql import CellSql, cell_sql
 from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
 from noisegate.engine.plan import CellPlan, CountPlan, plan_cells
@@ -67,6 +75,16 @@ def expect_with_duckdb(
     ]
     counter.finish()
     return ExpectedCounts.sum_of(parts)
+
+
+def sizes_with_duckdb(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Ints:
+    """How many cells each unit is in."""
+    counter = _Counter(wanted, _source(wanted, connection, own=own), None)
+    found = [np.zeros(0, dtype=np.int64)]
+    for keys, cell_bits in _unit_keys(wanted, connection, counter):
+        found.append(count_runs(keys[run_starts(keys)] >> cell_bits)[1])
+    counter.finish()
+    return np.concatenate(found)
 
 
 def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Source:

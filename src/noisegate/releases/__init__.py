@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from noisegate.releases.attacker import AttackerView, attacker_views, right_at_most
+from noisegate.releases.bound_choice import bound_scores, choose_bound, score_sensitivity
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text, escaped
 from noisegate.releases.files import check_output, write_card, write_table
@@ -37,8 +38,10 @@ __all__ = [
     "all_days_change",
     "asked_questions",
     "attacker_views",
+    "bound_scores",
     "card_text",
     "check_output",
+    "choose_bound",
     "day_of_person_change",
     "depends_on_counts",
     "escaped",
@@ -50,6 +53,7 @@ __all__ = [
     "release",
     "right_at_most",
     "rounded_up",
+    "score_sensitivity",
     "spread_change",
     "state_losses",
     "sum_errors",

@@ -17,6 +17,7 @@ from noisegate.mechanisms import detection
 from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
+from noisegate.spec import BoundChoice
 from noisegate.tables import (
     Bounding,
     Card,
@@ -170,9 +171,16 @@ def _bounding(plan: Plan, clipped: Clipped | None, /) -> Bounding | None:
     return Bounding(
         max_cells=bound.cells,
         max_per_cell=bound.per_cell,
-        kept="uniformly at random beyond the bound",
+        kept="uniformly at random beyond the bound" + _choice_words(privacy.choose_bound),
         clipped=clipped,
     )
+
+
+def _choice_words(choice: BoundChoice | None, /) -> str:
+    if choice is None:
+        return ""
+    among = ", ".join(map(str, choice.among))
+    return f"; max_cells was chosen with epsilon {float(choice.epsilon):g} among {among}"
 
 
 def _table(plan: Plan, table: TablePlan, rows: int, /) -> StatedTable:

@@ -17,11 +17,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from noisegate.engine import Counts, Tally, connect, count
+from noisegate.engine import Counts, Tally, connect, count, unit_sizes
 from noisegate.errors import BudgetExceeded
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.ledger import DEFAULT_DELTA, DEFAULT_EPSILON, PrivacyBudget, open_ledger, shown_down, shown_up
 from noisegate.mechanisms import PublishedCells
+from noisegate.releases.bound_choice import choose_bound
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
 from noisegate.releases.clipped import report_clipped
@@ -73,25 +74,50 @@ def release(
     check_output(out)
     _check_budget(plan, ledger)
     report("counting events")
-    counts = count(
-        spec,
-        entropy=source,
-        connection=connect(engine) if isinstance(engine, str) else engine,
-        progress=progress,
-    )
+    connection = connect(engine) if isinstance(engine, str) else engine
+    counts = count(spec, entropy=source, connection=connection, progress=progress)
+    by_choice = _bound_to_choose(spec, connection, source)
     warnings = warnings_before_spending(plan, counts)
     for sentence in warnings:
         warn(sentence)
-    if inspect is not None:
+    if inspect is not None and by_choice is None:
         inspect(plan, counts)
-    card = _spend(plan, counts, out, ledger=ledger, entropy=source, report=report)
+    card = _spend(plan, counts, out, ledger=ledger, entropy=source, report=report, by_choice=by_choice)
     return ReleaseResult(
         folder=out, card=card, account=dataset_name(spec), tally=counts.tally, warnings=warnings
     )
 
 
+def _bound_to_choose(
+    spec: ReleaseSpec, connection: Any, entropy: Entropy, /
+) -> Callable[[], tuple[Plan, Counts]] | None:
+    """What chooses the bound and counts anew, once that was charged; None if the spec states a bound.
+
+    The plan that is charged has the smallest bound: the loss of a unit is the same for all, and that of one event is largest there.
+    """
+    wanted = spec.privacy.choose_bound
+    if wanted is None:
+        return None
+    make_plan(spec.bounded_by(wanted.among[-1]))  # refuses now what could not be made then
+    raw_sizes = unit_sizes(spec, connection=connection)
+
+    def choose() -> tuple[Plan, Counts]:
+        chosen = choose_bound(spec, raw_sizes, entropy=entropy)
+        return make_plan(chosen), count(chosen, entropy=entropy, connection=connection)
+
+    return choose
+
+
 def _spend(
-    plan: Plan, counts: Counts, out: Path, /, *, ledger: str | Path | None, entropy: Entropy, report: Report
+    plan: Plan,
+    counts: Counts,
+    out: Path,
+    /,
+    *,
+    ledger: str | Path | None,
+    entropy: Entropy,
+    report: Report,
+    by_choice: Callable[[], tuple[Plan, Counts]] | None,
 ) -> Card:
     spec = plan.spec
     with open_ledger(ledger) as book:
@@ -105,6 +131,9 @@ def _spend(
             output=out,
             first_budget=_first_budget(plan),
         )
+        if by_choice is not None:
+            report("choosing the bound and counting again")
+            plan, counts = by_choice()
         report("drawing noise")
         tables = publish_tables(plan, counts, entropy=entropy)
         clipped = report_clipped(spec, counts.clipping, entropy=entropy)

@@ -161,8 +161,8 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
     days = spec.day.days if spec.day is not None and unit != "event" else None
 
     def loss(change: Change, *, units: int = 1) -> StatedLoss:
-        # What bounding did is told beside the tables, and costs as much for each unit that changes.
-        told = units * (spec.privacy.report_clipped or Fraction(0))
+        # What bounding did is told beside the tables, a bound may be chosen: each costs the same for each unit that changes.
+        told = units * spec.privacy.beside_tables
         tables = _loss(spec, measured, change)
         return StatedLoss(epsilon=tables.epsilon + told, delta=tables.delta)
 

@@ -121,6 +121,10 @@ class ReleaseSpec(SpecBlock):
         """Where relative paths start."""
         return self._folder
 
+    def bounded_by(self, cells: int, /) -> ReleaseSpec:
+        """The same release with a bound that was chosen."""
+        return self.model_copy(update={"privacy": self.privacy.model_copy(update={"max_cells": cells})})
+
     @property
     def base(self) -> str:
         """The name of the finest table, which all others are sums of."""
