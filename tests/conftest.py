@@ -1,5 +1,6 @@
 """What every test shares: floating-point mistakes are errors, where the real data lies, the command line."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,18 @@ def pytest_xdist_make_scheduler(config, log):
             return file if file.endswith(_TOGETHER) else nodeid
 
     return Scheduling(config, log)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def logs_of_engines(tmp_path_factory):
+    """What engines say in their own words goes to a folder of the tests."""
+    before = os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    yield
+    if before is None:
+        del os.environ["XDG_STATE_HOME"]
+    else:
+        os.environ["XDG_STATE_HOME"] = before
 
 
 @pytest.fixture(autouse=True)

@@ -44,9 +44,9 @@ class Limits:
         36_525, "Days of a date dimension.", "refused: the range of dates is longer than any release needs"
     )
     events_at_once: int = _limit(
-        1 << 25,
-        "Events that the embedded engine holds in memory at once: about 700 MB at the peak.",
-        "read in several passes, each unit in one of them",
+        1 << 24,
+        "Events of persons that are held in memory at once, 16 bytes each.",
+        "spread over private temporary files by person; the source is still read once",
     )
     glob_entries: int = _limit(
         1_000_000,
@@ -61,12 +61,17 @@ class Limits:
     key_bits: int = _limit(
         63,
         "Bits that a person's unit and a cell share while events are counted.",
-        "counted in several passes",
+        "persons, and then cells, are numbered in order first; the same counts",
     )
-    counting_passes: int = _limit(
+    pairs_at_once: int = _limit(
+        1 << 22,
+        "Cells with their counts, or published rows, that are held in memory at once where a domain is large: 16 bytes each.",
+        "kept in private temporary files, sorted, and read slice by slice",
+    )
+    engine_megabytes: int = _limit(
         1_000,
-        "Passes over the events, if the persons or the cells do not fit into one.",
-        "refused: merge values",
+        "Megabytes that the embedded engine may take for itself.",
+        "it writes to its private temporary directory",
     )
     dense_cells: int = _limit(
         1 << 24,

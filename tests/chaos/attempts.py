@@ -154,12 +154,14 @@ def clock_going_back(chance: random.Random) -> None:
 
 
 def read_only_output(chance: random.Random) -> None:
-    stage = chance.choice([(job, "count"), (job, "publish_tables"), (job, "write_card"), (files, "_rename")])
+    stage = chance.choice(
+        [(job, "count_slices"), (job, "publish_tables"), (job, "write_card"), (files, "_rename")]
+    )
     _before(*stage, lambda: _lock(Path.cwd()))
 
 
 def read_only_ledger(chance: random.Random) -> None:
-    stage = chance.choice([(job, "count"), (_ledger.Ledger, "reserve"), (_ledger.Ledger, "publish")])
+    stage = chance.choice([(job, "count_slices"), (_ledger.Ledger, "reserve"), (_ledger.Ledger, "publish")])
     _before(*stage, lambda: _lock(Path.cwd() / "ledger"))
 
 

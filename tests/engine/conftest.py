@@ -4,6 +4,7 @@ import csv
 import datetime as dt
 import random
 from collections import Counter
+from contextlib import contextmanager
 from itertools import groupby
 from typing import ClassVar
 
@@ -186,3 +187,65 @@ class KeyedNoise(Entropy):
 @pytest.fixture(scope="session")
 def keyed_entropy():
     return KeyedNoise
+
+
+@contextmanager
+def closed(connection):
+    """Close a connection of DuckDB or Ibis at the end."""
+    yield
+    end = getattr(connection, "disconnect", getattr(connection, "close", None))
+    if end is not None:  # a session of Spark goes on
+        end()
+
+
+def contract(town, place, *, unit, **grammar):
+    """The source counts the same as Parquet does, which other tests hold against a simple counter."""
+    events = town.events(1500)
+    town.write(events, "reference.parquet")
+    reference = town.count(town.spec(source="reference.parquet", unit=unit, **grammar))
+    given, connection = place(town, events)
+    with closed(connection):
+        counts = town.count(town.spec(unit=unit, **given, **grammar), connection=connection)
+    assert counts.cells.tolist() == reference.cells.tolist()
+    assert counts.raw_counts.tolist() == reference.raw_counts.tolist()
+    assert counts.tally == reference.tally
+    assert list(counts.tally.outside) == list(reference.tally.outside)
+
+
+def bounds(town, place):
+    """Six persons, at a stop each, have one to six cells; of more than three exactly three are kept."""
+    start = dt.datetime.fromisoformat("2016-07-25")
+    events = [
+        {
+            "card_id": n,
+            "mode": "bus",
+            "tap": "on",
+            "tapped_at": start + dt.timedelta(hours=hour),
+            "stop": stop,
+        }
+        for n, stop in enumerate(town.stops)
+        for hour in [*range(n + 1), 0]
+    ]
+    given, connection = place(town, events)
+    spec = town.spec(unit="person", max_cells=3, **given)
+    with closed(connection):
+        counts = town.count(spec, connection=connection)
+    found = town.labelled(spec, counts)
+    assert [sum(cell[-1] == stop for cell in found) for stop in town.stops] == [1, 2, 3, 3, 3, 3]
+    assert set(found.values()) == {1}
+    assert (counts.tally.repeated, counts.tally.beyond) == (6, 1 + 2 + 3)
+
+
+@pytest.fixture(name="closed", scope="session")
+def closed_fixture():
+    return closed
+
+
+@pytest.fixture(scope="session")
+def check_contract():
+    return contract
+
+
+@pytest.fixture(scope="session")
+def check_bounds():
+    return bounds

@@ -1,6 +1,7 @@
 """Events that cannot be used: one clear sentence, and nothing of the data in it."""
 
 import datetime as dt
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -191,5 +192,22 @@ def test_an_error_of_another_engine_is_not_quoted(town, monkeypatch):
 
     monkeypatch.setattr(type(connection), "to_pyarrow", fail)
     message = refused(town, source="taps", connection=connection)
-    assert message == "taps cannot be counted: the engine reports an error of kind 'DriverError'."
     connection.disconnect()
+    said, mark, rest = message.partition(" Its own words, which may quote the data, are in ")
+    assert said == "taps cannot be counted: the engine reports an error of kind 'DriverError'."
+    assert mark
+    log = Path(rest.removesuffix(", for you alone."))
+    assert str(SECRET) in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert log.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "https", "hdfs", "abfss"])
+def test_events_elsewhere_are_refused_by_name(town, scheme, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))  # no extension of DuckDB is installed there
+    message = refused(town, source=f"{scheme}://key:secret@bucket/taps.parquet?sign=7000")
+    assert message.startswith(f"The events are at {scheme}://…/taps.parquet, which DuckDB")
+    assert "--engine spark" in message
+    assert "secret" not in message
+    assert "beside the spec" in message
+    assert "do not exist" not in message

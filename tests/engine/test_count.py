@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from noisegate import limits
-from noisegate.engine import accumulator
-from noisegate.engine import bounding as people
-from noisegate.errors import RandomnessError, SpecError
+from noisegate.engine import CellRuns, accumulator
+from noisegate.errors import RandomnessError
 from noisegate.laws import SeededNoise
 
 UNITS = ["event", "person-day", "person"]
@@ -173,8 +172,8 @@ def test_however_it_is_added_up_the_counts_are_the_same(town, unit, most, monkey
     spec = town.spec(unit=unit)
     once = town.count(spec)
     monkeypatch.setattr(accumulator.DenseAccumulator, "at_once", 300)
-    monkeypatch.setattr(accumulator.SparseAccumulator, "at_once", 300)
-    with limits.override(dense_cells=most, events_at_once=300):
+    monkeypatch.setattr(CellRuns, "at_once", 300)
+    with limits.override(dense_cells=most, events_at_once=300, pairs_at_once=100):
         again = town.count(spec)
     assert (again.cells == once.cells).all()
     assert (again.raw_counts == once.raw_counts).all()
@@ -188,7 +187,7 @@ def test_many_batches_add_up(town, most, monkeypatch):
     once = town.count(spec)
     town.write(pa.concat_tables([town.table(town.events(1000))] * 400))
     monkeypatch.setattr(accumulator.DenseAccumulator, "at_once", 150_000)
-    monkeypatch.setattr(accumulator.SparseAccumulator, "at_once", 150_000)
+    monkeypatch.setattr(CellRuns, "at_once", 150_000)
     batches = []
     with limits.override(dense_cells=most):
         many = town.count(spec, progress=batches.append)
@@ -197,34 +196,18 @@ def test_many_batches_add_up(town, most, monkeypatch):
     assert (many.raw_counts == 400 * once.raw_counts).all()
 
 
-def test_persons_who_appear_while_counting_do_not_overflow(town, monkeypatch):
-    events = town.events(500, strays=False)
-    town.write(events)
-    spec = town.spec(unit="person")
-    honest = people.one_row
-
-    def before_two_cards_came(connection, sql):
-        found = honest(connection, sql)
-        return (found[0] + 1, found[1] - 1) if "min(" in sql else found
-
-    monkeypatch.setattr(people, "one_row", before_two_cards_came)
-    cards = sorted({event["card_id"] for event in events})
-    counts = town.count(spec)
-    expected = [event for event in events if event["card_id"] not in {cards[0], cards[-1]}]
-    assert town.labelled(spec, counts) == town.expected(expected, unit="person")
-    assert counts.tally.outside == {"no person is named": len(events) - len(expected)}
-
-
-def test_passes_make_room_for_a_narrow_key(town):
+@pytest.mark.parametrize("unit", UNITS[1:])
+@pytest.mark.parametrize("spare", [4, 1])
+def test_a_narrow_key_makes_persons_and_cells_be_numbered(town, unit, spare):
     town.write(town.events(2000))
-    spec = town.spec()
+    spec = town.spec(unit=unit)
     once = town.count(spec)
     cell_bits = (spec.domain.size - 1).bit_length()
-    with limits.override(key_bits=cell_bits + 4):
-        assert town.count(spec).tally == once.tally
-    too_many = pytest.raises(SpecError, match=r"too many to bound what a person-day adds; merge some values")
-    with limits.override(key_bits=cell_bits), too_many:
-        town.count(spec)
+    with limits.override(key_bits=cell_bits + spare):
+        again = town.count(spec)
+    assert again.tally == once.tally
+    assert (again.cells == once.cells).all()
+    assert (again.raw_counts == once.raw_counts).all()
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -1,14 +1,7 @@
 """One suite that every source of events must pass: same events, same counts, same tally."""
 
-import datetime as dt
-import os
-import pwd
-import shutil
 import sqlite3
 import subprocess
-import tempfile
-from contextlib import contextmanager
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -113,70 +106,24 @@ MERGED = {
 }
 
 
-@contextmanager
-def closed(connection):
-    """Close a connection of DuckDB or Ibis at the end."""
-    yield
-    if connection is not None:
-        getattr(connection, "disconnect", getattr(connection, "close", None))()
-
-
-def check_contract(town, place, *, unit, **grammar):
-    """The source counts the same as Parquet does, which other tests hold against a simple counter."""
-    events = town.events(1500)
-    town.write(events, "reference.parquet")
-    reference = town.count(town.spec(source="reference.parquet", unit=unit, **grammar))
-    given, connection = place(town, events)
-    with closed(connection):
-        counts = town.count(town.spec(unit=unit, **given, **grammar), connection=connection)
-    assert counts.cells.tolist() == reference.cells.tolist()
-    assert counts.raw_counts.tolist() == reference.raw_counts.tolist()
-    assert counts.tally == reference.tally
-    assert list(counts.tally.outside) == list(reference.tally.outside)
-
-
-def check_bounds(town, place):
-    """Six persons, at a stop each, have one to six cells; of more than three exactly three are kept."""
-    start = dt.datetime.fromisoformat("2016-07-25")
-    events = [
-        {
-            "card_id": n,
-            "mode": "bus",
-            "tap": "on",
-            "tapped_at": start + dt.timedelta(hours=hour),
-            "stop": stop,
-        }
-        for n, stop in enumerate(town.stops)
-        for hour in [*range(n + 1), 0]
-    ]
-    given, connection = place(town, events)
-    spec = town.spec(unit="person", max_cells=3, **given)
-    with closed(connection):
-        counts = town.count(spec, connection=connection)
-    found = town.labelled(spec, counts)
-    assert [sum(cell[-1] == stop for cell in found) for stop in town.stops] == [1, 2, 3, 3, 3, 3]
-    assert set(found.values()) == {1}
-    assert (counts.tally.repeated, counts.tally.beyond) == (6, 1 + 2 + 3)
-
-
 @pytest.mark.parametrize("place", SOURCES)
 @pytest.mark.parametrize("unit", UNITS)
-def test_counts_are_the_same_everywhere(town, place, unit):
+def test_counts_are_the_same_everywhere(town, check_contract, place, unit):
     check_contract(town, place, unit=unit)
 
 
 @pytest.mark.parametrize("place", [in_csv, in_sqlite])
-def test_merged_counts_are_the_same_everywhere(town, place):
+def test_merged_counts_are_the_same_everywhere(town, check_contract, place):
     check_contract(town, place, unit="person-day", **MERGED)
 
 
 @pytest.mark.parametrize("place", [in_csv, in_duckdb_connection, in_sqlite])
-def test_bounds_hold_everywhere(town, place):
+def test_bounds_hold_everywhere(town, check_bounds, place):
     check_bounds(town, place)
 
 
 @pytest.mark.parametrize("place", [in_parquet, in_sqlite])
-def test_persons_that_floats_would_blur_are_told_apart(town, place):
+def test_persons_that_floats_would_blur_are_told_apart(town, closed, place):
     events = town.events(600, persons=2, strays=False)
     for event in events:
         event["stop"] = list(town.stops)[event["card_id"] % 2]
@@ -189,7 +136,7 @@ def test_persons_that_floats_would_blur_are_told_apart(town, place):
 
 
 @pytest.mark.parametrize("place", [in_duckdb_connection, in_ibis_duckdb])
-def test_a_connection_is_left_as_it_was(town, place):
+def test_a_connection_is_left_as_it_was(town, closed, place):
     given, connection = place(town, town.events(50))
     names = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() ORDER BY 1"
     with closed(connection):
@@ -197,56 +144,6 @@ def test_a_connection_is_left_as_it_was(town, place):
         before = raw.sql(names).fetchall()
         town.count(town.spec(unit="person", **given), connection=connection)
         assert raw.sql(names).fetchall() == before
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    """A throw-away PostgreSQL server that is reached by a socket."""
-    programs = shutil.which("pg_ctl")
-    if programs is None or shutil.which("initdb") is None:
-        pytest.skip("no PostgreSQL server is installed (initdb and pg_ctl were not found)")
-    home = Path(tempfile.mkdtemp(prefix="ng-pg-"))
-    user = {}
-    if os.geteuid() == 0:
-        if "postgres" not in {entry.pw_name for entry in pwd.getpwall()}:
-            pytest.skip("PostgreSQL does not run as root, and there is no user 'postgres'")
-        shutil.chown(home, "postgres", "postgres")
-        user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-
-    def server(*command):
-        subprocess.run(command, check=True, capture_output=True, cwd="/", **user)
-
-    try:
-        server("initdb", "-D", f"{home}/data", "-U", "postgres", "-A", "trust", "--no-sync")
-        options = f"-c listen_addresses='' -c unix_socket_directories='{home}' -c fsync=off"
-        server("pg_ctl", "-D", f"{home}/data", "-l", f"{home}/log", "-o", options, "-w", "start")
-        yield f"postgresql://postgres@/postgres?host={home}"
-        server("pg_ctl", "-D", f"{home}/data", "-m", "immediate", "-w", "stop")
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("unit", UNITS)
-def test_postgresql_counts_the_same(town, postgres, unit):
-    import psycopg
-
-    def in_postgres(_, events):
-        with psycopg.connect(postgres, autocommit=True) as database:
-            database.execute("DROP TABLE IF EXISTS taps")
-            database.execute(
-                "CREATE TABLE taps (card_id bigint, mode text, tap text, tapped_at timestamp, stop text)"
-            )
-            with database.cursor() as cursor:
-                cursor.executemany(
-                    "INSERT INTO taps VALUES (%s, %s, %s, %s, %s)",
-                    [tuple(event.values()) for event in events],
-                )
-        return {"source": "public.taps"}, connect(postgres)
-
-    check_contract(town, in_postgres, unit=unit, **(MERGED if unit == "person" else {}))
-    if unit == "person":
-        check_bounds(town, in_postgres)
 
 
 def test_duckdb_needs_no_connection():

@@ -99,7 +99,7 @@ def test_the_warning_comes_before_the_budget_is_spent(spec_of, ledger, tmp_path,
 
 
 def test_the_forecast_is_not_made_for_what_the_ledger_refuses(spec_of, ledger, tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "count", lambda *_, **__: pytest.fail("events were read for nothing"))
+    monkeypatch.setattr(job, "count_slices", lambda *_, **__: pytest.fail("events were read for nothing"))
     with pytest.raises(BudgetExceeded):
         job.release(spec_of({**EVENT, "epsilon": "11"}), out=tmp_path / "out", ledger=ledger)
 

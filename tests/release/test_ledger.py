@@ -84,7 +84,7 @@ def test_what_fails_after_the_charge_stays_spent_and_leaves_nothing(
     assert book()[0].spent.epsilon == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("step", ["make_plan", "check_output", "count", "warnings_before_spending"])
+@pytest.mark.parametrize("step", ["make_plan", "check_output", "count_slices", "warnings_before_spending"])
 def test_what_fails_before_the_charge_costs_nothing(step, spec, ledger, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise AccidentError

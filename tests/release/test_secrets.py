@@ -93,7 +93,7 @@ def test_an_unforeseen_error_names_no_value(place, tmp_path, ledger, noisegate, 
     def fail(*_, **__):
         raise ValueError(f"card {CARD}0001 has {BUSY} taps")
 
-    for step in ("count", "publish_tables", "write_table", "make_card"):
+    for step in ("count_slices", "publish_tables", "write_table", "make_card"):
         with monkeypatch.context() as patch:
             patch.setattr(job, step, fail)
             code, out, err = noisegate(

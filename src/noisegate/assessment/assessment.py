@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -43,6 +44,26 @@ class AssessedTable:
         """As it stands in `assessment.json`."""
         made = None if self.recognition is None else self.recognition.to_json()
         return {**self.summary.to_json(), "noise": self.noise.to_json(level=level), "mechanism": made}
+
+
+#: Words in the names of dimensions and counts of tables about rides.
+_RIDES = frozenset(
+    {
+        "tap",
+        "taps",
+        "stop",
+        "stops",
+        "station",
+        "stations",
+        "wharf",
+        "mode",
+        "route",
+        "boardings",
+        "alightings",
+        "riders",
+    }
+    | {"trips", "journeys", "passengers", "vehicle", "loc"}
+)
 
 
 def _shared_json(link: SharedMargin) -> dict[str, Any]:
@@ -150,11 +171,44 @@ class Assessment:
             and table.noise.fit is None
         }
 
+    @property
+    def not_examined(self) -> dict[str, str]:
+        """What was not looked at, or not to the end, and why: tables, sheets, and counts whose bounds are not proven."""
+        found = dict(self.unrecognised)
+        skipped = self.structure.beside[len(self.beside) :]
+        if skipped:
+            names = ", ".join(one.measure or one.base.name for one in skipped[:3])
+            more = ", ..." if len(skipped) > 3 else ""
+            found[f"{len(skipped)} tables beside these ({names}{more})"] = (
+                f"only {len(self.beside)} are assessed together; assess them by themselves"
+            )
+        if self.structure.left_out:
+            found[f"{len(self.structure.left_out)} sheets"] = "no table of counts was found on them"
+        for one in (self, *self.beside):
+            bounds = next((check for check in one.checks if check.id == "bounds"), None)
+            if bounds is not None and bounds.numbers["proven"] < bounds.numbers["hidden"]:
+                rest = bounds.numbers["hidden"] - bounds.numbers["proven"]
+                found[f"bounds of {rest:,} hidden counts of {one.base.name}"] = (
+                    "not proven to be the best: time ran out, or sums contradict each other"
+                )
+        return found
+
+    @property
+    def about_transport(self) -> bool:
+        """Whether the tables are about rides: by the names of their dimensions and counts, or because a timetable was given."""
+        names = [
+            name for table in self.tables for name in (*table.summary.dimensions, table.summary.count_column)
+        ]
+        words = {word for name in names for word in re.split(r"[^a-z]+", name.casefold())}
+        return self.vehicles is not None or not _RIDES.isdisjoint(words)
+
     def failures(self, gate: str, /) -> list[str]:
         """What a gate (`--fail-on`) stumbles over: findings so severe or worse, and for `unrecognised` tables that nobody examined."""
         found = [one.id for one in at_least(self.findings, gate)]
         if gate == "unrecognised":
             found += [f"unrecognised {name}" for name in self.unrecognised]
+            if len(self.beside) < len(self.structure.beside):
+                found.append(f"{len(self.structure.beside) - len(self.beside)} tables that were not assessed")
         return found
 
     @property
@@ -188,7 +242,7 @@ class Assessment:
                 "tables": [table.to_json(level=self.level) for table in self.tables],
                 "findings": [finding.to_json() for finding in self.findings],
                 "privacy": self.privacy.to_json(),
-                "not_examined": self.unrecognised,
+                "not_examined": self.not_examined,
                 "checks": [check.to_json() for check in self.checks],
                 "left_out": list(self.structure.left_out),
                 "shared": [_shared_json(one) for one in self.structure.shared],

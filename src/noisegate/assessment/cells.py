@@ -15,6 +15,7 @@ from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import chance, number
 from noisegate.pictures import ExposedCells
 from noisegate.recovery import names
+from noisegate.tables import Kind
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -33,7 +34,7 @@ _NAMED = 8
 
 _ADVICE = (
     "Suppressing a small cell does not hide it while totals over few cells stay. Derive margins from the published "
-    "base or reconcile them (margins: reconcile), perturb zeros, and merge bins at hours and places with few vehicles."
+    "base or reconcile them (margins: reconcile), perturb zeros, and merge {what}."
 )
 
 WORDS: Mapping[str, Words] = {
@@ -75,17 +76,26 @@ def ask(facts: Facts, /) -> list[Result]:
         return []
     if facts.inference is None:
         return about_no_inference(facts.why_not_inferred)
-    return about_cells(facts.inference)
+    return about_cells(facts.inference, proven=facts.known_counts is not None)
 
 
-def about_cells(inference: Inference, /) -> list[Result]:
+def _advice(inference: Inference, /) -> str:
+    """What to do, in terms of the dimensions at hand."""
+    dimensions = inference.cells.dimensions
+    if any(one.kind is Kind.TIME for one in dimensions):
+        return _ADVICE.format(what="bins at hours and places with few vehicles")
+    names = [one.name for one in sorted(dimensions, key=lambda one: -one.size) if one.size > 2][:2]
+    return _ADVICE.format(what=f"values of {' and '.join(names) or 'dimensions'} that few people have")
+
+
+def about_cells(inference: Inference, /, *, proven: bool = False) -> list[Result]:
     """What the posteriors say about suppressed cells."""
     hidden = np.flatnonzero(inference.evidence.suppressed)
     if not hidden.size:
         title = f"{inference.cells.name}: every possible cell is published, nothing is suppressed"
         return [Check(id="suppressed-cells", outcome="known", title=title)]
     return [
-        *_pinned(inference, hidden),
+        *_pinned(inference, hidden, proven=proven),
         *_present(inference, hidden),
         *_sharpest(inference),
         *_totals(inference),
@@ -106,7 +116,8 @@ def most_exposed(inference: Inference, /, limit: int = _LISTED) -> Ints:
     return shown[np.lexsort((shown, posterior.mean[shown], width))[:limit]]
 
 
-def _pinned(inference: Inference, hidden: Ints, /) -> list[Result]:
+def _pinned(inference: Inference, hidden: Ints, /, *, proven: bool) -> list[Result]:
+    """Cells with narrow intervals. What is `proven` to be exact is a finding of its own, and not counted here again."""
     posterior = inference.posterior
     width = (posterior.high - posterior.low)[hidden]
     filled = posterior.low[hidden] > 0
@@ -124,6 +135,8 @@ def _pinned(inference: Inference, hidden: Ints, /) -> list[Result]:
         f"{numbers['width_at_most_5_non_empty']:,} suppressed cells with people in them are known to within 5"
     )
     closer = f": {sharp:,} to within 2, {exact:,} exactly" if sharp else ""
+    if proven:
+        closer = f" with {posterior.level:.0%}, {sharp:,} of them to within 2"
     title = f"{known}{closer}"
     return [
         Finding(
@@ -134,7 +147,7 @@ def _pinned(inference: Inference, hidden: Ints, /) -> list[Result]:
             baseline=_baseline(inference),
             evidence=[_line(one) for one in numbers["most_exposed"]],
             assumptions=inference.evidence.assumes,
-            advice=_ADVICE,
+            advice=_advice(inference),
             picture="exposed" if (posterior.p_zero[hidden] < 1 - _SURE).any() else None,
         )
     ]
@@ -144,7 +157,13 @@ def _baseline(inference: Inference, /) -> dict[str, Any]:
     """What a suppressed cell gives away by itself: that a larger count would hardly have been suppressed."""
     mechanism, level = inference.evidence.base.mechanism, inference.posterior.level
     if mechanism.whole_threshold is None:
-        return {}
+        least, most = inference.cells.ranges()
+        hidden = np.flatnonzero(inference.evidence.suppressed)
+        near = (most[hidden] - least[hidden] <= _WIDTHS[-1]) & (least[hidden] > 0)
+        return {
+            "from": "what its marker says alone",
+            f"width_at_most_{_WIDTHS[-1]}_non_empty": int(near.sum()),
+        }
     high = 0
     while np.exp(mechanism.response(high + 1).log_suppressed) >= 1 - level:
         high += 1
@@ -164,6 +183,10 @@ def _present(inference: Inference, hidden: Ints, /) -> list[Result]:
             "by how counts vary; no total adds to that"
         )
         return [Check(id="presence", outcome="known", title=title, numbers=numbers)]
+    alone = int((inference.cells.ranges()[0][sure] > 0).sum())
+    if alone == sure.size:
+        title = f"the markers of {sure.size:,} suppressed cells of {inference.cells.name} say that they hold somebody; totals add nothing to that"
+        return [Check(id="presence", outcome="known", title=title, numbers=numbers)]
     lonely = sure[np.lexsort((sure, posterior.mean[sure]))[:_LISTED]]
     return [
         Finding(
@@ -174,9 +197,10 @@ def _present(inference: Inference, hidden: Ints, /) -> list[Result]:
                 f"somebody with more than {_SURE:.0%}"
             ),
             numbers={**numbers, "fewest_people": _cells(inference, lonely)},
+            baseline={"from": "what each cell's own marker or suppression says", "present": alone},
             evidence=[_line(one) for one in _cells(inference, lonely)],
             assumptions=inference.evidence.assumes,
-            advice=_ADVICE,
+            advice=_advice(inference),
             picture="exposed",
         )
     ]

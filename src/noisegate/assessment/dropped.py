@@ -310,7 +310,7 @@ def _row(one: dict[str, Any], /) -> str:
         return f"{text}."
     low, high = trips["share_interval"]
     more = " or more" if trips["margin_rows_suppressed"] else ""
-    return f"{text}, with {trips['share']:.2%}{more} of the trips ({low:.2%} to {high:.2%}, by {trips['source']})."
+    return f"{text}, with {trips['share']:.2%}{more} of the events ({low:.2%} to {high:.2%}, by {trips['source']})."
 
 
 def show(assessment: Assessment, /) -> Exhibit:
@@ -327,7 +327,7 @@ def show(assessment: Assessment, /) -> Exhibit:
         )
         for one in assessment.dropped.to_json()
     ]
-    columns = ("table", "mode", "possible rows", "published", "dropped", "share", "share of trips")
+    columns = ("table", "mode", "possible rows", "published", "dropped", "share", "share of events")
     return Exhibit(section="dropped", grids=(Grid.of("Rows possible, published and dropped", columns, rows),))
 
 

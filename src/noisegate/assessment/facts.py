@@ -22,6 +22,7 @@ from noisegate.assessment.loss import LossSummary, conditional, privacy_of
 from noisegate.assessment.merges import Suggestion, suggest
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
+from noisegate.assessment.overlaps import SharedSums, sums_of, with_overlaps
 from noisegate.assessment.request import Request
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
@@ -212,12 +213,61 @@ class Facts:
         ]
         whole = [table.ranges() if one is None else one for table, one in zip(tables, ranges, strict=True)]
         linked = link_cells(tables, whole).without([*ledger.refused, *useless])
+        able = ranges[0] is not None or self.recognised[tables[0].name].kind == "unknown"
+        linked, overlaps = with_overlaps(linked, self._shared_sums if able else ())
         touched = np.zeros(linked.low.size, bool)
         touched[linked.equations.cells] = True
         if not (touched & (linked.low < linked.high)).any():
             return None
         self.report("bounding hidden counts")
-        return KnownCounts(linked=linked, bounds=linked.solve(seconds=_SECONDS))
+        return KnownCounts(linked=linked, bounds=linked.solve(seconds=_SECONDS), overlaps=overlaps)
+
+    @cached_property
+    def _shared_sums(self) -> tuple[SharedSums, ...]:
+        """What tables that overlap with the base tell about sums of its cells, where they are not noisy."""
+        found = []
+        for link in self.structure.shared:
+            sides = (
+                (link.left, link.onto_left, link.onto_right),
+                (link.right, link.onto_right, link.onto_left),
+            )
+            for table, onto, across in sides:
+                other = next(
+                    (
+                        one
+                        for one in self.structure.beside
+                        if one.base is (link.right if table is link.left else link.left)
+                    ),
+                    None,
+                )
+                if table is not self.structure.base or other is None:
+                    continue
+                facts = Facts(replace(other, shared=()), self.request, None, self.report)
+                if (ends := facts.base_range) is not None:
+                    low, high = sums_of(across, *ends)
+                    raw = facts.shows_counts and self.shows_counts
+                    found.append(
+                        SharedSums(link=link, onto=onto, low=low, high=high, beside=other.base, raw=raw)
+                    )
+        return tuple(found)
+
+    @property
+    def base_range(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The least and the largest count of each cell of the base, by all tables; None where noise hides it."""
+        size, name = self.structure.base.size, self.structure.base.name
+        if self.known_counts is not None:
+            bounds = self.known_counts.bounds
+            return bounds.low[:size], bounds.high[:size]
+        if not self.recognised or not (self.shows_counts or self.recognised[name].kind == "unknown"):
+            return None
+        linked = link_cells([self.structure.base])
+        return linked.low, linked.high
+
+    @property
+    def shows_counts(self) -> bool:
+        """Whether the base is known to show counts as they are."""
+        found = self.recognised.get(self.structure.base.name)
+        return found is not None and found.raw_counts
 
     @cached_property
     def couplings(self) -> tuple[Coupling, ...]:

@@ -50,7 +50,8 @@ def _with_beside(assessment: Assessment, facts: Facts) -> Assessment:
         name = structure.measure or structure.base.name
         facts.report(f"assessing {name}")
         siblings = tuple(one for one in facts.structure.every if one is not structure)
-        others.append((name, judge(Facts(replace(structure, beside=siblings), alone, None, facts.report))))
+        mine = replace(structure, beside=siblings, shared=facts.structure.shared)
+        others.append((name, judge(Facts(mine, alone, None, facts.report))))
     found = [replace(one, title=f"{name}: {one.title}") for name, other in others for one in other.findings]
     tables = [table for _, other in others for table in other.tables]
     return replace(

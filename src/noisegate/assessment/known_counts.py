@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noisegate.assessment.finding import Check, Finding, Result, Severity
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
+from noisegate.assessment.overlaps import Overlap
 from noisegate.inference import Bounds, LinkedCells
 from noisegate.tables import Status
 
@@ -26,6 +27,9 @@ _EQUATIONS, _CELLS, _LISTED = 5, 5, 5_000
 WORDS: Mapping[str, Words] = {
     "bounds": Words(
         says="What hidden or rounded counts can be, jointly over all tables, and whether that is proven to be the best.",
+    ),
+    "overlap": Words(
+        says="Tables that share dimensions without one containing the other, and whether sums of one bound the cells of the other.",
     ),
     "contradictory-tables": Words(
         says="Equations that cannot hold together, so nothing is concluded from them.",
@@ -61,10 +65,13 @@ class KnownCounts:
     ----------
     linked, bounds
         The cells of all tables, and the least and the largest count of each.
+    overlaps
+        Tables beside these that share dimensions with them, and whether they could be used.
     """
 
     linked: LinkedCells
     bounds: Bounds
+    overlaps: tuple[Overlap, ...] = ()
 
     @property
     def open(self) -> NDArray[np.bool_]:
@@ -134,7 +141,7 @@ def ask(facts: Facts, /) -> list[Result]:
 
 def about_counts(known: KnownCounts, /) -> list[Result]:
     """Which counts are known for certain, with proofs; and equations that contradict each other."""
-    results: list[Result] = [*_contradictions(known), _looked_at(known)]
+    results: list[Result] = [*_contradictions(known), _looked_at(known), *_beside(known)]
     exact, within, there = known.exact, known.within_one, known.not_empty
     if exact.size:
         results.append(_finding(known, exact, "known-exactly", "are known exactly", most="high"))
@@ -164,6 +171,7 @@ def _finding(known: KnownCounts, cells: Ints, kind: str, what: str, /, *, most: 
         },
         baseline={"from": "each cell by itself, without the others", "cells": 0},
         evidence=[_sentence(known, cell) for cell in order[:_CELLS].tolist()],
+        assumptions=[text for one in known.overlaps if one.used for text in one.assumes],
         advice=(
             "Hide or round further cells until no sum leaves a single solution (secondary suppression), or leave out the totals "
             "that give them away."
@@ -205,6 +213,19 @@ def _looked_at(known: KnownCounts, /) -> Check:
             "equations": len(known.linked.equations),
         },
     )
+
+
+def _beside(known: KnownCounts, /) -> list[Check]:
+    """What was made of tables that share dimensions with these."""
+    return [
+        Check(
+            id="overlap",
+            outcome="known" if one.used else "refused" if one.compared > one.agreed else "cannot tell",
+            title=one.describe(),
+            numbers={"beside": one.beside, "compared": one.compared, "agreed": one.agreed, "used": one.used},
+        )
+        for one in known.overlaps
+    ]
 
 
 def _contradictions(known: KnownCounts, /) -> list[Check]:

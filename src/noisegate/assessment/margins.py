@@ -97,6 +97,7 @@ def _independent(rows: MarginRows, numbers: dict[str, Any], /) -> Finding:
         severity="medium",
         title=f"{margin} and {base} were perturbed independently: {' and '.join(seen)}",
         numbers=numbers,
+        baseline={"from": "totals derived from what is published", "complete_off": 0, "below_parts": 0},
         evidence=rows.examples(rows.impossible),
         advice=(
             f"Derive {margin} from the published {base}, or measure both and reconcile them (margins: reconcile). "

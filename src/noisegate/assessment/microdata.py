@@ -265,6 +265,7 @@ def about_microdata(microdata: Microdata | None, /) -> list[Result]:
                 f"point{'s' if first.points > 1 else ''}"
             ),
             numbers=microdata.to_json(),
+            baseline={"from": "nothing known of a person", "share": 0.0},
             evidence=said,
             advice="Do not publish trips or journeys with a person behind them, however coded; publish counts.",
         )

@@ -208,6 +208,10 @@ def _missing(missing: Sequence[MissingTaps], /) -> Result:
         severity="medium",
         title=f"{len(clear):,} {'total holds' if len(clear) == 1 else 'totals hold'} taps that the timetable gives to one suppressed cell",
         numbers=numbers,
+        baseline={
+            "from": "without the timetable: every suppressed cell of the row alike",
+            "probability": round(sum(1 / len(one.ranked) for one in clear) / len(clear), 4),
+        },
         evidence=said,
         assumptions=[f"{RUNNING.describe()}; all missing taps of a row belong to one cell"],
         advice="Derive totals from the published cells (margins: derive), or reconcile them; then nothing is left over.",

@@ -258,22 +258,24 @@ def show_brief(result: Assessment, /) -> None:
     from noisegate.report import verdict_of
 
     verdict = verdict_of(result, dict.fromkeys(range(len(result.findings)), ""))
-    lines = [f"[bold]{escape(text)}[/bold]" for text in _wrapped(f"{_title(result)}: {verdict.headline}", 2)]
-    lines += map(escape, _wrapped(verdict.tally, 2))
-    read = [text for line in _read_lines(result) for text in _wrapped(line, 2, indent="  ")]
-    lines += ["", *map(escape, read[:_READ_LINES])]
-    if result.findings:
-        lines.append("")
+    head = [f"[bold]{escape(text)}[/bold]" for text in _wrapped(f"{_title(result)}: {verdict.headline}", 2)]
+    head += map(escape, _wrapped(verdict.tally, 2))
+    if verdict.gaps and not verdict.headline.startswith("No protection"):
+        others = f"; and {len(verdict.gaps) - 1} more" if len(verdict.gaps) > 1 else ""
+        head += map(escape, _wrapped(f"Not examined: {verdict.gaps[0]}{others}.", 2, indent="  "))
+    tail = [""] if result.findings else []
     for finding in result.findings[:_TOP]:
         colour = _COLOURS[finding.severity]
         mark = finding.severity.upper()
         first, *rest = _wrapped(f"{mark} {finding.title}", _FINDING_LINES, indent="  ")
-        lines.append(f"[bold {colour}]{mark}[/bold {colour}]{escape(first.removeprefix(mark))}")
-        lines += map(escape, rest)
+        tail.append(f"[bold {colour}]{mark}[/bold {colour}]{escape(first.removeprefix(mark))}")
+        tail += map(escape, rest)
     more = len(result.findings) - _TOP
     left = f"{more} more finding{'s' if more > 1 else ''} and all else" if more > 0 else "All else"
-    lines.append(f"[dim]{left}: --verbose, --out DIR (a report), --json FILE[/dim]")
-    for line in lines[: _LINES - 1]:
+    tail.append(f"[dim]{left}: --verbose, --out DIR (a report), --json FILE[/dim]")
+    room = min(_READ_LINES, _LINES - 2 - len(head) - len(tail))
+    read = [text for line in _read_lines(result) for text in _wrapped(line, 2, indent="  ")]
+    for line in [*head, "", *map(escape, read[:room]), *tail]:
         console.print(line, soft_wrap=True)
     show_questions(result)
 
@@ -301,17 +303,18 @@ def _read_lines(result: Assessment) -> list[str]:
     lines += [one.describe() for one in base.markers]
     margins = sum(table.summary.link is not None for table in result.tables)
     beside = [one.structure.measure or one.base.name for one in result.beside]
-    counted = [f"{margins} margin{'s' if margins != 1 else ''}"] if margins else []
-    counted += (
+    with_it = [f"{margins} margin{'s' if margins != 1 else ''}"] if margins else []
+    with_it += (
         [f"{len(beside)} beside it ({', '.join(beside[:3])}{', ...' if len(beside) > 3 else ''})"]
         if beside
         else []
     )
-    lines += [f"with {' and '.join(counted)}"] if counted else []
+    lines += [f"with {' and '.join(with_it)}"] if with_it else []
     aside = sum(one.rows for table in result.tables for one in table.summary.set_aside)
     columns = sum(len(table.summary.extra) for table in result.tables)
-    left = [f"{aside:,} lines set aside"] * bool(aside) + [f"{columns} columns left out"] * bool(columns)
-    left += [f"{len(result.structure.left_out)} sheets not read"] * bool(result.structure.left_out)
+    sheets = len(result.structure.left_out)
+    counted = ((aside, "line", "set aside"), (columns, "column", "left out"), (sheets, "sheet", "not read"))
+    left = [f"{n:,} {what}{'s' if n > 1 else ''} {how}" for n, what, how in counted if n]
     lines += [f"{', '.join(left)}; --verbose says why"] if left else []
     return lines
 
@@ -327,10 +330,8 @@ def show(result: Assessment, /) -> None:
     said_below = () if result.inference is None else result.inference.evidence.assumes
     for finding in result.findings:
         _show_finding(finding, said_below)
-    for name, why in result.unrecognised.items():
-        console.print(
-            f"[bold]Not examined[/bold] {escape(name)}: no protection was recognised: {escape(why)}."
-        )
+    for name, why in result.not_examined.items():
+        console.print(f"[bold]Not examined[/bold] {escape(name)}: {escape(why)}.")
     console.rule("Looked at", align="left")
     console.print(f"[dim]{_CHECK_LEGEND}[/dim]")
     for check in result.checks:

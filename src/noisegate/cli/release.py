@@ -65,7 +65,10 @@ def release(
         ),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="duckdb (default), spark, or an Ibis URL such as postgresql://host/db.")
+        str | None,
+        typer.Option(
+            help="duckdb (default), spark, local[2], spark://…, sc://…, or a URL such as postgresql://host/db."
+        ),
     ] = None,
     ledger: Annotated[
         str | None, typer.Option(metavar="PATH|URL", help="Ledger to charge; default: your state directory.")

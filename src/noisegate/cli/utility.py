@@ -14,7 +14,7 @@ from noisegate.cli.output import Bar, console, number, write_json
 from noisegate.places import MARK, MARK_KEY
 
 if TYPE_CHECKING:
-    from noisegate.engine import Counts
+    from noisegate.engine import SlicedCounts
     from noisegate.releases import Plan
     from noisegate.spec import ReleaseSpec
     from noisegate.workload import Measured, NeededBudget, Outlook, QuestionOutlook
@@ -195,10 +195,10 @@ def short(value: float, /) -> str:
 
 def measuring(
     found: list[Measured], /, *, engine: str | None, report: Callable[[str], None]
-) -> Callable[[Plan, Counts], None]:
+) -> Callable[[Plan, SlicedCounts], None]:
     """A look at the raw counts before they are released: fills `found` with measured errors."""
 
-    def look(plan: Plan, counts: Counts) -> None:
+    def look(plan: Plan, counts: SlicedCounts) -> None:
         from noisegate.engine import connect
         from noisegate.laws import OsNoise
         from noisegate.workload import measure
@@ -207,7 +207,7 @@ def measuring(
             return
         report("measuring the errors of the workload")
         elsewhere = connect(engine) if engine not in (None, "duckdb") else None
-        found.extend(measure(plan, counts, entropy=OsNoise(), connection=elsewhere))
+        found.extend(measure(plan, counts.whole(), entropy=OsNoise(), connection=elsewhere))
 
     return look
 

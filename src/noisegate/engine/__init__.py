@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
-from noisegate.engine.count import connect, count, expected_counts, unit_sizes
+from noisegate.engine.count import connect, count, count_slices, expected_counts, unit_sizes
 from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
 from noisegate.engine.plan import CountPlan, Unit
 from noisegate.engine.session import leftovers, own_connection
+from noisegate.engine.sliced import (
+    LocalCounts,
+    NoiseWork,
+    PublishedSlices,
+    SlicedCounts,
+    SliceStore,
+    sum_published,
+)
 from noisegate.engine.source import Source, csv_header, one_row, quoted, reading
+from noisegate.engine.spill import CellRuns, SpillPlace, UnitEvents, UnitKeys
 
 __all__ = [
+    "CellRuns",
     "Clipping",
     "CountPlan",
     "Counts",
     "ExpectedCounts",
+    "LocalCounts",
+    "NoiseWork",
+    "PublishedSlices",
+    "SliceStore",
+    "SlicedCounts",
     "Source",
+    "SpillPlace",
     "Tally",
     "Unit",
+    "UnitEvents",
+    "UnitKeys",
     "add_counts",
     "bound_events",
     "connect",
     "count",
     "count_runs",
+    "count_slices",
     "csv_header",
     "draw_lots",
     "expect_events",
@@ -31,5 +50,6 @@ __all__ = [
     "own_connection",
     "quoted",
     "reading",
+    "sum_published",
     "unit_sizes",
 ]

@@ -1,7 +1,7 @@
-"""Adding up cells: in an array as long as the domain if that is short, else by sorting.
+"""Adding up cells: in an array as long as the domain if that is short, else in sorted runs (`spill.CellRuns`).
 
 Both give the same; the array is twice as fast where it fits, sorting does not care how large the
-domain is.
+domain is, and goes to disk when memory is full.
 
 One growing array for numbers that arrive in batches.
 
@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
-from noisegate.engine.bounding import add_counts, count_runs
-from noisegate.tables import Ints
+from noisegate.engine.spill import CellRuns, RawSlice, SpillPlace
 
 
 class Accumulator(Protocol):
@@ -29,13 +28,15 @@ class Accumulator(Protocol):
     def add(self, cells: NDArray[Any], /) -> None:
         """Add one to each of these cells, as often as it is there; may use up the array."""
 
-    def counts(self) -> tuple[Ints, Ints]:
-        """The cells that were added, in ascending order, and how often."""
+    def slices(self) -> list[RawSlice]:
+        """The cells that were added and how often, in stretches that make up the domain."""
 
 
-def accumulator(*, cells: int) -> Accumulator:
+def accumulator(*, cells: int, place: SpillPlace) -> Accumulator:
     """An accumulator for a domain of so many cells."""
-    return DenseAccumulator(cells=cells) if cells <= limits.current().dense_cells else SparseAccumulator()
+    if cells <= limits.current().dense_cells:
+        return DenseAccumulator(cells=cells)
+    return CellRuns(cells=cells, place=place)
 
 
 class DenseAccumulator:
@@ -50,32 +51,10 @@ class DenseAccumulator:
         """Add one to each of these cells, as often as it is there."""
         self._counts += np.bincount(cells, minlength=self._counts.size)
 
-    def counts(self) -> tuple[Ints, Ints]:
-        """The cells that were added, in ascending order, and how often."""
+    def slices(self) -> list[RawSlice]:
+        """The cells that were added and how often, as one slice."""
         cells = np.flatnonzero(self._counts)
-        return cells, self._counts[cells]
-
-
-class SparseAccumulator:
-    """Counts by sorting; holds only cells that were added."""
-
-    at_once = 1 << 25
-
-    def __init__(self) -> None:
-        nothing = np.zeros(0, dtype=np.int64)
-        self._table: tuple[Ints, Ints] = (nothing, nothing)
-
-    def add(self, cells: NDArray[Any], /) -> None:
-        """Add one to each of these cells, as often as it is there; sorts them in place."""
-        if cells.size and cells.dtype == np.int64 and cells.max() < 2**31:
-            cells = cells.astype(np.int32)
-        cells.sort()
-        found, counts = count_runs(cells)
-        self._table = add_counts(self._table, (found.astype(np.int64), counts))
-
-    def counts(self) -> tuple[Ints, Ints]:
-        """The cells that were added, in ascending order, and how often."""
-        return self._table
+        return [RawSlice.held(self._counts.size, cells, self._counts[cells])]
 
 
 class Buffer:

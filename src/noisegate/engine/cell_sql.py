@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
@@ -21,6 +22,7 @@ from noisegate.spec import (
     LookupDimension,
     TimeDimension,
 )
+from noisegate.tables import Ints, arrow_numbers, arrow_texts
 
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 _WIDE = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
@@ -80,12 +82,7 @@ def _band(source: Source, dimension: DimensionPlan, spec: BandDimension, /) -> s
             f"Column {dimension.column!r} of {source.name} holds {kind}; dimension {dimension.name} needs a number."
         )
     number = f"TRY_CAST({name} AS DOUBLE)"
-    first, *rest = spec.bands.borders
-    whens = [f"WHEN {name} IS NULL THEN NULL", f"WHEN {number} IS NULL OR isnan({number}) THEN -1"]
-    whens.append(f"WHEN {number} < {first} THEN {0 if spec.bands.under else -1}")
-    codes = range(int(spec.bands.under), int(spec.bands.under) + len(rest))
-    whens += [f"WHEN {number} < {border} THEN {code}" for border, code in zip(rest, codes, strict=True)]
-    return f"(CASE {' '.join(whens)} ELSE {dimension.size - 1 if spec.bands.over else dimension.size} END)"
+    return spec.bands.case(number, missing=f"{name} IS NULL", nan=f"isnan({number})")
 
 
 def person_kind(source: Source, column: str, /) -> tuple[str, bool]:
@@ -197,14 +194,22 @@ def cell_sql(
 def lookup_table(dimension: DimensionPlan, /) -> pa.Table:
     """For each value (text, or the number of a day or bin) its number and its term in each block."""
     texts, codes = dimension.keys
-    terms = {f"t{b}": pa.array(term[codes], mask=term[codes] < 0) for b, term in enumerate(dimension.terms)}
-    return pa.table({"value": pa.array(texts), "code": pa.array(codes), **terms})
+    values = (
+        arrow_numbers(np.arange(dimension.size, dtype=np.int64))
+        if isinstance(texts, range)
+        else arrow_texts(texts)
+    )
+    terms = _terms(tuple(term[codes] for term in dimension.terms))
+    return pa.table({"value": values, "code": arrow_numbers(codes), **terms})
 
 
 def nest_table(nest: NestPlan, /) -> pa.Table:
     """For each combination that exists its number and its term in each block."""
-    terms = {f"t{b}": pa.array(term, mask=term < 0) for b, term in enumerate(nest.terms)}
-    return pa.table({"key": pa.array(nest.keys), **terms})
+    return pa.table({"key": arrow_numbers(nest.keys), **_terms(nest.terms)})
+
+
+def _terms(terms: tuple[Ints, ...], /) -> dict[str, pa.Array]:
+    return {f"t{b}": arrow_numbers(term, missing=term < 0) for b, term in enumerate(terms)}
 
 
 def store(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table, /) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import duckdb
@@ -11,7 +11,11 @@ import duckdb
 from noisegate.engine.counts import Counts, ExpectedCounts
 from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb, sizes_with_duckdb
 from noisegate.engine.plan import CountPlan
+from noisegate.engine.private_log import keep_words
 from noisegate.engine.session import believing_no_statistics, own_connection
+from noisegate.engine.sliced import LocalCounts, SlicedCounts
+from noisegate.engine.spark_session import connect_spark, is_spark, session_of
+from noisegate.engine.spill import SpillPlace
 from noisegate.errors import DataError, NoisegateError, SpecError
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.spec import ReleaseSpec
@@ -56,16 +60,56 @@ def count(
     `noisegate.engine.bounding`. Events outside the domain are counted in the tally only; they never
     change the domain.
     """
+    with count_slices(wanted, entropy=entropy, connection=connection, progress=progress) as counts:
+        return counts.whole()
+
+
+@contextmanager
+def count_slices(
+    wanted: CountPlan | ReleaseSpec,
+    /,
+    *,
+    entropy: Entropy | None = None,
+    connection: Any = None,
+    progress: Progress | None = None,
+) -> Iterator[SlicedCounts]:
+    """The same as `count`, in slices: in memory, in private files or with the workers, as long as the context.
+
+    The parameters, errors and guarantees are those of `count`.
+    """
     plan = wanted if isinstance(wanted, CountPlan) else CountPlan.of(wanted)
     # Where every event counts no lot is drawn.
     lots = OsNoise() if entropy is None and plan.bound is None else as_entropy(entropy)
     if connection is None or _duckdb(connection) is not None:
-        with _connected(connection) as (duck, own):
-            return count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress)
+        with ExitStack() as stack:
+            place = SpillPlace(stack)
+            with _connected(connection) as (duck, own):
+                counts = count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress, place=place)
+            yield counts
+        return
+    if plan.clipping:
+        raise SpecError(
+            "privacy.report_clipped is worked out from single units, which other engines do not hand over; count a copy "
+            "of the events with DuckDB, or leave it out."
+        )
+    session = session_of(connection)
+    if session is not None:
+        from noisegate.engine.spark_counts import count_with_spark
+
+        with count_with_spark(plan, session, entropy=lots, progress=progress) as spread:
+            yield spread
+        return
+    if getattr(connection, "name", None) == "postgres":
+        from noisegate.engine.postgres import count_with_postgres
+
+        with ExitStack() as stack:
+            yield count_with_postgres(plan, connection.con, progress=progress, place=SpillPlace(stack))
+        return
     # Ibis takes a third of a second to import, so only who needs it pays for it.
     from noisegate.engine.remote import count_with_ibis
 
-    return count_with_ibis(plan, connection, entropy=lots, progress=progress)
+    whole = count_with_ibis(plan, connection, entropy=lots, progress=progress)
+    yield LocalCounts.held(whole, cells=plan.domain.size)
 
 
 def unit_sizes(wanted: CountPlan | ReleaseSpec, /, *, connection: Any = None) -> Ints:
@@ -79,8 +123,8 @@ def unit_sizes(wanted: CountPlan | ReleaseSpec, /, *, connection: Any = None) ->
             "privacy.choose_bound looks at single units, which other engines do not hand over; count a copy of the "
             "events with DuckDB, or state max_cells."
         )
-    with _connected(connection) as (duck, own):
-        return sizes_with_duckdb(plan, duck, own=own)
+    with ExitStack() as stack, _connected(connection) as (duck, own):
+        return sizes_with_duckdb(plan, duck, own=own, place=SpillPlace(stack))
 
 
 def expected_counts(wanted: CountPlan, /, *, connection: Any = None) -> ExpectedCounts:
@@ -93,8 +137,8 @@ def expected_counts(wanted: CountPlan, /, *, connection: Any = None) -> Expected
     DataError
         As for `count`.
     """
-    with _connected(connection) as (duck, own):
-        return expect_with_duckdb(wanted, duck, own=own)
+    with ExitStack() as stack, _connected(connection) as (duck, own):
+        return expect_with_duckdb(wanted, duck, own=own, place=SpillPlace(stack))
 
 
 def _duckdb(connection: Any, /) -> duckdb.DuckDBPyConnection | None:
@@ -114,12 +158,15 @@ def _connected(connection: Any, /) -> Iterator[tuple[duckdb.DuckDBPyConnection, 
 def connect(engine: str, /) -> Any:
     """The connection of an engine: None for DuckDB, which `count` opens itself, else one of Ibis.
 
-    `engine` is `duckdb`, `spark`, or a URL that Ibis knows, such as `postgresql://host/database`. What is
+    `engine` is `duckdb`, `spark`, a master or Connect server of Spark (`spark://…`, `local[2]`, `sc://…`), or a URL that
+    Ibis knows, such as `postgresql://host/database`. What is
     wrong is said without the URL, which may hold a password.
     """
     if engine == "duckdb":
         return None
-    if engine != "spark" and "://" not in engine:
+    if is_spark(engine):
+        return connect_spark(engine)
+    if "://" not in engine:
         raise SpecError.for_choice(
             "engine", found=engine, allowed=["duckdb", "spark", "a URL such as postgresql://…"]
         )
@@ -127,12 +174,12 @@ def connect(engine: str, /) -> Any:
     import ibis
 
     try:
-        return ibis.pyspark.connect() if engine == "spark" else ibis.connect(engine)
+        return ibis.connect(engine)
     except NoisegateError:
         raise
     except (ImportError, AttributeError, ibis.common.exceptions.IbisError):
         raise SpecError(f"The engine {kind!r} is not installed or not known; install Ibis with it.") from None
-    except Exception:  # noqa: BLE001 - every driver has errors of its own
+    except Exception as error:  # noqa: BLE001 - every driver has errors of its own
         raise DataError(
-            f"The engine {kind!r} cannot be reached; check its address and that it is running."
+            f"The engine {kind!r} cannot be reached; check its address and that it is running.{keep_words(error)}"
         ) from None

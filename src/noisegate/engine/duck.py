@@ -7,8 +7,12 @@ DuckDB's own distinct counts and window functions take several times as long (do
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -16,22 +20,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate import limits
 from noisegate.engine.accumulator import Buffer, accumulator
-from noisegate.engine.bounding import (
-    Bounded,
-    People,
-    bound_events,
-    count_runs,
-    expect_events,
-    numbered_people,
-    run_starts,
-)
-from noisegate.engine.cell_sql import CellSql, cell_sql
-from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
+from noisegate.engine.bounding import Bounded, bound_events, count_runs, expect_events, run_starts
+from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind
+from noisegate.engine.counts import Clipping, ExpectedCounts, Tally
+from noisegate.engine.people import numbered_people
 from noisegate.engine.plan import CellPlan, CountPlan, plan_cells
+from noisegate.engine.sliced import LocalCounts
 from noisegate.engine.source import Source, open_source, quoted, reading
-from noisegate.errors import DataError, SpecError
+from noisegate.engine.spill import RawSlice, SpillPlace, UnitEvents, UnitKeys
+from noisegate.errors import DataError
 from noisegate.laws import Entropy
 from noisegate.tables import Ints
 
@@ -46,43 +44,53 @@ def count_with_duckdb(
     own: bool,
     entropy: Entropy,
     progress: Progress | None,
-) -> Counts:
+    place: SpillPlace,
+) -> LocalCounts:
     """The counts of a plan; `own` says that the connection has no tables besides ours."""
-    counter = _Counter(wanted, _source(wanted, connection, own=own), progress)
+    counter = _Counter(wanted, _source(wanted, connection, own=own), progress, place=place)
     if wanted.bound is None:
         counter.count_rows(connection)
     else:
-        for keys, cell_bits in _unit_keys(wanted, connection, counter):
-            told = wanted.clipping
+        for unit_keys in _unit_keys(wanted, connection, counter):
             counter.add(
-                bound_events(keys, cell_bits=cell_bits, bound=wanted.bound, entropy=entropy, clipping=told)
+                bound_events(
+                    unit_keys.keys,
+                    cell_bits=unit_keys.cell_bits,
+                    bound=wanted.bound,
+                    entropy=entropy,
+                    clipping=wanted.clipping,
+                ),
+                unit_keys.cells,
             )
     return counter.finish()
 
 
 def expect_with_duckdb(
-    wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool
+    wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool, place: SpillPlace
 ) -> ExpectedCounts:
     """The mean of what `count_with_duckdb` gives, over the lots that it draws."""
-    counter = _Counter(wanted, _source(wanted, connection, own=own), None)
+    counter = _Counter(wanted, _source(wanted, connection, own=own), None, place=place)
     if wanted.bound is None:
         counter.count_rows(connection)
-        counts = counter.finish()
+        counts = counter.finish().whole()
         return ExpectedCounts.sure_of(counts.cells, counts.raw_counts)
-    parts = [
-        expect_events(keys, cell_bits=cell_bits, bound=wanted.bound)
-        for keys, cell_bits in _unit_keys(wanted, connection, counter)
-    ]
+    parts = []
+    for unit_keys in _unit_keys(wanted, connection, counter):
+        part = expect_events(unit_keys.keys, cell_bits=unit_keys.cell_bits, bound=wanted.bound)
+        parts.append(part if unit_keys.cells is None else replace(part, cells=unit_keys.cells[part.cells]))
     counter.finish()
     return ExpectedCounts.sum_of(parts)
 
 
-def sizes_with_duckdb(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Ints:
+def sizes_with_duckdb(
+    wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool, place: SpillPlace
+) -> Ints:
     """How many cells each unit is in."""
-    counter = _Counter(wanted, _source(wanted, connection, own=own), None)
+    counter = _Counter(wanted, _source(wanted, connection, own=own), None, place=place)
     found = [np.zeros(0, dtype=np.int64)]
-    for keys, cell_bits in _unit_keys(wanted, connection, counter):
-        found.append(count_runs(keys[run_starts(keys)] >> cell_bits)[1])
+    for unit_keys in _unit_keys(wanted, connection, counter):
+        pairs = unit_keys.keys[run_starts(unit_keys.keys)]
+        found.append(count_runs(pairs >> unit_keys.cell_bits)[1])
     counter.finish()
     return np.concatenate(found)
 
@@ -97,51 +105,62 @@ def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own:
 
 def _unit_keys(
     wanted: CountPlan, connection: duckdb.DuckDBPyConnection, counter: _Counter, /
-) -> Iterator[tuple[Ints, int]]:
-    """Unit and cell of all events inside, in as many passes as memory and the width of a key ask for.
-
-    A unit is in one pass only. With the keys comes how many of their low bits are the cell.
-    """
+) -> Iterator[UnitKeys]:
+    """Unit and cell of all events inside, in parts that hold whole persons; the source is read once."""
     cell_bits = (wanted.domain.size - 1).bit_length()
     days = wanted.day.days if wanted.unit == "person-day" and wanted.day else 1
-    room = 2 ** (limits.current().key_bits - cell_bits) // days
     assert wanted.person is not None
-    with (
-        numbered_people(counter.source, wanted.person, connection=connection, most=room) as people,
-        cell_sql(wanted, counter.plan, counter.source, connection=connection, person=people.column) as sql,
-    ):
-        passes = max(
-            1,
-            -(-counter.source.rows // limits.current().events_at_once),
-            -(-people.size // room) if room else limits.current().counting_passes + 1,
-        )
-        if passes > limits.current().counting_passes:
-            raise SpecError(
-                f"The domain has {wanted.domain.size:.3g} cells, too many to bound what a {wanted.unit} adds; "
-                "merge some values."
-            )
-        for part in range(passes):
-            query = _key_query(
-                sql, people, counter.plan, cell_bits=cell_bits, days=days, part=part, passes=passes
-            )
-            units = ((people.size - 1) // passes + 1) * days
-            answer = _Answer(
-                query, sql, counter.plan, cells=wanted.domain.size, cell_bits=cell_bits, units=units
-            )
-            yield counter.keys(connection, answer, passes=passes), cell_bits
+    events = UnitEvents(rows=counter.source.rows, place=counter.place)
+    with _unit_query(wanted, connection, counter, cell_bits=cell_bits, days=days) as answer:
+        counter.read_units(connection, answer, events)
+    for person, number in events.parts():
+        yield UnitKeys.of(person, number, cell_bits=cell_bits, day_bits=(days - 1).bit_length())
 
 
-def _key_query(
-    sql: CellSql, people: People, plan: CellPlan, /, *, cell_bits: int, days: int, part: int, passes: int
-) -> str:
-    """SQL for unit and cell in one number, for the persons of one pass."""
-    unit = f"({people.number} // {passes})" if passes > 1 else people.number
-    if days > 1:
-        unit = f"({unit} * {days} + {sql.day})"
-    nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
-    key = f"coalesce({unit} * {2**cell_bits}::BIGINT + {sql.cell}, {sql.why}, {nobody})::BIGINT"
-    where = f" WHERE coalesce({people.number}, 0) % {passes} = {part}" if passes > 1 else ""
-    return f"SELECT {', '.join([key, *(value for value, _ in sql.checked)])} FROM {sql.events}{people.join}{where}"  # noqa: S608 - built from quoted parts
+@contextmanager
+def _unit_query(
+    wanted: CountPlan,
+    connection: duckdb.DuckDBPyConnection,
+    counter: _Counter,
+    /,
+    *,
+    cell_bits: int,
+    days: int,
+) -> Iterator[_Answer]:
+    """The query for day and cell in one number, and for the number of the person."""
+    source, plan = counter.source, counter.plan
+    column, whole = person_kind(source, str(wanted.person))
+    with cell_sql(wanted, plan, source, connection=connection, person=column) as sql:
+        nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
+        day = f"{sql.day} * {2**cell_bits}::BIGINT + " if days > 1 else ""
+        inside = f"CASE WHEN e.person IS NOT NULL THEN {day}{sql.cell} END"
+        key = f"coalesce({inside}, {sql.why}, {nobody})::BIGINT"
+        checked = [value for value, _ in sql.checked]
+        answer = partial(_Answer, sql, plan, cells=wanted.domain.size, cell_bits=cell_bits, units=days)
+        if whole or source.cheap:
+            with numbered_people(connection, source.sql, column, whole=whole, name=source.name) as people:
+                columns = ", ".join([key, *checked, f"coalesce({people.number}, 0)"])
+                yield answer(f"SELECT {columns} FROM {sql.events}{people.join}")  # noqa: S608 - built from quoted parts
+            return
+        columns = ", ".join(f"{one} AS c{n}" for n, one in enumerate([key, *checked]))
+        with (
+            _staged(connection, f"SELECT {columns}, e.person FROM {sql.events}", name=source.name) as staged,  # noqa: S608
+            numbered_people(connection, staged, "person", whole=False, name=source.name) as people,
+        ):
+            columns = ", ".join(f"e.c{n}" for n in range(1 + len(checked)))
+            yield answer(f"SELECT {columns}, coalesce({people.number}, 0) FROM {staged} AS e{people.join}")  # noqa: S608
+
+
+@contextmanager
+def _staged(connection: duckdb.DuckDBPyConnection, query: str, /, *, name: str) -> Iterator[str]:
+    """The answer of a query as a temporary table, which goes to the private directory if memory is full."""
+    table = f"noisegate_{secrets.token_hex(6)}"
+    try:
+        with reading(name):
+            connection.execute(f"CREATE TEMP TABLE {table} AS {query}")
+        yield table
+    finally:
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
 
 
 class _Answer:
@@ -151,7 +170,7 @@ class _Answer:
     """
 
     def __init__(
-        self, query: str, sql: CellSql, plan: CellPlan, /, *, cells: int, cell_bits: int = 62, units: int = 1
+        self, sql: CellSql, plan: CellPlan, query: str, /, *, cells: int, cell_bits: int = 62, units: int = 1
     ) -> None:
         self.query = query
         self._sizes = [size for _, size in sql.checked]
@@ -163,7 +182,7 @@ class _Answer:
         column = batch.column(0)
         if column.null_count:
             raise _disbelieved(name)
-        numbers: NDArray[Any] = column.to_numpy()
+        numbers = plain_numbers(column)
         if not numbers.size:
             return numbers
         least = int(numbers.min())
@@ -175,11 +194,21 @@ class _Answer:
         fine = fine and _all_below(cells, self._cells)
         for place, size in enumerate(self._sizes, 1):
             column = batch.column(place)
-            values = (column.fill_null(-1) if column.null_count else column).to_numpy()
+            values = plain_numbers(column.fill_null(-1) if column.null_count else column)
             fine = fine and _all_below(values if inside is None else values[inside], size)
         if not fine:
             raise _disbelieved(name)
         return numbers
+
+
+def plain_numbers(column: pa.Array, /) -> NDArray[Any]:
+    """Whole numbers without gaps, on the same memory; `to_numpy` would load pandas wherever it is installed."""
+    kind = np.dtype(column.type.to_pandas_dtype())
+    if not len(column):
+        return np.zeros(0, dtype=kind)
+    return np.frombuffer(
+        column.buffers()[1], dtype=kind, count=len(column), offset=column.offset * kind.itemsize
+    )
 
 
 def _all_below(values: NDArray[Any], most: int, /) -> bool:
@@ -196,15 +225,18 @@ def _disbelieved(name: str, /) -> DataError:
 class _Counter:
     """Collects cells and reasons until everything is counted."""
 
-    def __init__(self, wanted: CountPlan, source: Source, progress: Progress | None, /) -> None:
+    def __init__(
+        self, wanted: CountPlan, source: Source, progress: Progress | None, /, *, place: SpillPlace
+    ) -> None:
         self.wanted = wanted
+        self.place = place
         self.plan = plan_cells(wanted)
         self.source = source
         self._progress = progress
         self._events = 0
         self._outside: Counter[int] = Counter()
         self._left_out: Counter[str] = Counter()
-        self._cells = accumulator(cells=wanted.domain.size)
+        self._cells = accumulator(cells=wanted.domain.size, place=place)
         self._weights: tuple[Ints, Ints] | None = None
         self._clipping = Clipping() if wanted.clipping else None
 
@@ -222,10 +254,10 @@ class _Counter:
         kind = "INTEGER" if self.wanted.domain.size < 2**31 else "BIGINT"
         columns = [f"coalesce({sql.cell}, {sql.why})::{kind}", *(value for value, _ in sql.checked)]
         query = f"SELECT {', '.join(columns)} FROM {sql.events}"  # noqa: S608 - quoted parts
-        answer = _Answer(query, sql, self.plan, cells=self.wanted.domain.size)
+        answer = _Answer(sql, self.plan, query, cells=self.wanted.domain.size)
         most = self._cells.at_once
         held = Buffer(expected=min(self.source.rows, most))
-        for batch in self._stream(connection, answer):
+        for batch, _ in self._stream(connection, answer):
             if len(held) + batch.size > most:
                 self._cells.add(self._inside(held.view()))
                 held.clear()
@@ -239,7 +271,7 @@ class _Counter:
             f"SELECT {', '.join(columns)}, sum(e.weight)::BIGINT AS events, min(e.weight) AS least FROM {sql.events} "  # noqa: S608
             "GROUP BY ALL HAVING events <> 0 OR least < 0"
         )
-        answer = _Answer(query, sql, self.plan, cells=self.wanted.domain.size)
+        answer = _Answer(sql, self.plan, query, cells=self.wanted.domain.size)
         with reading(self.source.name):
             rows = connection.sql(query).to_arrow_table().combine_chunks()
         least = rows.column("least").drop_null().to_numpy()
@@ -260,23 +292,29 @@ class _Counter:
         self._outside.update(dict(zip(cells[outside].tolist(), events[outside].tolist(), strict=True)))
         self._weights = (cells[~outside], events[~outside])
 
-    def keys(self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /, *, passes: int) -> Ints:
-        """The keys of all events inside the domain, in ascending order, in one of several passes."""
-        held = Buffer(expected=min(self.source.rows // passes, limits.current().events_at_once))
-        for batch in self._stream(connection, answer):
-            held.add(batch)
-        keys = held.view()
-        keys.sort()
-        return self._inside(keys)
+    def read_units(
+        self, connection: duckdb.DuckDBPyConnection, answer: _Answer, events: UnitEvents, /
+    ) -> None:
+        """Keep the events inside the domain, each with its person."""
+        for numbers, batch in self._stream(connection, answer):
+            person = plain_numbers(batch.column(batch.num_columns - 1))
+            inside = numbers >= 0
+            if inside.all():
+                events.add(person, numbers)
+            else:
+                self._tally(numbers[~inside])
+                events.add(person[inside], numbers[inside])
 
-    def add(self, bounded: Bounded, /) -> None:
-        """Count what units keep, and note what they do not."""
-        self._cells.add(bounded.cells)
+    def add(self, bounded: Bounded, cells: Ints | None, /) -> None:
+        """Count what units keep, and note what they do not; `cells` has the names of numbered cells."""
+        at_once, kept = self._cells.at_once, bounded.cells if cells is None else cells[bounded.cells]
+        for start in range(0, kept.size, at_once):
+            self._cells.add(kept[start : start + at_once])
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
         if self._clipping is not None and bounded.clipping is not None:
             self._clipping += bounded.clipping
 
-    def finish(self) -> Counts:
+    def finish(self) -> LocalCounts:
         """What was counted; refuses a source without events or with times that cannot be read."""
         for code in self._outside:
             refuse_unreadable(self.plan, code, name=self.source.name)
@@ -286,25 +324,31 @@ class _Counter:
             str(self.plan.reasons[-1 - code]): number for code, number in sorted(self._outside.items())[::-1]
         }
         tally = Tally(events=self._events, outside=outside, **self._left_out)
-        cells, counts = self._cells.counts() if self._weights is None else self._weights
-        return Counts(cells=cells, raw_counts=counts, tally=tally, clipping=self._clipping)
+        size = self.wanted.domain.size
+        slices = self._cells.slices() if self._weights is None else [RawSlice.held(size, *self._weights)]
+        return LocalCounts(tally=tally, slices=slices, place=self.place, clipping=self._clipping)
 
     def _inside(self, numbers: NDArray[Any], /) -> NDArray[Any]:
         """The numbers without negative ones, which are tallied."""
         outside = numbers < 0
         if not outside.any():
             return numbers
-        codes, counts = np.unique(numbers[outside], return_counts=True)
-        self._outside.update(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
+        self._tally(numbers[outside])
         return numbers[~outside]
 
-    def _stream(self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /) -> Iterator[NDArray[Any]]:
+    def _tally(self, outside: NDArray[Any], /) -> None:
+        codes, counts = np.unique(outside, return_counts=True)
+        self._outside.update(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
+
+    def _stream(
+        self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /
+    ) -> Iterator[tuple[NDArray[Any], pa.RecordBatch]]:
         with reading(self.source.name):
             for batch in pa.RecordBatchReader.from_stream(connection.sql(answer.query)):
                 self._events += batch.num_rows
                 if self._progress is not None:
                     self._progress(batch.num_rows)
-                yield answer.numbers(batch, name=self.source.name)
+                yield answer.numbers(batch, name=self.source.name), batch
 
 
 def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:

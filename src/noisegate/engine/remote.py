@@ -21,7 +21,8 @@ import pyarrow as pa
 from noisegate.engine.bounding import add_counts, count_runs, keep_cells
 from noisegate.engine.counts import Counts, Tally
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, plan_cells
-from noisegate.errors import DataError, InternalError, NoisegateError, SpecError
+from noisegate.engine.private_log import keep_words
+from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws import Entropy
 from noisegate.spec import (
     BandDimension,
@@ -46,11 +47,6 @@ def count_with_ibis(
     plan = plan_cells(wanted)
     if wanted.weight is not None:
         raise InternalError("rows that stand for several events are counted by DuckDB only")
-    if wanted.clipping:
-        raise SpecError(
-            "privacy.report_clipped is worked out from single units, which other engines do not hand over; count a copy "
-            "of the events with DuckDB, or leave it out."
-        )
     with asking(wanted.source_name):
         events = _open_table(connection, wanted.source_name)
         coded = _coded(wanted, plan, events)
@@ -78,7 +74,9 @@ def asking(name: str, /) -> Iterator[None]:
         if type(error).__module__ == "builtins":
             raise
         kind = type(error).__name__
-        raise DataError(f"{name} cannot be counted: the engine reports an error of kind {kind!r}.") from None
+        raise DataError(
+            f"{name} cannot be counted: the engine reports an error of kind {kind!r}.{keep_words(error)}"
+        ) from None
 
 
 def _open_table(connection: Any, name: str, /) -> Any:

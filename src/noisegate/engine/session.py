@@ -20,6 +20,7 @@ from pathlib import Path
 
 import duckdb
 
+from noisegate import limits
 from noisegate.errors import OutputError
 
 _SPILL, _NEW, _LOCK = "noisegate-spill-", "noisegate-new-", "lock"
@@ -32,11 +33,12 @@ _UNTRUSTED = "statistics_propagation"
 def own_connection() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection of our own, in memory; it ends with its temporary files."""
     remove_leftovers()
-    with _spill_folder() as folder:
+    with private_folder() as folder:
         config: dict[str, str | bool | int | float | list[str]] = {
             "temp_directory": str(folder),
             "autoinstall_known_extensions": False,
             "disabled_optimizers": _UNTRUSTED,
+            "memory_limit": f"{limits.current().engine_megabytes}MB",
         }
         with duckdb.connect(config=config) as connection:
             connection.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
@@ -71,7 +73,7 @@ def remove_leftovers() -> None:
 
 
 @contextmanager
-def _spill_folder() -> Iterator[Path]:
+def private_folder() -> Iterator[Path]:
     """A new directory for this user alone, locked as long as this process lives."""
     try:
         made = Path(tempfile.mkdtemp(prefix=_NEW))

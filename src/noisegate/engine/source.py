@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from noisegate import limits
+from noisegate.engine.private_log import keep_words
 from noisegate.errors import DataError, NoisegateError
 from noisegate.places import refuse_marked
 from noisegate.spec import did_you_mean
@@ -26,6 +27,8 @@ from noisegate.spec import did_you_mean
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _DATABASE = "::"
+#: What DuckDB reads over a network with an extension of its own.
+_READABLE = ("http", "https", "s3", "s3a", "gs", "gcs", "r2", "hf")
 _KINDS = "a Parquet or CSV file, a glob of these, or 'file.duckdb::table'"
 #: Bytes of a CSV row, at a guess on the low side: only decides how often a huge file is read.
 _CSV_ROW = 40
@@ -51,6 +54,11 @@ class Source:
     columns: dict[str, str]
     rows: int
     named: bool = True
+
+    @property
+    def cheap(self) -> bool:
+        """Whether one column can be read without the others, so that looking at it first costs little."""
+        return not self.sql.startswith("read_csv")
 
     def column(self, wanted: str, /) -> tuple[str, str]:
         """The quoted name and the type of a column; DuckDB does not tell capitals apart."""
@@ -81,13 +89,15 @@ def open_source(
     which the line of column names of a CSV file is known.
     """
     low = text.lower()
+    if is_remote(text):
+        return _remote(text, connection)
     if _DATABASE in text:
         return _database(text, folder, connection)
     if low.endswith(_PARQUET):
-        files = _files(text, folder)
+        files = files_of(text, folder)
         return _described(connection, Path(text).name, f"read_parquet({_array(files)})")
     if low.endswith(_CSV):
-        return _csv_source(_files(text, folder), connection, name=Path(text).name, wanted=wanted)
+        return _csv_source(files_of(text, folder), connection, name=Path(text).name, wanted=wanted)
     if own:
         raise DataError(f"events.source {text!r} is not something to read; give {_KINDS}.")
     return _described(connection, text, ".".join(quoted(part) for part in text.split(".")))
@@ -104,7 +114,9 @@ def reading(name: str, /) -> Iterator[None]:
         if "interrupted" in str(error).lower():  # what DuckDB makes of Ctrl-C
             raise KeyboardInterrupt from None
         kind = type(error).__name__.removesuffix("Exception")
-        raise DataError(f"{name} cannot be read: DuckDB reports an error of kind {kind!r} in it.") from None
+        raise DataError(
+            f"{name} cannot be read: DuckDB reports an error of kind {kind!r} in it.{keep_words(error)}"
+        ) from None
 
 
 def one_row(connection: duckdb.DuckDBPyConnection, sql: str, /) -> tuple[Any, ...]:
@@ -123,7 +135,7 @@ def literal(text: str, /) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _files(text: str, folder: Path, /) -> list[Path]:
+def files_of(text: str, folder: Path, /) -> list[Path]:
     """The files that a path or a glob means, in a fixed order."""
     path = folder / text
     if _exists(path):
@@ -139,6 +151,33 @@ def _files(text: str, folder: Path, /) -> list[Path]:
     for one in found:
         refuse_marked(one)
     return found
+
+
+def is_remote(text: str, /) -> bool:
+    """Whether a source lies elsewhere, by its scheme: s3://, gs://, https:// and the like."""
+    scheme, mark, _ = text.partition("://")
+    return bool(mark) and scheme.isascii() and scheme.replace("+", "").isalnum() and scheme.lower() != "file"
+
+
+def _remote(text: str, connection: duckdb.DuckDBPyConnection, /) -> Source:
+    """Parquet files elsewhere, through DuckDB's own reader where it is installed. Addresses may hold keys: none is shown."""
+    scheme, _, rest = text.partition("://")
+    place = rest.partition("?")[0]
+    what = f"The events are at {scheme.lower()}://…/{place.rpartition('/')[2]}"
+    if scheme.lower() not in _READABLE:
+        raise DataError(
+            f"{what}, which DuckDB does not read; count them with --engine spark, or copy them beside the spec."
+        )
+    if not place.lower().endswith(_PARQUET):
+        raise DataError(f"{what}; from elsewhere only Parquet files are read. Copy them beside the spec.")
+    try:
+        connection.execute("LOAD httpfs")
+    except _ENGINE_ERRORS as error:
+        raise DataError(
+            f"{what}, which DuckDB reads with its extension httpfs, and that is not installed here. Run INSTALL httpfs in "
+            f"DuckDB once, count with --engine spark, or copy the files beside the spec.{keep_words(error)}"
+        ) from None
+    return _described(connection, place.rpartition("/")[2], f"read_parquet([{literal(text)}])")
 
 
 def _exists(path: Path, /) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -94,7 +95,13 @@ class PublishedNoise:
 
     def passing(self, threshold: int, /) -> Decimal:
         """P(noise >= threshold), to 70 digits, for a threshold of at least 1."""
-        return _SAMPLERS[self.name].tail(self.scale, threshold - 1)
+        return _tail(self.name, self.scale, threshold - 1)
+
+
+@lru_cache(maxsize=64)
+def _tail(name: str, scale: Fraction, threshold: int, /) -> Decimal:
+    """Worked out once for all slices of a table."""
+    return _SAMPLERS[name].tail(scale, threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +160,8 @@ def perturb_dense(
     """The same as `perturb`, visiting every cell."""
     values = perturbation.noise.draw(size, entropy=as_entropy(entropy))
     values[cells] += raw_counts
+    if perturbation.threshold is None and perturbation.zeros == "perturb":
+        return PublishedCells(cells=np.arange(size), values=values)
     shown = perturbation.shows(values)
     if perturbation.zeros == "keep":
         kept = np.zeros(size, bool)

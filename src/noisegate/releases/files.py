@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from noisegate.engine import PublishedSlices
 from noisegate.errors import OutputError
 from noisegate.mechanisms import PublishedCells
 from noisegate.tables import CARD, Card, Domain, Ints, arrow_numbers, arrow_texts
@@ -31,6 +32,8 @@ CARD_TEXT = "CARD.md"
 _STAGING_ADDS = 42
 #: Rows of a CSV file that are put together at once.
 _ROWS = 1 << 14
+#: Rows of a table that are decoded and written at once: one row group.
+_GROUP = 1 << 20
 #: How a spreadsheet's formulas start, and what starts like one but is a number.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
@@ -97,44 +100,107 @@ def staged(staging: Path, folder: Path, /) -> Iterator[Path]:
         ) from None
 
 
-def write_table(folder: Path, name: str, domain: Domain, published: PublishedCells, /) -> None:
-    """Write one table as CSV and Parquet, both at the same time."""
-    codes = domain.decode(published.cells)
-    with ThreadPoolExecutor(1) as other:
-        written = other.submit(_write_parquet, folder / f"{name}.parquet", domain, codes, published.values)
-        _write_csv(folder / f"{name}.csv", domain, codes, published.values)
-        written.result()
+def write_table(
+    folder: Path, name: str, domain: Domain, published: PublishedCells | PublishedSlices, /
+) -> None:
+    """Write one table as CSV and Parquet, both at the same time.
+
+    Rows are put together in stretches whose length says nothing about the slices that they came in.
+    """
+    slices = PublishedSlices.held(published) if isinstance(published, PublishedCells) else published
+    with (
+        _Csv(folder / f"{name}.csv", domain) as text,
+        _Parquet(folder / f"{name}.parquet", domain) as columns,
+        ThreadPoolExecutor(1) as other,
+    ):
+        for rows in _stretches(slices, _GROUP):
+            codes = domain.decode(rows.cells)
+            written = other.submit(columns.write, codes, rows.values)
+            text.write(codes, rows.values)
+            written.result()
 
 
-def _write_parquet(path: Path, domain: Domain, codes: Iterable[Ints], values: Ints, /) -> None:
-    columns: dict[str, Any] = {}
-    for dimension, code in zip(domain.dimensions, codes, strict=True):
-        numbers, labels = arrow_numbers(code.astype(np.int32)), arrow_texts(dimension.labels)
-        columns[dimension.name] = pa.DictionaryArray.from_arrays(numbers, labels)
-    columns["count"] = arrow_numbers(values)
-    # In the order of the domain the last dimension runs through all its values in any stretch of rows, so
-    # its least and greatest say nothing to a reader, and finding them takes half of the time.
-    useful = [name for name in columns if name != domain.names[-1]]
-    pq.write_table(pa.table(columns), path, compression="zstd", write_statistics=useful)
+def _stretches(slices: PublishedSlices, most: int, /) -> Iterator[PublishedCells]:
+    """The same rows, so many at a time; one stretch without any if there is none."""
+    held: list[PublishedCells] = []
+    room, said = most, False
+    for part in slices:
+        start = 0
+        while start < len(part.cells):
+            taken = slice(start, start + room)
+            held.append(PublishedCells(cells=part.cells[taken], values=part.values[taken]))
+            start, room = start + len(held[-1].cells), room - len(held[-1].cells)
+            if not room:
+                yield _joined(held)
+                held, room, said = [], most, True
+    if held or not said:
+        yield _joined(held)
 
 
-def _write_csv(path: Path, domain: Domain, codes: tuple[Ints, ...], values: Ints, /) -> None:
+def _joined(parts: list[PublishedCells], /) -> PublishedCells:
+    if len(parts) == 1:
+        return parts[0]
+    nothing = np.zeros(0, dtype=np.int64)
+    return PublishedCells(
+        cells=np.concatenate([nothing, *(one.cells for one in parts)]),
+        values=np.concatenate([nothing, *(one.values for one in parts)]),
+    )
+
+
+class _Parquet:
+    """A Parquet file, one row group for each stretch."""
+
+    def __init__(self, path: Path, domain: Domain, /) -> None:
+        self._domain = domain
+        self._labels = [arrow_texts(dimension.labels) for dimension in domain.dimensions]
+        kinds = [(name, pa.dictionary(pa.int32(), pa.string())) for name in domain.names]
+        # In the order of the domain the last dimension runs through all its values in any stretch of rows, so
+        # its least and greatest say nothing to a reader, and finding them takes half of the time.
+        useful = [*domain.names[:-1], "count"]
+        schema = pa.schema([*kinds, ("count", pa.int64())])
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd", write_statistics=useful)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+    def write(self, codes: Iterable[Ints], values: Ints, /) -> None:
+        columns: dict[str, Any] = {}
+        for name, labels, code in zip(self._domain.names, self._labels, codes, strict=True):
+            columns[name] = pa.DictionaryArray.from_arrays(arrow_numbers(code.astype(np.int32)), labels)
+        columns["count"] = arrow_numbers(values)
+        self._writer.write_table(pa.table(columns), row_group_size=_GROUP)
+
+
+class _Csv:
     """Rows of fields padded to one width, made by looking texts up; then the padding is taken out."""
-    texts = [
-        _padded(f"{_field(_harmless(label))}," for label in dimension.labels)
-        for dimension in domain.dimensions
-    ]
-    with path.open("wb") as file:
-        file.write(",".join([*map(_field, domain.names), "count"]).encode() + b"\n")
+
+    def __init__(self, path: Path, domain: Domain, /) -> None:
+        self._texts = [
+            _padded(f"{_field(_harmless(label))}," for label in dimension.labels)
+            for dimension in domain.dimensions
+        ]
+        self._file = path.open("wb")
+        self._file.write(",".join([*map(_field, domain.names), "count"]).encode() + b"\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def write(self, codes: tuple[Ints, ...], values: Ints, /) -> None:
         for start in range(0, len(values), _ROWS):
             part = slice(start, start + _ROWS)
             counts, which = np.unique(values[part], return_inverse=True)
-            columns = [text[code[part]] for text, code in zip(texts, codes, strict=True)]
+            columns = [text[code[part]] for text, code in zip(self._texts, codes, strict=True)]
             columns.append(_padded(f"{count}\n" for count in counts.tolist())[which])
             rows = np.empty(len(which), dtype=[(f"f{n}", column.dtype) for n, column in enumerate(columns)])
             for n, column in enumerate(columns):
                 rows[f"f{n}"] = column
-            file.write(rows.tobytes().translate(None, _PADDING))
+            self._file.write(rows.tobytes().translate(None, _PADDING))
 
 
 def _harmless(text: str, /) -> str:

@@ -11,17 +11,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from noisegate.engine import Counts, Tally, connect, count, unit_sizes
+from noisegate.engine import PublishedSlices, SlicedCounts, Tally, connect, count_slices, unit_sizes
 from noisegate.errors import BudgetExceeded
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.ledger import DEFAULT_DELTA, DEFAULT_EPSILON, PrivacyBudget, open_ledger, shown_down, shown_up
-from noisegate.mechanisms import PublishedCells
 from noisegate.releases.bound_choice import choose_bound
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
@@ -33,10 +33,12 @@ from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Card
 
+#: What chooses a bound once that was charged, and counts by it as long as the context.
+ByChoice = Callable[[], AbstractContextManager[tuple[Plan, SlicedCounts]]]
 #: Called with a short description of what is being done.
 Report = Callable[[str], None]
 #: Called with the plan and the raw counts, for the custodian's eyes; what it makes of them must not be published.
-Inspect = Callable[[Plan, Counts], None]
+Inspect = Callable[[Plan, SlicedCounts], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,22 +77,20 @@ def release(
     _check_budget(plan, ledger)
     report("counting events")
     connection = connect(engine) if isinstance(engine, str) else engine
-    counts = count(spec, entropy=source, connection=connection, progress=progress)
-    by_choice = _bound_to_choose(spec, connection, source)
-    warnings = warnings_before_spending(plan, counts)
-    for sentence in warnings:
-        warn(sentence)
-    if inspect is not None and by_choice is None:
-        inspect(plan, counts)
-    card = _spend(plan, counts, out, ledger=ledger, entropy=source, report=report, by_choice=by_choice)
+    with count_slices(spec, entropy=source, connection=connection, progress=progress) as counts:
+        warnings = warnings_before_spending(plan, counts)
+        for sentence in warnings:
+            warn(sentence)
+        by_choice = _bound_to_choose(spec, connection, source)
+        if inspect is not None and by_choice is None:
+            inspect(plan, counts)
+        card = _spend(plan, counts, out, ledger=ledger, entropy=source, report=report, by_choice=by_choice)
     return ReleaseResult(
         folder=out, card=card, account=dataset_name(spec), tally=counts.tally, warnings=warnings
     )
 
 
-def _bound_to_choose(
-    spec: ReleaseSpec, connection: Any, entropy: Entropy, /
-) -> Callable[[], tuple[Plan, Counts]] | None:
+def _bound_to_choose(spec: ReleaseSpec, connection: Any, entropy: Entropy, /) -> ByChoice | None:
     """What chooses the bound and counts anew, once that was charged; None if the spec states a bound.
 
     The plan that is charged has the smallest bound: the loss of a unit is the same for all, and that of one event is largest there.
@@ -101,26 +101,28 @@ def _bound_to_choose(
     make_plan(spec.bounded_by(wanted.among[-1]))  # refuses now what could not be made then
     raw_sizes = unit_sizes(spec, connection=connection)
 
-    def choose() -> tuple[Plan, Counts]:
+    @contextmanager
+    def choose() -> Iterator[tuple[Plan, SlicedCounts]]:
         chosen = choose_bound(spec, raw_sizes, entropy=entropy)
-        return make_plan(chosen), count(chosen, entropy=entropy, connection=connection)
+        with count_slices(chosen, entropy=entropy, connection=connection) as counts:
+            yield make_plan(chosen), counts
 
     return choose
 
 
 def _spend(
     plan: Plan,
-    counts: Counts,
+    counts: SlicedCounts,
     out: Path,
     /,
     *,
     ledger: str | Path | None,
     entropy: Entropy,
     report: Report,
-    by_choice: Callable[[], tuple[Plan, Counts]] | None,
+    by_choice: ByChoice | None,
 ) -> Card:
     spec = plan.spec
-    with open_ledger(ledger) as book:
+    with open_ledger(ledger) as book, ExitStack() as stack:
         reservation = book.reserve(
             dataset_name(spec),
             epsilon=plan.charged.epsilon,
@@ -133,7 +135,7 @@ def _spend(
         )
         if by_choice is not None:
             report("choosing the bound and counting again")
-            plan, counts = by_choice()
+            plan, counts = stack.enter_context(by_choice())
         report("drawing noise")
         tables = publish_tables(plan, counts, entropy=entropy)
         clipped = report_clipped(spec, counts.clipping, entropy=entropy)
@@ -142,7 +144,7 @@ def _spend(
             _write_tables(plan, tables, folder)
             card = make_card(
                 plan,
-                rows={name: len(table.cells) for name, table in tables.items()},
+                rows={name: table.rows for name, table in tables.items()},
                 clipped=clipped,
                 dataset=spec.budget.dataset if spec.budget is not None else None,
                 reservation=reservation.id,
@@ -153,7 +155,7 @@ def _spend(
     return card
 
 
-def _write_tables(plan: Plan, tables: dict[str, PublishedCells], folder: Path, /) -> None:
+def _write_tables(plan: Plan, tables: dict[str, PublishedSlices], folder: Path, /) -> None:
     for name, table in tables.items():
         domain = plan.spec.domain if name == plan.base.name else plan.spec.margins[name].domain
         write_table(folder, name, domain, table)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from noisegate.engine import Counts
+from noisegate.engine import Counts, LocalCounts, SlicedCounts
 from noisegate.laws import LatticeLaw
 from noisegate.margins import Prediction, SumErrors, predict
 from noisegate.releases.plan import Plan
@@ -105,14 +105,14 @@ class Forecast:
     times: Ints = field(repr=False)
 
     @classmethod
-    def of(cls, plan: Plan, counts: Counts, /) -> Forecast | None:
+    def of(cls, plan: Plan, counts: Counts | SlicedCounts, /) -> Forecast | None:
         """The forecast by the noise of the base; None where empty cells are never published."""
         if plan.spec.privacy.zeros == "keep" or plan.base.noise is None:
             return None
-        raw, times = np.unique(counts.raw_counts, return_counts=True)
-        return cls(
-            law=plan.base.noise.law, empty=plan.base.cells - len(counts.cells), raw_counts=raw, times=times
-        )
+        sliced = LocalCounts.held(counts, cells=plan.base.cells) if isinstance(counts, Counts) else counts
+        raw, times = sliced.histogram()
+        empty = plan.base.cells - int(times.sum())
+        return cls(law=plan.base.noise.law, empty=empty, raw_counts=raw, times=times)
 
     def spurious(self, least: int | None, /) -> float:
         """The expected share of rows that are really empty if values from `least` on are published."""
@@ -136,7 +136,7 @@ class Forecast:
         return high
 
 
-def warnings_before_spending(plan: Plan, counts: Counts, /) -> tuple[str, ...]:
+def warnings_before_spending(plan: Plan, counts: Counts | SlicedCounts, /) -> tuple[str, ...]:
     """Sentences about events and choices that will disappoint, each with a better one."""
     uncounted = _uncounted(plan, counts)
     if uncounted:
@@ -157,7 +157,7 @@ def warnings_before_spending(plan: Plan, counts: Counts, /) -> tuple[str, ...]:
     return (f"{what}, shown because of noise; {advice}.",)
 
 
-def _uncounted(plan: Plan, counts: Counts, /) -> str:
+def _uncounted(plan: Plan, counts: Counts | SlicedCounts, /) -> str:
     """The sentence about events of which none counts; empty if some do."""
     if counts.tally.counted:
         return ""

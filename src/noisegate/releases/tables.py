@@ -3,95 +3,95 @@
 *derive*: the base is perturbed and cut, margins are sums of what is published.
 *reconcile*: base and margins are measured with noise, then made consistent; the cut comes last.
 *independent*: every table is perturbed and cut on its own, as in 2016.
+
+Noise is drawn where the counts are, slice by slice (`engine.SlicedCounts`); what comes here is noisy already. Only `reconcile`
+holds a table whole, up to its limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate import limits
-from noisegate.engine import Counts
+from noisegate.engine import Counts, LocalCounts, NoiseWork, PublishedSlices, SlicedCounts, sum_published
 from noisegate.laws import Entropy
 from noisegate.margins import NoisyTable, reconcile_tables
-from noisegate.mechanisms import PublishedCells, perturb
+from noisegate.mechanisms import Perturbation, PublishedCells
 from noisegate.releases.plan import Plan, TablePlan
-from noisegate.tables import Margin
 
 Ints = NDArray[np.int64]
 
 
-def publish_tables(plan: Plan, counts: Counts, /, *, entropy: Entropy) -> dict[str, PublishedCells]:
+def publish_tables(
+    plan: Plan, counts: Counts | SlicedCounts, /, *, entropy: Entropy
+) -> dict[str, PublishedSlices]:
     """The published cells of every table. Draws noise: the loss must have been charged."""
-    make: Mapping[str, Callable[[Plan, Counts, Entropy], dict[str, PublishedCells]]] = {
+    sliced = LocalCounts.held(counts, cells=plan.base.cells) if isinstance(counts, Counts) else counts
+    make: Mapping[str, Callable[[Plan, SlicedCounts, Entropy], dict[str, PublishedSlices]]] = {
         "derive": _derived,
         "reconcile": _reconciled,
         "independent": _independent,
     }
-    made = make[plan.spec.privacy.margins](plan, counts, entropy)
+    made = make[plan.spec.privacy.margins](plan, sliced, entropy)
     return {table.name: made[table.name] for table in plan.tables}
 
 
-def _derived(plan: Plan, counts: Counts, entropy: Entropy, /) -> dict[str, PublishedCells]:
-    base = _perturbed(plan, plan.base, counts.cells, counts.raw_counts, entropy)
-    whole = len(base.cells) == plan.base.cells
+def _derived(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[str, PublishedSlices]:
+    base = counts.publish([_cut_work(plan, plan.base)], entropy=entropy)[plan.base.name]
     sums = {
-        name: _summed(margin, base.cells, base.values, whole=whole)
+        name: sum_published(margin, base, whole=base.rows == plan.base.cells)
         for name, margin in plan.spec.margins.items()
     }
     return {plan.base.name: base, **sums}
 
 
-def _independent(plan: Plan, counts: Counts, entropy: Entropy, /) -> dict[str, PublishedCells]:
-    made = {plan.base.name: _perturbed(plan, plan.base, counts.cells, counts.raw_counts, entropy)}
-    for table in plan.margins:
-        raw = _summed(plan.spec.margins[table.name], counts.cells, counts.raw_counts)
-        made[table.name] = _perturbed(plan, table, raw.cells, raw.values, entropy)
-    return made
+def _independent(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[str, PublishedSlices]:
+    works = [_cut_work(plan, table) for table in (plan.base, *plan.margins)]
+    return counts.publish(works, entropy=entropy)
 
 
-def _reconciled(plan: Plan, counts: Counts, entropy: Entropy, /) -> dict[str, PublishedCells]:
-    margins = plan.spec.margins
-    measured = {}
-    for table in plan.margins:
-        if table.noise is not None:
-            raw = _summed(margins[table.name], counts.cells, counts.raw_counts)
-            measured[table.name] = _measured(table, raw.cells, raw.values, entropy)
-    base = _measured(plan.base, counts.cells, counts.raw_counts, entropy)
-    whole = reconcile_tables(plan.spec.domain, margins, base=base, measured=measured)
+def _reconciled(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[str, PublishedSlices]:
+    measured = _measured(plan, counts, entropy)
+    base = measured.pop(plan.base.name)
+    whole = reconcile_tables(plan.spec.domain, plan.spec.margins, base=base, measured=measured)
     cut = {table.name: table.least for table in plan.tables}
     return {
-        name: _cut(values, cut[name])
+        name: PublishedSlices.held(_cut(values, cut[name]))
         for name, values in {plan.base.name: whole.base, **whole.margins}.items()
     }
 
 
-def _perturbed(plan: Plan, table: TablePlan, cells: Ints, raw: Ints, entropy: Entropy, /) -> PublishedCells:
-    return perturb(cells, raw, size=table.cells, perturbation=plan.perturbation(table), entropy=entropy)
+def _cut_work(plan: Plan, table: TablePlan, /) -> NoiseWork:
+    """A table with its noise and its threshold."""
+    return NoiseWork(
+        name=table.name,
+        margin=plan.spec.margins.get(table.name),
+        perturbation=plan.perturbation(table),
+        cells=table.cells,
+    )
 
 
-def _measured(table: TablePlan, cells: Ints, raw: Ints, entropy: Entropy, /) -> NoisyTable:
-    """Noise on every cell of the table, zeros included, and nothing cut."""
-    if table.noise is None:
-        raise AssertionError("only measured tables are measured")
-    values = table.noise.draw(table.cells, entropy=entropy)
-    values[cells] += raw
-    return NoisyTable(values=values, variance=table.noise.law.variance)
-
-
-def _summed(margin: Margin, cells: Ints, values: Ints, /, *, whole: bool = False) -> PublishedCells:
-    """The non-zero cells of a margin, given those of the base; or all, if the base has all."""
-    groups = margin.of(cells)
-    if margin.domain.size <= limits.current().summed_cells:
-        # Sums in floating point are exact below 2**53; more events than that there are not.
-        sums = np.bincount(groups, weights=values, minlength=margin.domain.size).astype(np.int64)
-        where = np.arange(len(sums)) if whole else np.flatnonzero(sums)
-        return PublishedCells(cells=where, values=sums[where])
-    order = np.argsort(groups, kind="stable")
-    found, starts = np.unique(groups[order], return_index=True)
-    return PublishedCells(cells=found, values=np.add.reduceat(values[order], starts))
+def _measured(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[str, NoisyTable]:
+    """Noise on every cell of the measured tables, zeros included, and nothing cut."""
+    tables: Sequence[TablePlan] = [*plan.margins, plan.base]
+    noises = {table.name: table.noise for table in tables if table.noise is not None}
+    works = [
+        NoiseWork(
+            name=table.name,
+            margin=plan.spec.margins.get(table.name),
+            perturbation=Perturbation(noise=noises[table.name]),
+            cells=table.cells,
+        )
+        for table in tables
+        if table.name in noises
+    ]
+    found = counts.publish(works, entropy=entropy)
+    return {
+        name: NoisyTable(values=found.pop(name).values, variance=noise.law.variance)
+        for name, noise in noises.items()
+    }
 
 
 def _cut(values: Ints, least: int | None, /) -> PublishedCells:

@@ -23,7 +23,7 @@ from noisegate.assessment import (
 )
 from noisegate.report.crosswalk import Places, frameworks_of
 from noisegate.report.page import CheckPart, FindingPart, Framework, Page, PageSection, Reference
-from noisegate.report.summary import GLOSSARY, steps_of, tiles_of, verdict_of
+from noisegate.report.summary import glossary_of, steps_of, tiles_of, verdict_of
 
 #: More numbers than this are left to `assessment.json`.
 _MOST_NUMBERS = 60
@@ -163,7 +163,11 @@ def page_of(assessment: Assessment, /) -> Page:
     anchors, check_anchors = anchors_of(found, "finding"), anchors_of(looked, "check")
     findings, rest = finding_parts(found, anchors, figures)
     shown = [one for name in SECTIONS if not (one := _section(name, exhibits, rest)).empty]
-    frameworks = frameworks_of(assessment.privacy, _places(findings, looked, check_anchors, shown))
+    frameworks = frameworks_of(
+        assessment.privacy,
+        _places(findings, looked, check_anchors, shown),
+        transport=assessment.about_transport,
+    )
     findings, placed = _numbered(with_references(findings, frameworks), shown)
     return Page(
         title=(origin.title if origin is not None else "") or assessment.base.name,
@@ -178,7 +182,7 @@ def page_of(assessment: Assessment, /) -> Page:
         sections=placed,
         checks=check_parts(looked, check_anchors),
         frameworks=frameworks,
-        glossary=GLOSSARY,
+        glossary=glossary_of(assessment),
     )
 
 

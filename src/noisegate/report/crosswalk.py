@@ -247,8 +247,10 @@ class Places:
     sections: Mapping[str, str]
 
 
-def frameworks_of(privacy: LossSummary, places: Places, /) -> tuple[Framework, ...]:
-    """Every framework with what this assessment says to each of its items."""
+def frameworks_of(
+    privacy: LossSummary, places: Places, /, *, transport: bool = True
+) -> tuple[Framework, ...]:
+    """Every framework with what this assessment says to each of its items; what was asked of rides only if the tables are about them."""
     return tuple(
         Framework(
             anchor=anchor,
@@ -257,6 +259,7 @@ def frameworks_of(privacy: LossSummary, places: Places, /) -> tuple[Framework, .
             items=tuple(_item(q, f"{anchor}-{n}", privacy, places) for n, q in enumerate(questions, 1)),
         )
         for anchor, title, note, questions in _FRAMEWORKS
+        if transport or questions is not REPORT
     )
 
 

@@ -67,6 +67,8 @@ def _summary(page: Page, /) -> Iterator[str]:
     yield from (f"**{escaped(page.verdict.headline)}**", "")
     yield from (f"- {escaped(reason)}" for reason, _ in page.verdict.reasons)
     yield from ("", escaped(page.verdict.tally), "")
+    yield from (f"- Not examined: {escaped(gap)}" for gap in page.verdict.gaps)
+    yield ""
     if page.tiles:
         yield from ("| number | what it is |", "| ---: | --- |")
         for tile in page.tiles:

@@ -26,12 +26,13 @@ class Tile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a decision-maker takes away: a headline, reasons with the findings they stand for, and a tally."""
+    """What a decision-maker takes away: a headline, reasons with the findings they stand for, a tally, and what was not examined."""
 
     standing: Standing
     headline: str
     reasons: tuple[tuple[str, str], ...]
     tally: str
+    gaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

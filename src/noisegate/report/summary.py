@@ -179,7 +179,23 @@ def verdict_of(assessment: Assessment, anchors: Mapping[int, str], /) -> Verdict
         headline=_headline(standing, assessment),
         reasons=tuple(reasons.items())[:_NAMED],
         tally=_tally(severities, outcomes),
+        gaps=_gaps(assessment),
     )
+
+
+def _gaps(assessment: Assessment, /) -> tuple[str, ...]:
+    """What was not examined and why; totals of recognised tables, of which nothing tells how they were made, in one."""
+    roots = {table.summary.name for table in assessment.tables if table.summary.link is None}
+    gone = assessment.not_examined
+    margins = [name for name in gone if name in assessment.unrecognised and name not in roots]
+    found = [f"{name}: {why}" for name, why in gone.items() if name not in margins]
+    if len(margins) > 1:
+        found.append(
+            f"{len(margins)} margins: too few of their sums can be checked to tell how they were made"
+        )
+    else:
+        found += [f"{name}: {gone[name]}" for name in margins]
+    return tuple(found)
 
 
 def _headline(standing: Standing, assessment: Assessment, /) -> str:
@@ -214,17 +230,28 @@ def steps_of(assessment: Assessment, anchors: Mapping[int, str], /) -> tuple[Ste
     return tuple(Step(text=text, findings=tuple(dict.fromkeys(who))) for text, who in asked.items())
 
 
-GLOSSARY: tuple[tuple[str, str], ...] = (
+def glossary_of(assessment: Assessment, /) -> tuple[tuple[str, str], ...]:
+    """The words of the report; examples are about rides only where the tables are."""
+    return (*(_OF_RIDES if assessment.about_transport else _OF_ANYTHING), *_GLOSSARY)
+
+
+_OF_RIDES = (
     ("event, person", "One raw record (a tap), and whoever is behind many of them (a card)."),
+    (
+        "identity",
+        "An equation that holds among raw counts: a total is the sum of its parts, those who board a ferry without stops leave it.",
+    ),
+)
+_OF_ANYTHING = (
+    ("event, person", "One raw record, and whoever is behind one or many of them."),
+    ("identity", "An equation that holds among raw counts: a total is the sum of its parts."),
+)
+_GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "cell, table, base, margin",
         "A cell is one combination of dimensions, a table counts over some of them. The base is the finest table, a margin a coarser one.",
     ),
     ("suppressed", "Not published because the value was too small. It is not the same as empty."),
-    (
-        "identity",
-        "An equation that holds among raw counts: a total is the sum of its parts, those who board a ferry without stops leave it.",
-    ),
     ("scale", "How wide the noise is. Laplace noise of scale b is off by b on average."),
     (
         "epsilon (ε)",

@@ -55,6 +55,15 @@ class Bands:
         above = [f"{_plain(self.borders[-1])}+"] if self.over else []
         return (*below, *made, *above)
 
+    def case(self, number: str, /, *, missing: str, nan: str) -> str:
+        """SQL, as all engines speak it, for the number of a band: NULL where missing, and one that does not exist beyond all bands."""
+        first, *rest = self.borders
+        whens = [f"WHEN {missing} THEN NULL", f"WHEN {number} IS NULL OR {nan} THEN -1"]
+        whens.append(f"WHEN {number} < {_plain(first)} THEN {0 if self.under else -1}")
+        whens += [f"WHEN {number} < {_plain(b)} THEN {int(self.under) + n}" for n, b in enumerate(rest)]
+        size = len(self.labels)
+        return f"(CASE {' '.join(whens)} ELSE {size - 1 if self.over else size} END)"
+
 
 def _plain(number: Decimal, /) -> str:
     """A number without an exponent and without idle zeros."""

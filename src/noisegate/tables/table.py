@@ -416,14 +416,15 @@ def _some(values: tuple[str, ...], limit: int) -> str:
     return ", ".join(values[:limit]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def arrow_numbers(values: NDArray[Any], /) -> Any:
-    """Integers or floats as an Arrow array without nulls, on the same memory.
+def arrow_numbers(values: NDArray[Any], /, *, missing: NDArray[np.bool_] | None = None) -> Any:
+    """Integers or floats as an Arrow array on the same memory, without nulls or with those that are `missing`.
 
     `pyarrow.array` does more for its caller, but its first call loads pandas wherever that is installed, to see
     whether it was given a series. That takes longer than writing a table.
     """
     kind = pa.from_numpy_dtype(values.dtype)
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+    there = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [there, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def arrow_texts(texts: Iterable[str], /) -> Any:

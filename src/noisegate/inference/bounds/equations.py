@@ -118,6 +118,22 @@ class Equations:
         part = slice(int(self.starts[row]), int(self.starts[row + 1]))
         return self.cells[part], self.signs[part]
 
+    def among(self, values: Ints, free: Mask, /) -> tuple[Equations, Ints]:
+        """The equations among the `free` cells alone, with all others at `values`; and which equations these are."""
+        live = free[self.cells]
+        fixed = np.where(live, 0, values[self.cells] * self.signs)
+        sums = np.concatenate([[0], np.cumsum(fixed)])
+        right = self.right - (sums[self.starts[1:]] - sums[self.starts[:-1]])
+        sizes = np.bincount(self.owner[live], minlength=len(self))
+        kept = np.flatnonzero(sizes)
+        reduced = Equations(
+            starts=np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64),
+            cells=self.cells[live],
+            signs=self.signs[live],
+            right=right[kept],
+        )
+        return reduced, kept
+
     def sums_of(self, values: Ints, /) -> Ints:
         """What the left side of each equation comes to with these values of all cells."""
         terms = np.concatenate([[0], np.cumsum(values[self.cells] * self.signs)])

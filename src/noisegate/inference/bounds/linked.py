@@ -31,12 +31,15 @@ class SumFamily:
         The dimensions that are summed over.
     rest
         Whether totals count more than the parts list.
+    words
+        For totals that no table here has, because a table beside these tells them: each in words. Then `total` is -1.
     """
 
     total: int
     parts: int
     summed: tuple[str, ...]
     rest: bool = False
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,6 +80,35 @@ class LinkedCells:
             families=self.families,
         )
 
+    def with_sums(
+        self, groups: Ints, low: Ints, high: Ints, /, *, summed: tuple[str, ...], words: Sequence[str]
+    ) -> LinkedCells:
+        """The same with sums of cells of the base whose ranges a table beside these tells.
+
+        Parameters
+        ----------
+        groups
+            For each cell of the base the number of its sum; -1 for none.
+        low, high
+            The least and the largest of each sum.
+        summed
+            The dimensions that are summed over.
+        words
+            Each sum in words.
+        """
+        begin = self.low.size
+        found = Equations.sums(groups, np.arange(groups.size), begin + np.arange(low.size))
+        family = SumFamily(total=-1, parts=0, summed=summed, words=tuple(words))
+        return LinkedCells(
+            tables=self.tables,
+            offsets=self.offsets,
+            low=np.concatenate([self.low, low]),
+            high=np.concatenate([self.high, high]),
+            equations=Equations.joined([self.equations, found]),
+            family=np.append(self.family, np.full(low.size, len(self.families))),
+            families=(*self.families, family),
+        )
+
     def solve(self, *, seconds: float = 60.0) -> Bounds:
         """The bounds of every cell."""
         return solve_bounds(self.low, self.high, self.equations, seconds=seconds)
@@ -89,8 +121,11 @@ class LinkedCells:
     def describe(self, equation: int, /) -> str:
         """An equation in words: which total is the sum of what."""
         family = self.families[int(self.family[equation])]
-        total = self.tables[family.total]
         cells, signs = self.equations.terms(equation)
+        if family.words:
+            first = int(np.flatnonzero(self.family == self.family[equation])[0])
+            return f"{family.words[equation - first]}: total of {int((signs > 0).sum())} over {' and '.join(family.summed)}"
+        total = self.tables[family.total]
         cell = int(cells[signs < 0][0]) - int(self.offsets[family.total])
         labels = total.labels(np.array([cell]))
         where = ", ".join(f"{name} {values[0]}" for name, values in labels.items())

@@ -202,7 +202,7 @@ class _Solving:
         blamed_cells = np.zeros(open_cells.size, bool)
         blamed_cells[self._equations.take(self._blamed).cells] = True
         self._sharp |= ~cells_in_use & ~blamed_cells
-        reduced, kept = _without_fixed(self._low, sound, open_cells)
+        reduced, kept = sound.among(self._low, open_cells)
         groups = _groups(reduced, open_cells)
         order = np.argsort(groups, kind="stable")
         edges = np.flatnonzero(np.diff(groups[order], prepend=-1, append=-1))
@@ -295,23 +295,6 @@ def _impossible(low: Ints, high: Ints, equations: Equations, /) -> Mask:
     return np.asarray((first > equations.right) | (last < equations.right))
 
 
-def _without_fixed(values: Ints, equations: Equations, open_cells: Mask, /) -> tuple[Equations, Ints]:
-    """The equations among open cells alone, what is fixed taken to the right; and which equations these are."""
-    live = open_cells[equations.cells]
-    fixed = np.where(live, 0, values[equations.cells] * equations.signs)
-    sums = np.concatenate([[0], np.cumsum(fixed)])
-    right = equations.right - (sums[equations.starts[1:]] - sums[equations.starts[:-1]])
-    sizes = np.bincount(equations.owner[live], minlength=len(equations))
-    kept = np.flatnonzero(sizes)
-    reduced = Equations(
-        starts=np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64),
-        cells=equations.cells[live],
-        signs=equations.signs[live],
-        right=right[kept],
-    )
-    return reduced, kept
-
-
 def _renumbered(narrowed: Narrowed, equations: Equations, numbers: Ints, /) -> Narrowed:
     """The log in terms of all equations, where it was made with those of these numbers."""
     steps = narrowed.steps.copy()
@@ -379,7 +362,7 @@ def _consistent(low: Ints, high: Ints, equations: Equations, /, *, whole: bool) 
     if narrowed.conflict >= 0:
         return False
     open_cells = narrowed.low < narrowed.high
-    reduced, _ = _without_fixed(narrowed.low, local, open_cells)
+    reduced, _ = local.among(narrowed.low, open_cells)
     if not len(reduced):
         return True
     return solvable(narrowed.low, narrowed.high, reduced, whole=whole)

@@ -1,0 +1,358 @@
+"""Counting in PostgreSQL: one statement, and what comes back is one row for each cell, never a person.
+
+Events are coded and grouped by the server. A unit with too many cells draws its lots there too: each of its cells gets a version-4
+UUID, 122 bits of the server's cryptographic generator (`pg_strong_random`), and the lowest stay. Two equal ones at a border would
+favour one cell; the chance is below n²/2^123 for n cells of all units (docs/proofs/sliced-noise.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.engine.bounding import run_starts
+from noisegate.engine.cell_sql import lookup_table, nest_table
+from noisegate.engine.counts import Tally
+from noisegate.engine.duck import refuse_unreadable
+from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason, plan_cells
+from noisegate.engine.remote import asking
+from noisegate.engine.sliced import LocalCounts
+from noisegate.engine.source import literal, quoted
+from noisegate.engine.spill import CellRuns, SpillPlace
+from noisegate.errors import DataError, InternalError
+from noisegate.spec import (
+    BandDimension,
+    CalendarDimension,
+    DateDimension,
+    ListedDimension,
+    LookupDimension,
+    TimeDimension,
+    did_you_mean,
+)
+
+_WHOLE = ("smallint", "integer", "bigint")
+_NESTED = ("json", "jsonb", "xml", "bytea", "point", "polygon")
+_NAIVE, _AWARE = "timestamp without time zone", "timestamp with time zone"
+_TEXTS = ("text", "character varying", "character", '"char"', "name")
+#: Two thousand years in seconds: keeps times before 1970 positive.
+_SHIFT_S = 730_500 * 86_400
+_DATE = "[0-9]{4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])"
+_TIME = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?"
+_OFFSET = "( ?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?))?"
+#: Bytes of a row of four numbers in the binary format, and of what comes before all rows.
+_ROW = np.dtype([("fields", ">i2"), *((f"{kind}{n}", kind) for n in range(4) for kind in (">i4", ">i8"))])
+_HEADER = 19
+_ROWS_AT_ONCE = 1 << 20
+#: What a sort or a hash table of the statement may take on the server before it goes to disk there.
+_WORK_MEM = "256MB"
+
+
+def count_with_postgres(
+    wanted: CountPlan,
+    connection: Any,
+    /,
+    *,
+    progress: Callable[[int], None] | None,
+    place: SpillPlace,
+) -> LocalCounts:
+    """The counts of a plan whose source is a table of a psycopg connection."""
+    if wanted.weight is not None:
+        raise InternalError("rows that stand for several events are counted by DuckDB only")
+    plan = plan_cells(wanted)
+    with asking(wanted.source_name):
+        code = _Code(wanted, plan, connection)
+        sums = _Sums(wanted, plan, place)
+        with connection.transaction(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL work_mem = {literal(_WORK_MEM)}")
+            if wanted.timezone is not None:
+                cursor.execute(f"SET LOCAL TimeZone = {literal(wanted.timezone)}")
+            for rows in _binary_rows(cursor, code.statement(), code.arguments):
+                sums.add(rows)
+    counts = sums.finish()
+    if progress is not None:
+        progress(counts.tally.events)
+    return counts
+
+
+def _binary_rows(cursor: Any, statement: str, arguments: list[Any], /) -> Iterator[NDArray[Any]]:
+    """The rows of a statement with four numbers each, some hundred thousand at a time."""
+    from psycopg.sql import SQL
+
+    held, begun = bytearray(), False
+    with cursor.copy(SQL(f"COPY ({statement}) TO STDOUT (FORMAT BINARY)"), arguments) as answer:
+        for part in answer:
+            held += part
+            if not begun and len(held) >= _HEADER:
+                del held[:_HEADER]
+                begun = True
+            if len(held) >= _ROW.itemsize * _ROWS_AT_ONCE:
+                whole = len(held) // _ROW.itemsize * _ROW.itemsize
+                yield np.frombuffer(bytes(held[:whole]), dtype=_ROW)
+                del held[:whole]
+    yield np.frombuffer(bytes(held[: len(held) // _ROW.itemsize * _ROW.itemsize]), dtype=_ROW)
+
+
+class _Sums:
+    """Adds up what the server answers, and looks whether it can be."""
+
+    def __init__(self, wanted: CountPlan, plan: CellPlan, place: SpillPlace, /) -> None:
+        self._wanted, self._plan, self._place = wanted, plan, place
+        self._runs = CellRuns(cells=wanted.domain.size, place=place)
+        self._outside: dict[int, int] = {}
+        self._events = self._repeated = self._beyond = 0
+
+    def add(self, rows: NDArray[Any], /) -> None:
+        key, events, kept, beyond = (rows[f">i8{n}"].astype(np.int64) for n in range(4))
+        fine = (rows["fields"] == 4).all() and all((rows[f">i4{n}"] == 8).all() for n in range(4))
+        low, high = -len(self._plan.reasons), self._wanted.domain.size
+        if not fine or not ((key >= low) & (key < high) & (events > 0) & (kept >= 0) & (beyond >= 0)).all():
+            raise DataError(
+                f"{self._wanted.source_name} cannot be counted: the engine answers with cells or counts that do not exist. "
+                "Count a copy of the events with DuckDB instead."
+            )
+        inside = key >= 0
+        for code, number in zip(key[~inside].tolist(), events[~inside].tolist(), strict=True):
+            self._outside[code] = self._outside.get(code, 0) + number
+        self._events += int(events.sum())
+        self._beyond += int(beyond[inside].sum())
+        self._repeated += int((events - kept - beyond)[inside].sum())
+        there = inside & (kept > 0)
+        order = np.argsort(key[there])
+        cells = key[there][order]
+        if run_starts(cells).size != cells.size:
+            raise InternalError("the server names a cell twice")
+        self._runs.add_counts(cells, kept[there][order])
+
+    def finish(self) -> LocalCounts:
+        for code in self._outside:
+            refuse_unreadable(self._plan, code, name=self._wanted.source_name)
+        if self._events == 0:
+            raise DataError(f"{self._wanted.source_name} holds no events.")
+        outside = {
+            str(self._plan.reasons[-1 - code]): self._outside[code] for code in sorted(self._outside)[::-1]
+        }
+        tally = Tally(events=self._events, outside=outside, repeated=self._repeated, beyond=self._beyond)
+        return LocalCounts(tally=tally, slices=self._runs.slices(), place=self._place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """SQL of a value (NULL if it is missing or no time), and of whether the column itself is missing."""
+
+    value: str
+    missing: str
+
+
+@dataclass
+class _Code:
+    """The statement that counts, and its arguments: the lists of values and terms that are looked up."""
+
+    wanted: CountPlan
+    plan: CellPlan
+    connection: Any
+    arguments: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._table = ".".join(quoted(part) for part in self.wanted.source_name.split("."))
+        kinds = self.connection.execute(
+            "SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'text' ELSE format_type(a.atttypid, NULL) END "
+            "FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid "
+            "WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+            [self._table],
+        ).fetchall()
+        if not kinds:
+            raise DataError(f"There is no table {self.wanted.source_name!r} in the database.")
+        self._kinds: dict[str, str] = dict(kinds)
+
+    def statement(self) -> str:
+        """Four numbers for each cell or reason: key, events, those that count, those of cells that lots leave out."""
+        bound = self.wanted.bound
+        coded = self._coded()
+        if bound is None:
+            return f"SELECT key, count(*), count(*), 0::bigint FROM ({coded}) AS c GROUP BY key"  # noqa: S608 - quoted parts
+        pairs = f"SELECT person, day, key, count(*)::int AS n FROM ({coded}) AS c GROUP BY person, day, key"  # noqa: S608
+        lot = "row_number() OVER (PARTITION BY person, day ORDER BY gen_random_uuid())"
+        lots = (
+            f"SELECT key, n, least(n, {bound.per_cell}) AS kept, key >= 0 AND {lot} > {bound.cells} AS gone "  # noqa: S608
+            f"FROM ({pairs}) AS p"
+        )
+        return (
+            "SELECT key, sum(n), sum(CASE WHEN gone THEN 0 ELSE kept END), sum(CASE WHEN gone THEN kept ELSE 0 END) "  # noqa: S608
+            f"FROM ({lots}) AS l GROUP BY key"
+        )
+
+    def _coded(self) -> str:
+        columns = [self._column(dim) for dim in self.plan.dimensions]
+        selected = [f"{one.value} AS v{n}, {one.missing} AS m{n}" for n, one in enumerate(columns)]
+        by_person = self.wanted.bound is not None
+        if by_person:
+            selected.append(f"{self._person()} AS person")
+        events = f"(SELECT {', '.join(selected)} FROM {self._table}) AS e"  # noqa: S608
+        for n, dim in enumerate(self.plan.dimensions):
+            if dim.steps is None:
+                events += self._lookup(lookup_table(dim), f"l{n}", f"e.v{n} = l{n}.value")
+        for n, nest in enumerate(self.plan.nests):
+            events += self._lookup(nest_table(nest), f"n{n}", f"{self._nest_key(nest)} = n{n}.key")
+        if not by_person:
+            return f"SELECT coalesce({self._cell()}, {self._why()})::bigint AS key FROM {events}"  # noqa: S608
+        nobody = next(self.plan.code(one) for one in self.plan.reasons if one.cause == "person")
+        cell = f"CASE WHEN e.person IS NOT NULL THEN {self._cell()} END"
+        whole = f"SELECT {cell} AS cell, ({self._why()})::bigint AS why, e.person, {self._day()} AS day FROM {events}"  # noqa: S608
+        return (
+            f"SELECT coalesce(k.cell, k.why, {nobody})::bigint AS key, CASE WHEN k.cell IS NOT NULL THEN k.person END AS person, "  # noqa: S608
+            f"CASE WHEN k.cell IS NOT NULL THEN k.day ELSE 0 END AS day FROM ({whole}) AS k"
+        )
+
+    def _lookup(self, table: Any, name: str, condition: str, /) -> str:
+        """A join with a small table that is sent along as arrays, so that parallel workers of the server can use it."""
+        arrays, names = [], []
+        for column in table.column_names:
+            values = table[column].to_pylist()
+            kind = "text" if any(isinstance(one, str) for one in values) else "bigint"
+            self.arguments.append(values)
+            arrays.append(f"%s::{kind}[]")
+            names.append(column)
+        return f" LEFT JOIN unnest({', '.join(arrays)}) AS {name}({', '.join(names)}) ON {condition}"
+
+    def _named(self, wanted: str, /) -> tuple[str, str]:
+        for name, kind in self._kinds.items():
+            if name.lower() == wanted.lower():
+                return quoted(name).replace("%", "%%"), kind
+        hint = did_you_mean(wanted, self._kinds) or f"; it has {', '.join(self._kinds)}"
+        end = "" if hint.endswith("?") else "."
+        raise DataError(f"{self.wanted.source_name} has no column {wanted!r}{hint}{end}")
+
+    def _person(self) -> str:
+        name, kind = self._named(str(self.wanted.person))
+        if kind in ("real", "double precision", *_NESTED) or kind.endswith("[]"):
+            raise DataError(
+                f"Column {self.wanted.person!r} of {self.wanted.source_name} holds {kind}; a person needs whole numbers or text."
+            )
+        return f"{name}::bigint" if kind in _WHOLE else f'{name}::text COLLATE "C"'
+
+    def _column(self, dimension: DimensionPlan, /) -> _Column:
+        name, kind = self._named(dimension.column)
+        spec = dimension.spec
+        if isinstance(spec, ListedDimension | LookupDimension):
+            if kind in _NESTED or kind.endswith("[]"):
+                raise DataError(
+                    f"Column {dimension.column!r} of {self.wanted.source_name} holds {kind}; plain text or numbers are needed."
+                )
+            return _Column(value=f"{name}::text", missing=f"{name} IS NULL")
+        if isinstance(spec, BandDimension):
+            value = self._band(dimension, spec, name, kind)
+        elif isinstance(spec, DateDimension | CalendarDimension):
+            day = name if kind == "date" else f"({self._clock(dimension, name, kind)})::date"
+            value = _day_number(day, spec)
+        else:
+            value = self._bin(dimension, spec, name, kind)
+        return _Column(value=value, missing=f"{name} IS NULL")
+
+    def _band(self, dimension: DimensionPlan, spec: BandDimension, name: str, kind: str, /) -> str:
+        number = f"{name}::double precision"
+        if kind in _TEXTS:
+            number = f"CASE WHEN {name} ~ '^-?[0-9]+([.][0-9]+)?$' THEN {number} END"
+        elif kind not in (*_WHOLE, "numeric", "real", "double precision"):
+            raise DataError(
+                f"Column {dimension.column!r} of {self.wanted.source_name} holds {kind}; dimension {dimension.name} needs "
+                "a number."
+            )
+        return spec.bands.case(f"({number})", missing=f"{name} IS NULL", nan=f"({number}) = 'NaN'")
+
+    def _bin(self, dimension: DimensionPlan, spec: TimeDimension, name: str, kind: str, /) -> str:
+        def seconds(clock: str, shift: int) -> str:
+            return f"(floor(date_part('epoch', {clock}))::bigint + {shift}) %% 86400 / {spec.every}"
+
+        if kind == "time without time zone":
+            return seconds(name, 0)
+        stamp = seconds(self._clock(dimension, name, kind), _SHIFT_S)
+        if kind in _TEXTS:
+            alone = f"CASE WHEN {name} ~ '^{_TIME}$' THEN {name}::time END"
+            return f"coalesce({stamp}, {seconds(alone, 0)})"
+        return stamp
+
+    def _clock(self, dimension: DimensionPlan, name: str, kind: str, /) -> str:
+        """SQL of the wall-clock time in a column."""
+        zone = self.wanted.timezone
+        if kind == _NAIVE:
+            return name
+        if kind == _AWARE:
+            if zone is None:
+                raise DataError(
+                    f"Column {dimension.column!r} of {self.wanted.source_name} holds times with a UTC offset; "
+                    "say with events.timezone whose clock the table is about."
+                )
+            return f"{name} AT TIME ZONE {literal(zone)}"
+        if kind in _TEXTS:
+            offset, cast = (
+                ("", "timestamp") if zone is None else (_OFFSET, f"timestamptz AT TIME ZONE {literal(zone)}")
+            )
+            return f"CASE WHEN {name} ~ '^{_DATE}([ T]{_TIME}{offset})?$' THEN {name}::{cast} END"
+        what = "a date" if isinstance(dimension.spec, DateDimension | CalendarDimension) else "a time"
+        raise DataError(
+            f"Column {dimension.column!r} of {self.wanted.source_name} holds {kind}; dimension {dimension.name} needs {what}: "
+            "a timestamp, or text such as 2016-07-25 06:15:00."
+        )
+
+    def _cell(self) -> str:
+        alone = [(n, dim) for n, dim in enumerate(self.plan.dimensions) if not dim.nested]
+        sums = [
+            " + ".join(
+                [_term(n, dim, b) for n, dim in alone] + [f"n{n}.t{b}" for n in range(len(self.plan.nests))]
+            )
+            for b in range(self.plan.blocks)
+        ]
+        return f"coalesce({', '.join(sums)})"
+
+    def _nest_key(self, nest: NestPlan, /) -> str:
+        key = ""
+        for n, size in zip(nest.dimensions, nest.sizes, strict=True):
+            inside = f"(CASE WHEN e.v{n} BETWEEN 0 AND {size - 1} THEN e.v{n} END)::bigint"
+            digit = f"l{n}.code" if self.plan.dimensions[n].steps is None else inside
+            key = f"({key} * {size} + {digit})" if key else digit
+        return key
+
+    def _why(self) -> str:
+        names = [dim.name for dim in self.plan.dimensions]
+        whens = []
+        for reason in self.plan.reasons:
+            if reason.cause != "person":
+                n = names.index(reason.dimension) if reason.dimension else None
+                condition = f"{self._cell()} IS NULL" if n is None else self._condition(reason, n)
+                whens.append(f"WHEN {condition} THEN {self.plan.code(reason)}")
+        return f"CASE {' '.join(whens)} END"
+
+    def _condition(self, reason: Reason, n: int, /) -> str:
+        if reason.cause == "unreadable":
+            return f"NOT e.m{n} AND e.v{n} IS NULL"
+        if reason.cause == "missing":
+            return f"e.m{n}"
+        dim = self.plan.dimensions[n]
+        return f"l{n}.code IS NULL" if dim.steps is None else f"e.v{n} NOT BETWEEN 0 AND {dim.size - 1}"
+
+    def _day(self) -> str:
+        days = [n for n, dim in enumerate(self.plan.dimensions) if isinstance(dim.spec, DateDimension)]
+        return f"e.v{days[0]}::int" if self.wanted.unit == "person-day" else "0"
+
+
+def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:
+    if dimension.steps is None:
+        return f"l{n}.t{block}"
+    start, step = dimension.steps[block]
+    return f"CASE WHEN e.v{n} BETWEEN 0 AND {dimension.size - 1} THEN {start}::bigint + e.v{n} * {step}::bigint END"
+
+
+def _day_number(day: str, spec: DateDimension | CalendarDimension, /) -> str:
+    """SQL for the number of a day, a day of the week, a week or a month."""
+    if isinstance(spec, DateDimension):
+        return f"({day} - DATE {literal(spec.first.isoformat())})"
+    if spec.each == "weekday":
+        return f"(extract(isodow FROM {day})::bigint - 1)"
+    if spec.each == "week":
+        return f"floor(({day} - DATE {literal(spec.start.isoformat())}) / 7.0)::bigint"
+    months = f"12 * extract(year FROM {day}) + extract(month FROM {day})"
+    return f"(({months})::bigint - {12 * spec.start.year + spec.start.month})"

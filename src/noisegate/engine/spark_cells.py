@@ -1,0 +1,241 @@
+"""Events of Spark as numbers: for each its key (the cell, or a negative reason), and whose it is.
+
+The same sums as `cell_sql`, in the SQL of Spark: small tables of terms are broadcast, so that coding moves no event.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from noisegate.engine.cell_sql import lookup_table, nest_table
+from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
+from noisegate.engine.source import files_of, is_remote, literal
+from noisegate.errors import DataError
+from noisegate.spec import (
+    BandDimension,
+    CalendarDimension,
+    DateDimension,
+    ListedDimension,
+    LookupDimension,
+    TimeDimension,
+    did_you_mean,
+)
+
+_PARQUET = (".parquet", ".pq")
+_TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".json")
+_NAIVE, _AWARE = "timestamp_ntz", "timestamp"
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "string"})
+
+
+def open_events(wanted: CountPlan, session: Any, /) -> Any:
+    """The events as a table of Spark: Parquet files, a folder of them, a remote path, or a table of the catalogue."""
+    text = wanted.source_name
+    low = text.lower()
+    if low.endswith(_TEXTS):
+        raise DataError(
+            f"The events {text!r} are no Parquet files; Spark reads Parquet or a table of its catalogue here. Write them as "
+            "Parquet, or count them with --engine duckdb."
+        )
+    if is_remote(text):
+        return session.read.parquet(text)
+    if low.endswith(_PARQUET):
+        return session.read.parquet(*(f"file://{one.resolve()}" for one in files_of(text, wanted.folder)))
+    if (wanted.folder / text).is_dir():
+        return session.read.parquet(f"file://{(wanted.folder / text).resolve()}")
+    if "/" in text or Path(text).suffix.lower() in (".duckdb", ".xlsx"):
+        raise DataError(f"The events {text!r} do not exist beside the spec.")
+    if not session.catalog.tableExists(text):
+        raise DataError(f"There is no table {text!r} in the catalogue of Spark.")
+    return session.table(text)
+
+
+class EventCode:
+    """The events of a plan, coded: `key`, and where units are persons `person` and `spread`, by which they are shuffled."""
+
+    def __init__(self, wanted: CountPlan, plan: CellPlan, session: Any, /) -> None:
+        self._wanted, self._plan, self._session = wanted, plan, session
+        self._events = open_events(wanted, session)
+        self._kinds = {field.name: field.dataType.simpleString() for field in self._events.schema.fields}
+        self.cell_bits = (wanted.domain.size - 1).bit_length()
+        self.days = wanted.day.days if wanted.unit == "person-day" and wanted.day else 1
+
+    def rows(self) -> int:
+        """How many events there are; read from the ends of Parquet files."""
+        return int(self._events.count())
+
+    def coded(self) -> Any:
+        """One row for each event."""
+        from pyspark.sql import functions as sql
+
+        plan = self._plan
+        columns = [self._value(dim) for dim in plan.dimensions]
+        selected = [f"{value} AS v{n}" for n, (value, _) in enumerate(columns)]
+        selected += [f"({raw}) IS NULL AS m{n}" for n, (_, raw) in enumerate(columns)]
+        by_person = self._wanted.bound is not None
+        if by_person:
+            selected.append(f"{self._person()} AS person")
+        events = self._events.selectExpr(*selected)
+        for n, dim in enumerate(plan.dimensions):
+            if dim.steps is None:
+                terms = self._small(lookup_table(dim), prefix=f"l{n}_")
+                events = events.join(sql.broadcast(terms), sql.expr(f"v{n} = l{n}_value"), "left")
+        for n, nest in enumerate(plan.nests):
+            terms = self._small(nest_table(nest), prefix=f"n{n}_")
+            events = events.join(sql.broadcast(terms), sql.expr(f"{self._nest_key(nest)} = n{n}_key"), "left")
+        if not by_person:
+            return events.selectExpr(f"coalesce({self._cell()}, {self._why()}) AS key")
+        nobody = next(plan.code(one) for one in plan.reasons if one.cause == "person")
+        day = f"CAST({self._day()} AS BIGINT) * {2**self.cell_bits}L + " if self.days > 1 else ""
+        inside = f"CASE WHEN person IS NOT NULL THEN {day}{self._cell()} END"
+        names = ", ".join(f"v{n}" for n in range(len(columns)))
+        keyed = events.selectExpr("*", f"coalesce({inside}, {self._why()}, {nobody}L) AS key")
+        # Events outside have no unit: they are spread by what they hold, so that no worker gets them all.
+        return keyed.selectExpr(
+            "key", "person", f"CASE WHEN key >= 0 THEN xxhash64(person) ELSE xxhash64({names}) END AS spread"
+        )
+
+    def _small(self, table: Any, /, *, prefix: str) -> Any:
+        return self._session.createDataFrame(
+            table.rename_columns([prefix + name for name in table.column_names])
+        )
+
+    def _column(self, wanted: str, /) -> tuple[str, str]:
+        for name, kind in self._kinds.items():
+            if name.lower() == wanted.lower():
+                return "`" + name.replace("`", "``") + "`", kind
+        hint = did_you_mean(wanted, self._kinds) or f"; it has {', '.join(self._kinds)}"
+        end = "" if hint.endswith("?") else "."
+        raise DataError(f"{self._wanted.source_name} has no column {wanted!r}{hint}{end}")
+
+    def _person(self) -> str:
+        name, kind = self._column(str(self._wanted.person))
+        if kind in ("float", "double") or kind.startswith(("array", "map", "struct", "binary", "variant")):
+            raise DataError(
+                f"Column {self._wanted.person!r} of {self._wanted.source_name} holds {kind}; a person needs whole numbers "
+                "or text."
+            )
+        whole = kind in ("tinyint", "smallint", "int", "bigint")
+        return f"CAST({name} AS BIGINT)" if whole else f"CAST({name} AS STRING)"
+
+    def _value(self, dimension: DimensionPlan, /) -> tuple[str, str]:
+        """SQL of the value (text, or the number of a day or bin), and of the column itself."""
+        name, kind = self._column(dimension.column)
+        spec = dimension.spec
+        if isinstance(spec, ListedDimension | LookupDimension):
+            if kind.startswith(("array", "map", "struct", "binary", "variant")):
+                raise DataError(
+                    f"Column {dimension.column!r} of {self._wanted.source_name} holds {kind}; plain text or numbers are needed."
+                )
+            return f"CAST({name} AS STRING)", name
+        if isinstance(spec, BandDimension):
+            return self._band(dimension, spec, name, kind), name
+        if isinstance(spec, DateDimension | CalendarDimension):
+            day = name if kind == "date" else f"CAST({self._clock(dimension, name, kind)} AS DATE)"
+            return _day_number(day, spec), name
+        return self._bin(dimension, spec, name, kind), name
+
+    def _band(self, dimension: DimensionPlan, spec: BandDimension, name: str, kind: str, /) -> str:
+        if kind not in _NUMBERS and not kind.startswith("decimal"):
+            raise DataError(
+                f"Column {dimension.column!r} of {self._wanted.source_name} holds {kind}; dimension {dimension.name} needs "
+                "a number."
+            )
+        number = f"TRY_CAST({name} AS DOUBLE)"
+        return spec.bands.case(number, missing=f"{name} IS NULL", nan=f"isnan({number})")
+
+    def _bin(self, dimension: DimensionPlan, spec: TimeDimension, name: str, kind: str, /) -> str:
+        def seconds(clock: str) -> str:
+            return f"hour({clock}) * 3600 + minute({clock}) * 60 + CAST(second({clock}) AS INT)"
+
+        if kind.startswith("time("):
+            return f"({seconds(name)}) div {spec.every}"
+        clock = self._clock(dimension, name, kind)
+        if kind == "string":  # a time of day alone
+            alone = f"TRY_CAST(concat('1970-01-01 ', {name}) AS TIMESTAMP_NTZ)"
+            clock = f"coalesce({clock}, {alone})"
+        return f"({seconds(clock)}) div {spec.every}"
+
+    def _clock(self, dimension: DimensionPlan, name: str, kind: str, /) -> str:
+        """SQL of the wall-clock time in a column; the session's time zone is that of the events."""
+        if kind == _NAIVE:
+            return name
+        if kind == _AWARE:
+            if self._wanted.timezone is None:
+                raise DataError(
+                    f"Column {dimension.column!r} of {self._wanted.source_name} holds times with a UTC offset; "
+                    "say with events.timezone whose clock the table is about."
+                )
+            return f"CAST({name} AS TIMESTAMP_NTZ)"
+        if kind == "string":
+            if self._wanted.timezone is not None:
+                return f"CAST(TRY_CAST({name} AS TIMESTAMP) AS TIMESTAMP_NTZ)"
+            return (
+                f"CASE WHEN NOT substr({name}, 12) RLIKE '[Zz+-]' THEN TRY_CAST({name} AS TIMESTAMP_NTZ) END"
+            )
+        what = "a date" if isinstance(dimension.spec, DateDimension | CalendarDimension) else "a time"
+        raise DataError(
+            f"Column {dimension.column!r} of {self._wanted.source_name} holds {kind}; dimension {dimension.name} needs "
+            f"{what}: a timestamp, or text such as 2016-07-25 06:15:00."
+        )
+
+    def _cell(self) -> str:
+        plan = self._plan
+        alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
+        sums = [
+            " + ".join(
+                [_term(n, dim, b) for n, dim in alone] + [f"n{n}_t{b}" for n in range(len(plan.nests))]
+            )
+            for b in range(plan.blocks)
+        ]
+        return f"coalesce({', '.join(sums)})" if len(sums) > 1 else f"({sums[0]})"
+
+    def _nest_key(self, nest: NestPlan, /) -> str:
+        key = ""
+        for n, size in zip(nest.dimensions, nest.sizes, strict=True):
+            inside = f"CASE WHEN v{n} BETWEEN 0 AND {size - 1} THEN CAST(v{n} AS BIGINT) END"
+            digit = f"l{n}_code" if self._plan.dimensions[n].steps is None else f"({inside})"
+            key = f"({key} * {size}L + {digit})" if key else digit
+        return key
+
+    def _why(self) -> str:
+        names = [dim.name for dim in self._plan.dimensions]
+        whens = []
+        for reason in self._plan.reasons:
+            if reason.cause == "person":
+                continue
+            n = names.index(reason.dimension) if reason.dimension else None
+            condition = f"{self._cell()} IS NULL" if n is None else self._condition(reason, n)
+            whens.append(f"WHEN {condition} THEN {self._plan.code(reason)}L")
+        return f"CASE {' '.join(whens)} END"
+
+    def _condition(self, reason: Reason, n: int, /) -> str:
+        if reason.cause == "unreadable":
+            return f"NOT m{n} AND v{n} IS NULL"
+        if reason.cause == "missing":
+            return f"m{n}"
+        dim = self._plan.dimensions[n]
+        return f"l{n}_code IS NULL" if dim.steps is None else f"NOT v{n} BETWEEN 0 AND {dim.size - 1}"
+
+    def _day(self) -> str:
+        days = [n for n, dim in enumerate(self._plan.dimensions) if isinstance(dim.spec, DateDimension)]
+        return f"v{days[0]}"
+
+
+def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:
+    if dimension.steps is None:
+        return f"l{n}_t{block}"
+    start, step = dimension.steps[block]
+    inside = f"{start}L + CAST(v{n} AS BIGINT) * {step}L"
+    return f"CASE WHEN v{n} BETWEEN 0 AND {dimension.size - 1} THEN {inside} END"
+
+
+def _day_number(day: str, spec: DateDimension | CalendarDimension, /) -> str:
+    """SQL for the number of a day, a day of the week, a week or a month."""
+    if isinstance(spec, DateDimension):
+        return f"datediff({day}, DATE {literal(spec.first.isoformat())})"
+    if spec.each == "weekday":
+        return f"weekday({day})"
+    if spec.each == "week":
+        return f"CAST(floor(datediff({day}, DATE {literal(spec.start.isoformat())}) / 7.0) AS INT)"
+    return f"(12 * year({day}) + month({day}) - {12 * spec.start.year + spec.start.month})"

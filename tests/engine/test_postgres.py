@@ -1,0 +1,183 @@
+"""PostgreSQL: the contract of every engine, on a server that the tests start and stop."""
+
+import datetime as dt
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from scipy.stats import chisquare
+
+from noisegate.engine import connect
+from noisegate.errors import DataError
+
+psycopg = pytest.importorskip("psycopg")
+UNITS = ["event", "person-day", "person"]
+MERGED = {
+    "dimensions": {
+        "location": {"column": "stop", "values": "stops.csv", "group_by": {"postcode": {"mode": "bus"}}}
+    },
+    "merge": [{"dimension": "time", "into": "4h", "where": {"time": {"from": "20:00", "to": "04:00"}}}],
+}
+PLAIN = "card_id bigint, mode text, tap text, tapped_at timestamp, stop text"
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    """A throw-away PostgreSQL server that is reached by a socket."""
+    programs = shutil.which("pg_ctl")
+    if programs is None or shutil.which("initdb") is None:
+        pytest.skip("no PostgreSQL server is installed (initdb and pg_ctl were not found)")
+    home = Path(tempfile.mkdtemp(prefix="ng-pg-"))
+    user = {}
+    if os.geteuid() == 0:
+        if "postgres" not in {entry.pw_name for entry in pwd.getpwall()}:
+            pytest.skip("PostgreSQL does not run as root, and there is no user 'postgres'")
+        shutil.chown(home, "postgres", "postgres")
+        user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+
+    def server(*command):
+        subprocess.run(command, check=True, capture_output=True, cwd="/", **user)
+
+    try:
+        server("initdb", "-D", f"{home}/data", "-U", "postgres", "-A", "trust", "--no-sync")
+        options = f"-c listen_addresses='' -c unix_socket_directories='{home}' -c fsync=off"
+        server("pg_ctl", "-D", f"{home}/data", "-l", f"{home}/log", "-o", options, "-w", "start")
+        yield f"postgresql://postgres@/postgres?host={home}"
+        server("pg_ctl", "-D", f"{home}/data", "-m", "immediate", "-w", "stop")
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def in_postgres(postgres):
+    """A function that puts events into a table with these columns."""
+
+    def put(columns=PLAIN):
+        def place(_, events):
+            with psycopg.connect(postgres, autocommit=True) as database:
+                database.execute("DROP TABLE IF EXISTS taps")
+                database.execute("DROP TYPE IF EXISTS way")
+                database.execute("CREATE TYPE way AS ENUM ('train', 'bus', 'monorail')")
+                database.execute(f"CREATE TABLE taps ({columns})")
+                with database.cursor() as cursor:
+                    rows = [tuple(event.values()) for event in events]
+                    cursor.executemany("INSERT INTO taps VALUES (%s, %s, %s, %s, %s)", rows)
+            return {"source": "public.taps"}, connect(postgres)
+
+        return place
+
+    return put
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_postgresql_counts_the_same(town, in_postgres, check_contract, unit):
+    check_contract(town, in_postgres(), unit=unit, **(MERGED if unit == "person" else {}))
+
+
+def test_bounds_hold_in_postgresql(town, in_postgres, check_bounds):
+    check_bounds(town, in_postgres())
+
+
+def test_nested_values_enum_columns_and_text_ids(town, in_postgres, check_contract):
+    columns = PLAIN.replace("mode text", "mode way").replace("card_id bigint", "card_id text")
+    only = {"location": {"column": "stop", "values": "stops.csv"}}
+    check_contract(town, in_postgres(columns), unit="person-day", dimensions=only)
+
+
+@pytest.mark.parametrize("kind", ["timestamptz", "text"])
+def test_times_with_an_offset_are_read_on_the_clock_of_the_table(town, in_postgres, kind):
+    sydney = dt.timezone(dt.timedelta(hours=10))
+    events = town.events(400, strays=False)
+    given, connection = in_postgres(PLAIN.replace("timestamp", kind))(
+        town,
+        [
+            event | {"tapped_at": at if kind == "timestamptz" else at.isoformat()}
+            for event in events
+            if (at := event["tapped_at"].replace(tzinfo=sydney))
+        ],
+    )
+    spec = town.spec(**given, events={"timezone": "Australia/Sydney"})
+    assert town.labelled(spec, town.count(spec, connection=connection)) == town.expected(
+        events, unit="person-day"
+    )
+    with pytest.raises(DataError, match=r"UTC offset; say with events\.timezone|text that is not a time"):
+        town.count(town.spec(**given), connection=connection)
+    connection.disconnect()
+
+
+def test_lots_are_drawn_evenly_in_the_server(town, in_postgres):
+    """A person with five cells keeps two: every cell equally often, over the persons. Size 1e-9; a favoured cell is seen."""
+    start = dt.datetime.fromisoformat("2016-07-25 06:00")
+    events = [
+        {
+            "card_id": n,
+            "mode": "bus",
+            "tap": "on",
+            "tapped_at": start + dt.timedelta(hours=hour),
+            "stop": "Lee St",
+        }
+        for n in range(2000)
+        for hour in range(5)
+    ]
+    given, connection = in_postgres()(town, events)
+    spec = town.spec(unit="person", max_cells=2, **given)
+    found = town.count(spec, connection=connection).raw_counts
+    connection.disconnect()
+    assert found.sum() == 4000
+    assert chisquare(found).pvalue > 1e-9
+    assert chisquare([1000, 1000, 1000, 1000 - 350, 350]).pvalue < 1e-9
+
+
+def test_no_person_comes_out_of_the_server(town, in_postgres, monkeypatch):
+    """What is asked for are four numbers for each cell; the only text that comes back are names of columns."""
+    asked = []
+    execute = psycopg.Cursor.copy
+
+    def watched(self, statement, *arguments, **options):
+        asked.append(statement.as_string(self) if hasattr(statement, "as_string") else str(statement))
+        return execute(self, statement, *arguments, **options)
+
+    monkeypatch.setattr(psycopg.Cursor, "copy", watched)
+    given, connection = in_postgres()(town, town.events(300, persons=3))
+    counts = town.count(town.spec(unit="person", max_cells=2, **given), connection=connection)
+    connection.disconnect()
+    (statement,) = asked
+    assert statement.startswith("COPY (SELECT key, sum(n), sum(CASE")
+    assert "gen_random_uuid()" in statement
+    assert counts.tally.beyond > 0
+
+
+def test_what_cannot_be_counted_is_said(town, in_postgres):
+    given, connection = in_postgres()(town, [])
+    with pytest.raises(DataError, match=r"public\.taps holds no events"):
+        town.count(town.spec(**given), connection=connection)
+    with pytest.raises(DataError, match=r"There is no table 'public\.trips' in the database"):
+        town.count(town.spec(source="public.trips"), connection=connection)
+    with pytest.raises(DataError, match="has no column 'person'"):
+        town.count(town.spec(**given, events={"person": "person"}), connection=connection)
+    connection.disconnect()
+    floats = PLAIN.replace("card_id bigint", "card_id float8")
+    given, connection = in_postgres(floats)(town, town.events(5))
+    with pytest.raises(DataError, match="holds double precision; a person needs whole numbers or text"):
+        town.count(town.spec(**given), connection=connection)
+    connection.disconnect()
+
+
+def test_bounds_hold_whatever_the_units(town, in_postgres):
+    """Each person has a stop of their own, so that cells tell whose they are."""
+    events = town.events(900, persons=6, strays=False)
+    for event in events:
+        event["stop"] = list(town.stops)[event["card_id"] % 6]
+    given, connection = in_postgres()(town, events)
+    for unit, most in (("person", 3), ("person-day", 1)):
+        spec = town.spec(unit=unit, max_cells=most, max_per_cell=2, **given)
+        found = town.labelled(spec, town.count(spec, connection=connection))
+        own = Counter((cell[-1], cell[1] if unit == "person-day" else 0) for cell in found)
+        assert max(found.values()) <= 2
+        assert max(own.values()) <= most
+    connection.disconnect()
