@@ -62,7 +62,7 @@ await story("drop three tables and read the law and the scale", async () => {
   await page.waitForURL(/\/files/);
   await settle();
   const text = await page.locator(".node.base").innerText();
-  expect(/scale [\d.]+ \([\d.]+ to [\d.]+, 95 %\)/.test(text), `law and scale, got ${text}`);
+  expect(/scale [\d.]+ \([\d.]+ to [\d.]+, 95.%\)/.test(text), `law and scale, got ${text}`);
   return { law: text.split("\n").find((line) => line.includes("scale")) };
 });
 
@@ -131,6 +131,30 @@ await story("export the report and open it offline", async () => {
   await alone.close();
 });
 
+await story("keep the pages as one file and use them offline", async () => {
+  await open(`/r/${context.towns}/findings`);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Keep these pages" }).click()]);
+  const kept = path.join(context.work, "kept.html");
+  await file.saveAs(kept);
+  const alone = await browser.newContext({ offline: true, viewport: { width: 1280, height: 900 } });
+  const copy = await alone.newPage();
+  copy.setDefaultTimeout(context.patience);
+  const asked = [];
+  copy.on("request", (request) => !/^(file|data|blob):/.test(request.url()) && asked.push(request.url()));
+  copy.on("pageerror", (error) => told.trouble.push(`kept: ${error.message}`));
+  copy.on("console", (message) => message.type() === "error" && told.trouble.push(`kept: ${message.text()}`));
+  await copy.goto(`file://${kept}`);
+  await copy.waitForSelector(".node.base");
+  await copy.getByRole("link", { name: "Microscope", exact: true }).click();
+  await copy.waitForSelector(".panel .law svg");
+  await copy.locator(".panel [role=switch]").first().click();
+  await copy.waitForSelector(".panel li.off");
+  expect(asked.length === 0, `no request, got ${asked}`);
+  if (context.pictures) await copy.screenshot({ path: path.join(context.pictures, "kept.png"), fullPage: true });
+  await alone.close();
+  return { bytes: fs.statSync(kept).size };
+});
+
 await story("ask a total, then a difference with its interval", async () => {
   await open(`/r/${context.week}/ask`);
   await page.waitForSelector(".verdict");
@@ -140,7 +164,7 @@ await story("ask a total, then a difference with its interval", async () => {
   await page.waitForFunction(() => /\+/.test(document.querySelector(".verdict")?.textContent ?? ""));
   await settle();
   const said = await page.locator(".answer .statement").innerText();
-  expect(/ to .*\(95 %\)/.test(said), `an interval, got ${said}`);
+  expect(/ to .*\(95.%\)/.test(said), `an interval, got ${said}`);
   await page.getByRole("button", { name: "Copy as Python" }).click();
   const python = await page.evaluate(() => navigator.clipboard.readText());
   expect(python.includes("compare("), "the question as Python");

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from noisegate.errors import SpecError
+from noisegate.inference import SumEstimates
 from noisegate.query import JointSums, joint_sums, spans
 
 
@@ -57,6 +58,25 @@ def test_intervals_of_few_draws_hold_a_further_one_as_often_as_they_say():
     draws, further = rng.normal(size=(99, 20_000)), rng.normal(size=20_000)
     found = spans(draws, level=0.9)
     assert ((found.low <= further) & (further <= found.high)).mean() == pytest.approx(0.9, abs=0.01)
+
+
+def test_draws_are_moved_to_what_is_known_of_each_sum():
+    rng = np.random.default_rng(3)
+    shared = rng.normal(100, 10, (4_000, 1))
+    drawn = shared + rng.normal(0, 1, (4_000, 2))
+    known = SumEstimates(
+        level=0.95,
+        mean=np.array([110.0, 90.0]),
+        sd=np.array([20.0, 20.0]),
+        low=np.array([70, 50]),
+        high=np.array([150, 130]),
+    )
+    found = JointSums.matched(drawn, known)
+    np.testing.assert_allclose(found.draws.mean(axis=0), known.mean)
+    np.testing.assert_allclose(found.draws.std(axis=0), known.sd)
+    gap = found.difference(np.array([0]), np.array([1]), level=0.95)
+    # What they share is gone from the difference: two strangers with 20 each would be at 55.
+    assert 20 - 6.5 < gap.low[0] < gap.high[0] < 20 + 6.5
 
 
 def test_sums_of_drawn_tables_may_share_cells():

@@ -8,6 +8,7 @@ import pytest
 import noisegate as package
 from noisegate import Question
 from noisegate.errors import DataError, SpecError
+from noisegate.testing import publish_case
 
 
 def count(town, **where):
@@ -158,3 +159,32 @@ def test_tables_without_a_card(noisegate, town, tmp_path):
 def test_tables_beside_their_card_are_asked_by_their_directory(whole):
     with pytest.raises(DataError, match="open_release"):
         package.open_tables([str(path) for path in sorted(whole.glob("*.csv"))])
+
+
+def test_exact_tables_with_hidden_cells_are_answered_by_bounds(noisegate, tmp_path):
+    """Totals that are shown are told; what only markers speak of lies between bounds, and no number stands for it."""
+    world = publish_case("poisson", "exact with ranges", rng=np.random.default_rng(5))
+    files = world.write(tmp_path, marker="<5")
+    tables = package.open_tables(list(map(str, files)))
+    whole = tables.answer()
+    assert (whole.low[0], whole.high[0]) == (world.counts.sum(), world.counts.sum())
+    grid = world.counts.reshape(40, 24)
+    some = tables.answer(where="column=column 3|column 4", by="row")
+    order = [int(label.removeprefix("row ")) for label in some.labels["row"]]
+    truth = grid[order][:, 3:5].sum(axis=1)
+    assert (some.low <= truth).all()
+    assert (truth <= some.high).all()
+    assert np.isnan(some.estimate[~some.told]).all()
+    assert (~some.told).any()
+    gap = tables.compare(where="column=column 3", to="column=column 4", by="row")
+    truth = (grid[:, 3] - grid[:, 4])[[int(label.removeprefix("row ")) for label in gap.labels["row"]]]
+    assert ((gap.low <= truth) & (truth <= gap.high)).all()
+    with pytest.raises(DataError, match="only bounds are known"):
+        tables.draws(1)
+    file = tmp_path / "answers.json"
+    code, out, _ = noisegate("query", *files, "--where", "column=column 3", "--by", "row", "--json", file)
+    assert code == 0
+    assert "not told" in out
+    assert "the tables do not tell" in " ".join(out.split())
+    rows = json.loads(file.read_text())["answers"]
+    assert all((row["estimate"] is None) == row["withdrawn"] for row in rows)

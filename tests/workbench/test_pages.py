@@ -201,6 +201,30 @@ def test_uploads_are_bounded_in_bytes_and_in_number(make_visitor):
     assert many.status_code == 400
 
 
+def test_kept_pages_are_one_file_with_everything_inside(bench):
+    visitor, number = bench
+    visitor.send(f"/r/{number}/remarks", {"finding": "x", "comment": "</script><img src=x onerror=alert(1)>"})
+    assert visitor.page(f"/r/{number}/kept.json").json() == {"ready": True}
+    answer = visitor.get(f"/r/{number}/kept.html")
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert "sandbox" in answer.headers["content-security-policy"]
+    text = answer.text
+    assert text.count("</script>") == 2
+    assert "onerror=alert(1)>" not in text
+    assert "url(/" not in text
+    assert "url(." not in text
+    data = json.loads(text.split('id="noisegate-kept">', 1)[1].split("</script>", 1)[0])
+    assert set(data["pages"]) == {
+        "/start.json",
+        *(f"/r/{number}/{one}.json" for one in ("files", "noise", "findings")),
+    }
+    first = data["maps"][0]["first"]
+    served = visitor.get(f"/r/{number}/cell.json?cell={first}").json()
+    assert data["looks"][f"{first}|"] == {key: served[key] for key in data["looks"][f"{first}|"]}
+    without = data["looks"][f"{first}|by area"]
+    assert without["left_out"] == ["by area"]
+
+
 def test_a_directory_of_the_custodian_is_not_looked_at(make_visitor, tmp_path):
     city = tmp_path / "data" / "city"
     city.mkdir(parents=True)

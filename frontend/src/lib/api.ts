@@ -1,6 +1,11 @@
 /** Asking the server, and watching work that takes a while. */
 
+import { answer, embedded, GONE } from "./kept";
 import type { Job } from "./types";
+
+const kept = embedded();
+/** Whether this page was kept as one file, so that nothing can be asked or changed. */
+export const alone = kept !== null;
 
 export class Problem extends Error {
   constructor(
@@ -18,6 +23,11 @@ interface Answer {
 }
 
 async function asked(path: string, options?: RequestInit): Promise<{ status: number; body: Answer }> {
+  if (kept) {
+    const reply = answer(kept, path);
+    if ("missing" in reply) throw new Problem(reply.missing, GONE);
+    return { status: 200, body: reply.found as Answer };
+  }
   let reply: Response;
   try {
     reply = await fetch(path, { credentials: "same-origin", ...options });

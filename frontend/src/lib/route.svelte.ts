@@ -1,3 +1,5 @@
+import { alone } from "./api";
+
 /** Where we are: the address is the only state of navigation, so that every view can be linked to. */
 
 export type PageName = "start" | "files" | "noise" | "microscope" | "findings" | "ask" | "price" | "missing";
@@ -16,18 +18,26 @@ export function parse(path: string, search: string): Place {
   return { page: path === "/price" ? "price" : "missing", id: "", query };
 }
 
-export const here = $state({ place: parse(location.pathname, location.search) });
+/** A page that was kept as a file has its place behind the hash. */
+function now(): Place {
+  if (!alone) return parse(location.pathname, location.search);
+  const [path, search] = location.hash.slice(1).split("?");
+  return parse(path || "/", search ?? "");
+}
+
+export const here = $state({ place: now() });
 
 export function go(address: string, replace = false): void {
-  if (replace) history.replaceState(null, "", address);
-  else history.pushState(null, "", address);
-  here.place = parse(location.pathname, location.search);
+  const shown = alone ? `#${address}` : address;
+  if (replace) history.replaceState(null, "", shown);
+  else history.pushState(null, "", shown);
+  here.place = now();
   if (!replace) window.scrollTo(0, 0);
 }
 
 export function watchHistory(): () => void {
   const back = () => {
-    here.place = parse(location.pathname, location.search);
+    here.place = now();
   };
   const click = (event: MouseEvent) => {
     const link = (event.target as Element | null)?.closest?.("a");

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 
-vi.stubGlobal("location", { pathname: "/", search: "" });
+vi.stubGlobal("location", { pathname: "/", search: "", hash: "" });
 const { parse } = await import("./route.svelte");
 
 it("knows its pages and no others", () => {

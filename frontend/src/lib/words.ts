@@ -12,7 +12,7 @@ export const plural = (value: number, one: string, many = `${one}s`): string => 
 /** "11 to 19 people", or "16 people" if one count is left. */
 export const interval = (low: number, high: number): string => (low === high ? count(low) : `${count(low)} to ${count(high)}`);
 
-export const percent = (level: number): string => `${Math.round(level * 1000) / 10} %`;
+export const percent = (level: number): string => `${Math.round(level * 1000) / 10}\u00a0%`;
 
 /** "surely", "almost surely", or how likely. */
 export function sureness(probability: number): string {

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from noisegate.api.assessing import AnyDecisions, infer
-from noisegate.assessment import Inference
-from noisegate.errors import DataError
-from noisegate.inference import Engine
-from noisegate.query import Askable
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.api.assessing import AnyDecisions, find_decided
+from noisegate.assessment import Facts, Inference, KnownCounts
+from noisegate.errors import DataError, InternalError
+from noisegate.inference import ENDLESS, Engine, FitCheck, SumEstimates
+from noisegate.query import Askable, DrawnTables, JointSums
 from noisegate.reading import TableSources
 from noisegate.tables import Table
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -22,33 +28,118 @@ class OpenTables(Askable):
     Attributes
     ----------
     inference
-        What is known about every cell of the base.
+        What is known about every cell of the base; None where only bounds are.
+    facts
+        What was found out about the tables.
     """
 
-    inference: Inference
+    facts: Facts
+    inference: Inference | None
 
     @property
     def name(self) -> str:
         """What the base is called."""
-        return self.inference.cells.name
+        return self.tables[0].name
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """The base, on the domain that the tables reveal."""
-        return (self.inference.cells,)
+        return (self.facts.structure.base,)
 
     @property
     def posterior(self) -> Engine:
         """What is known of every cell of the base."""
+        if self.inference is None:
+            raise DataError(
+                "of these tables only bounds are known, so nothing can be drawn; state the noise if there is any, such as "
+                "noise='laplace:1.4'."
+            )
         return self.inference.engine
+
+    @property
+    def checks(self) -> tuple[FitCheck, ...]:
+        """What the engine found when it tried itself on the tables."""
+        return () if self.inference is None else self.inference.engine.checks
 
     @property
     def assumes(self) -> tuple[str, ...]:
         """What had to be assumed about the making of the tables."""
+        if self.inference is None:
+            return (
+                "counts are published as they are, and what is hidden lies within the ranges of its markers",
+            )
         return self.inference.evidence.assumes
 
+    def draws(self, n: int, /, *, rng: np.random.Generator | None = None) -> Iterator[DrawnTables]:
+        """`n` whole tables that could lie behind the published ones; refused where only bounds are known."""
+        _ = self.posterior
+        return super().draws(n, rng=rng)
+
+    def _estimates(self, cells: Ints, groups: Ints, size: int, level: float, /) -> SumEstimates:
+        if self.inference is not None:
+            return super()._estimates(cells, groups, size, level)
+        low, high = _bounds_of(self.facts, cells, groups, size)
+        return SumEstimates(
+            level=level,
+            mean=(low + np.minimum(high, ENDLESS)) / 2,
+            sd=(high - low) / np.sqrt(12),
+            low=low,
+            high=high,
+            withdrawn=low < high,
+        )
+
+    def _drawn_sums(
+        self, cells: Ints, groups: Ints, size: int, level: float, draws: int, seed: int, /
+    ) -> JointSums:
+        if self.inference is not None:
+            return super()._drawn_sums(cells, groups, size, level, draws, seed)
+        known = self._estimates(cells, groups, size, level)
+        middle = np.repeat(known.mean[None, :], draws, axis=0)
+        return JointSums.of(middle, low=known.low, high=known.high, withdrawn=known.low < known.high)
+
     def __repr__(self) -> str:
-        return f"{self.inference!r}\n  ask with .answer(where=..., by=...)"
+        said = f"{self.name}: bounds of every cell" if self.inference is None else repr(self.inference)
+        return f"{said}\n  ask with .answer(where=..., by=...)"
+
+
+def _bounds_of(facts: Facts, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Ints]:
+    """The least and the largest sum of each group, from bounds of cells and of totals that it holds wholly."""
+    known = facts.known_counts
+    if known is None:
+        raise InternalError("there are no bounds to answer from")
+    every = known.bounds.low.astype(np.float64), np.minimum(known.bounds.high, ENDLESS).astype(np.float64)
+    low, high = (np.bincount(groups, weights=side[cells], minlength=size) for side in every)
+    for one in facts.rows:
+        if not one.link.unlisted:
+            ends = _by_totals(known, one.link, every, cells, groups, size)
+            low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+    return low.astype(np.int64), np.minimum(high, ENDLESS).astype(np.int64)
+
+
+def _by_totals(
+    known: KnownCounts,
+    link: Any,
+    every: tuple[Floats, Floats],
+    cells: Ints,
+    groups: Ints,
+    size: int,
+    /,
+) -> tuple[Floats, Floats]:
+    """The ends of sums if whole rows of a margin are taken from its totals."""
+    names = [table.name for table in known.linked.tables]
+    first = int(known.linked.offsets[names.index(link.margin.name)])
+    row, rows = link.group_of(cells), link.margin.size
+    pairs, place = np.unique(groups * (rows + 1) + np.where(row < 0, rows, row), return_inverse=True)
+    group, at = np.divmod(pairs, rows + 1)
+    inside = at < rows
+    have = np.bincount(place, minlength=len(pairs))
+    whole = inside & (have == np.append(link.members, -1)[at])
+    found: list[Floats] = []
+    for side in every:
+        parts = np.bincount(place, weights=side[cells], minlength=len(pairs)).astype(np.float64)
+        parts[whole] = side[first + at[whole]]
+        found.append(np.bincount(group, weights=parts, minlength=size).astype(np.float64))
+    return found[0], found[1]
 
 
 def open_tables(
@@ -61,6 +152,8 @@ def open_tables(
     **said: Any,
 ) -> OpenTables:
     """Published tables without a card, ready for questions: how they were made is recovered from the tables.
+
+    Where counts are published as they are and some are hidden, answers are the bounds that totals and markers leave.
 
     Parameters
     ----------
@@ -83,12 +176,16 @@ def open_tables(
     >>> import pyarrow
     >>> import noisegate
     >>> towns = pyarrow.table({"town": ["A", "B", "C"], "count": [40, 70, 90]})
-    >>> noisegate.open_tables({"towns": towns}, noise="laplace:1.4").answer(where="town=A|B").high[0] < 125
+    >>> found = noisegate.open_tables({"towns": towns}, noise="laplace:1.4").answer(where="town=A|B")
+    >>> bool(found.low[0] <= 110 <= found.high[0])
     True
     """
-    found = infer(tables, decisions=decisions, noise=noise, progress=progress, **said)
-    if found.evidence.released:
+    facts = find_decided(tables, {"decisions": decisions, "noise": noise, "progress": progress, **said})
+    found = facts.inference
+    if found is None and facts.known_counts is None:
+        raise DataError(f"suppressed cells are {facts.why_not_inferred}.")
+    if found is not None and found.evidence.released:
         raise DataError(
             "these tables lie beside the card that describes them; ask their directory (open_release)."
         )
-    return OpenTables(inference=found)
+    return OpenTables(facts=facts, inference=found)

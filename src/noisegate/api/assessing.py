@@ -245,7 +245,7 @@ def recover(tables: TableSources, /, **said: Any) -> dict[str, Noise]:
     >>> noisegate.recover({"towns": pyarrow.table({"town": ["A", "B"], "count": [4, 7]})})["towns"].fit is None
     True
     """
-    return _facts(tables, said).noise
+    return find_decided(tables, said).noise
 
 
 def infer(tables: TableSources, /, **said: Any) -> Inference:
@@ -256,13 +256,14 @@ def infer(tables: TableSources, /, **said: Any) -> Inference:
     DataError
         If nothing is known about the noise, or the tables contradict each other.
     """
-    facts = _facts(tables, said)
+    facts = find_decided(tables, said)
     if facts.inference is None:
         raise DataError(f"suppressed cells are {facts.why_not_inferred}.")
     return facts.inference
 
 
-def _facts(tables: TableSources, said: dict[str, Any], /) -> Facts:
+def find_decided(tables: TableSources, said: dict[str, Any], /) -> Facts:
+    """What published tables tell, with what is decided about them in any form."""
     return find_facts(tables, overrides=_decided(said.pop("decisions", None)), **said)
 
 

@@ -15,6 +15,7 @@ from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Section, Words
 from noisegate.assessment.job import assess, find_facts
 from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, words_of
+from noisegate.assessment.known_counts import KnownCounts
 from noisegate.assessment.loss import LossSummary, about_loss
 from noisegate.assessment.microdata import Coarsening, Microdata, PersonEvents, read_person_events
 from noisegate.assessment.microscope import (
@@ -58,6 +59,7 @@ __all__ = [
     "Grid",
     "Histories",
     "Inference",
+    "KnownCounts",
     "Listing",
     "LossSummary",
     "Microdata",

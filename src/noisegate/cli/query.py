@@ -134,7 +134,7 @@ def query(
             "form": answers.form,
             "compared_with": beside,
             "answers": answers.to_rows(),
-            **_assumed(source),
+            **_assumed(source, answers),
         },
     )
 
@@ -205,13 +205,15 @@ def _simulated(source: Askable, /) -> bool:
     return bool(card is not None and card.simulated)
 
 
-def _assumed(source: Askable, /) -> dict[str, Any]:
-    """What had to be assumed, and what the engine found when it tried itself."""
-    found: dict[str, Any] = {"assumes": list(getattr(source, "assumes", ()))}
+def _assumed(source: Askable, answers: Answers, /) -> dict[str, Any]:
+    """What had to be assumed, and, where answers were withdrawn, what the engine found when it tried itself."""
     clipped = _clipped(source)
-    return ({"assumes": found["assumes"]} if found["assumes"] else {}) | (
-        {} if clipped is None else {"clipped": clipped.to_json()}
-    )
+    found: dict[str, Any] = {
+        "assumes": list(getattr(source, "assumes", ())),
+        "checks": [] if answers.told.all() else [one.to_json() for one in source.checks],
+        "clipped": None if clipped is None else clipped.to_json(),
+    }
+    return {name: said for name, said in found.items() if said}
 
 
 def _clipped(source: Askable, /) -> Clipped | None:
@@ -257,12 +259,16 @@ def _show(source: Askable, answers: Answers, where: list[str], /, *, beside: str
     console.print(table)
     if len(answers) > _SHOWN_ROWS:
         console.print(f"... and {len(answers) - _SHOWN_ROWS:,} more rows; --json FILE writes all of them.")
-    for note in answers.notes:
-        console.print(f"[yellow]{escape(note)}[/yellow]")
+    _show_notes(source, answers)
     _show_clipped(source)
     console.print(
         f"From table '{escape(answers.table)}'; missing: cells without a published row, which the interval allows for."
     )
+    for check in source.checks:
+        if check.outcome in {"widened", "withdrawn"}:
+            console.print(
+                f"[yellow]Checked: {escape(check.name)}: {escape(check.says)} ({check.outcome}).[/yellow]"
+            )
     for line in getattr(source, "assumes", ()):
         console.print(f"[dim]Assumed: {escape(line)}.[/dim]")
     card = getattr(source, "card", None)
@@ -270,6 +276,15 @@ def _show(source: Askable, answers: Answers, where: list[str], /, *, beside: str
         console.print("Events beyond the release's bound on what one unit adds are in no published number.")
     if _simulated(source):
         console.print("[yellow]This release was made with repeatable noise, for a demonstration.[/yellow]")
+
+
+def _show_notes(source: Askable, answers: Answers, /) -> None:
+    """What the tables do not tell, and why."""
+    for note in answers.notes:
+        console.print(f"[yellow]{escape(note)}[/yellow]")
+    for check in () if answers.told.all() else source.checks:
+        if check.outcome != "holds":
+            console.print(f"[yellow]{escape(check.name)}: {escape(check.says)}.[/yellow]")
 
 
 def _show_workload(release: Askable, answered: Sequence[WorkloadAnswer], level: float, /) -> None:

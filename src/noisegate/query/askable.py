@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.inference import Engine, SumEstimates, checked_level
+from noisegate.inference import Engine, FitCheck, SumEstimates, checked_level
 from noisegate.laws import as_rng
 from noisegate.query.answers import Answers
 from noisegate.query.drawn import DrawnTables
@@ -90,6 +90,11 @@ class Askable(ABC):
     def domain(self) -> Domain:
         """The cells of the base."""
         return self.tables[0].domain
+
+    @property
+    def checks(self) -> tuple[FitCheck, ...]:
+        """What the engine found when it tried itself on the tables; nothing if no question has needed it yet."""
+        return self.posterior.checks if "posterior" in self.__dict__ else ()
 
     @cached_property
     def shown_cells(self) -> tuple[Any, Any]:
@@ -259,16 +264,16 @@ class Askable(ABC):
         before = np.concatenate([[0], np.cumsum([one.size for one in asked])]).astype(np.int64)
         cells = np.concatenate([one.cells for one in asked])
         groups = np.concatenate([one.group + start for one, start in zip(asked, before[:-1], strict=True)])
-        size = int(before[-1])
+        return self._drawn_sums(cells, groups, int(before[-1]), level, draws, seed)
+
+    def _drawn_sums(
+        self, cells: Ints, groups: Ints, size: int, level: float, draws: int, seed: int, /
+    ) -> JointSums:
+        """Sums of cells by group, drawn together."""
         known = self._estimates(cells, groups, size, level)
         used, place = np.unique(cells, return_inverse=True)
         tables = self.posterior.draws(draws, rng=np.random.default_rng(seed), cells=used)
-        return JointSums.of(
-            joint_sums(tables, place, groups, size=size),
-            low=known.low,
-            high=known.high,
-            withdrawn=withdrawn_of(known, size),
-        )
+        return JointSums.matched(joint_sums(tables, place, groups, size=size), known)
 
     def _compared(
         self,

@@ -7,13 +7,14 @@ whole tables know it. A sum that the tables do not tell (`withdrawn`) has bounds
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
+from noisegate.inference import SumEstimates
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,6 +77,19 @@ class JointSums:
             withdrawn=none if withdrawn is None else withdrawn,
         )
 
+    @classmethod
+    def matched(cls, draws: NDArray[Any], known: SumEstimates, /) -> JointSums:
+        """Draws whose every sum has the mean and the standard deviation that are known of it; what sums have in common is theirs.
+
+        Sums under shown totals are known without a prior, and draws of tables follow only as far as single cells let them: so a
+        difference is as sure as its two sums, and as what they share makes it.
+        """
+        drawn = np.asarray(draws, np.float64)
+        middle, spread = drawn.mean(axis=0), drawn.std(axis=0)
+        scale = np.divide(known.sd, spread, out=np.ones(len(spread)), where=spread > 0)
+        moved = np.maximum(known.mean + (drawn - middle) * scale, 0.0)
+        return cls.of(moved, low=known.low, high=known.high, withdrawn=withdrawn_of(known, len(spread)))
+
     def beside(self, other: JointSums, /) -> JointSums:
         """These sums and those of another release, whose noise has nothing to do with them."""
         if len(self.draws) != len(other.draws):
@@ -90,6 +104,7 @@ class JointSums:
     def difference(self, first: Ints, second: Ints, /, *, level: float) -> Spans:
         """The first less the second, pair by pair."""
         found = spans(self.draws[:, first] - self.draws[:, second], level=level)
+        found = replace(found, low=np.floor(found.low), high=np.ceil(found.high))
         told = ~(self.withdrawn[first] | self.withdrawn[second])
         low, high = self.low[first] - self.high[second], self.high[first] - self.low[second]
         return _or_bounds(found, told, low, high)

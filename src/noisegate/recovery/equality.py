@@ -141,7 +141,7 @@ class _Noise:
         last = len(self.near) - 1
         inside = np.where(away <= last, self.near[np.minimum(away, last)], 0.0)
         inside = inside / self.within[np.where(most > last, last - (most - last) % 2, most)]
-        return np.log((1 - _OFF) * inside + _OFF / (np.minimum(total, most) + 1))
+        return np.log((1 - _OFF) * inside + _OFF / (np.clip(total, 0, most) + 1))
 
 
 @cache
@@ -161,7 +161,8 @@ def _noise(scale: float, /) -> _Noise:
 
 def _log_two_counts(away: Ints, total: Floats, /, *, least: int) -> Floats:
     """log P(|r| = away | s) for two counts, as likely as two counts can make it."""
-    s = np.rint(total)
+    # Noise takes values below zero where all are shown; counts that differ by so much add up to it at least.
+    s = np.maximum(np.rint(total), away)
     smaller = np.rint((s - away) / 2)
     split = (
         special.gammaln(s + 1)
@@ -171,7 +172,7 @@ def _log_two_counts(away: Ints, total: Floats, /, *, least: int) -> Floats:
     )
     allowed = 1 - 2 * special.betainc(s - least + 1, float(least), 0.5) if least > 0 else np.ones_like(s)
     split = split - np.log(np.clip(allowed, 1e-12, 1.0))
-    wide = away > np.sqrt(total)
+    wide = away > np.sqrt(s)
     spread_out = math.log(2) - 0.5 * math.log(2 * math.pi * math.e) - np.log(np.where(wide, away, 1.0))
     return np.asarray(np.where(wide, np.maximum(split, spread_out), split))
 

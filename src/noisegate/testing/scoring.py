@@ -246,7 +246,7 @@ def _ranked(truth: Floats, ranked: JointSums, /) -> Replies:
 def _together(engine: Any, drawn: Floats, cells: Ints, groups: Ints, /) -> JointSums:
     size = drawn.shape[1]
     known = engine.sums(cells, groups, size=size, level=LEVELS[1])
-    return JointSums.of(drawn, low=known.low, high=known.high, withdrawn=withdrawn_of(known, size))
+    return JointSums.matched(drawn, known)
 
 
 def _spans(kind: str, truth: Floats, spans: Sequence[Spans], /, *, whole: bool) -> Replies:

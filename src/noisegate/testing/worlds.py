@@ -118,18 +118,20 @@ class LinkedWorld:
         """The engine that serves what the tables say."""
         return engine_for(self.evidence(), released=self.release is not None)
 
-    def write(self, folder: Path, /) -> list[Path]:
-        """The tables as CSV files in `folder`, without the rows of suppressed cells."""
+    def write(self, folder: Path, /, *, marker: str | None = None) -> list[Path]:
+        """The tables as CSV files in `folder`, without the rows of suppressed cells, or with `marker` in them."""
         folder.mkdir(parents=True, exist_ok=True)
-        return [self._written(folder / f"{name}.csv", name) for name in self.published]
+        return [self._written(folder / f"{name}.csv", name, marker) for name in self.published]
 
-    def _written(self, path: Path, table: str, /) -> Path:
-        shown = np.flatnonzero(~np.isnan(self.published[table]))
-        labels = self.domain_of(table).labels(shown)
+    def _written(self, path: Path, table: str, marker: str | None, /) -> Path:
+        values = self.published[table]
+        listed = np.flatnonzero(~np.isnan(values)) if marker is None else np.arange(len(values))
+        labels = self.domain_of(table).labels(listed)
+        said = [marker if np.isnan(value) else int(value) for value in values[listed].tolist()]
         with path.open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file)
             rows.writerow([*labels, "count"])
-            rows.writerows(zip(*labels.values(), self.published[table][shown].astype(np.int64), strict=True))
+            rows.writerows(zip(*labels.values(), said, strict=True))
         return path
 
 

@@ -41,7 +41,7 @@ def make_app(
     """
     place = state if state is not None else state_folder(root)
     jobs = Jobs(private=str(place))
-    bench = Bench(desk=Desk(Cases(root, place)), jobs=jobs, custodian=custodian)
+    bench = Bench(desk=Desk(Cases(root, place)), jobs=jobs, custodian=custodian, assets=_assets())
     inner = Starlette(
         routes=_routes(bench),
         exception_handlers={
@@ -55,7 +55,7 @@ def make_app(
 
 
 def _routes(bench: Bench, /) -> list[Route]:
-    pages = _assets()
+    pages = bench.assets
     index = pages["index.html"]
 
     async def page(_: Request) -> Response:
@@ -80,6 +80,8 @@ def _routes(bench: Bench, /) -> list[Route]:
         Route("/r/{case}/answer.json", bench.answer),
         Route("/r/{case}/report.json", bench.report),
         Route("/r/{case}/report.html", bench.report_page),
+        Route("/r/{case}/kept.json", bench.kept),
+        Route("/r/{case}/kept.html", bench.kept_page),
         Route("/r/{case}/decisions", bench.decide, methods=["POST"]),
         Route("/r/{case}/attack", bench.attack, methods=["POST"]),
         Route("/r/{case}/remarks", bench.remark, methods=["POST"]),

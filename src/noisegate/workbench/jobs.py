@@ -22,6 +22,8 @@ Standing = Literal["waiting", "running", "done", "failed", "cancelled"]
 _LOG = logging.getLogger("noisegate.workbench")
 #: Results and failures that are kept for whoever asks again.
 _KEPT = 200
+#: Bytes of files (reports, kept pages) among them.
+_KEPT_BYTES = 64 << 20
 #: Jobs that run at the same time; each uses threads of its own.
 _AT_ONCE = 2
 
@@ -151,10 +153,14 @@ class Jobs:
         return job
 
     def _forget(self) -> None:
-        for old in [job for job in self._jobs.values() if not job.live][: max(len(self._jobs) - _KEPT, 0)]:
-            del self._jobs[old.id]
-            if self._latest.get(old.key) is old:
-                del self._latest[old.key]
+        """Let go of what is over, the oldest first, beyond so many jobs or so many bytes of files."""
+        over, held = [job for job in reversed(self._jobs.values()) if not job.live], 0
+        for place, job in enumerate(over):
+            held += len(job.result) if isinstance(job.result, bytes) else 0
+            if place >= _KEPT or held > _KEPT_BYTES:
+                del self._jobs[job.id]
+                if self._latest.get(job.key) is job:
+                    del self._latest[job.key]
 
     def drop(self, prefix: str, /) -> None:
         """Forget the results of all jobs whose key starts so; those that live are cancelled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import tempfile
@@ -25,6 +26,7 @@ from noisegate.reading import parse_overrides
 from noisegate.workbench.cases import Case, Remark
 from noisegate.workbench.desk import Desk, Opened
 from noisegate.workbench.jobs import Job, Jobs, Work
+from noisegate.workbench.keeping import keep
 from noisegate.workbench.prices import find_spec, price, specs
 
 #: A page waits this long for work before it is told to watch it, in seconds.
@@ -39,6 +41,7 @@ class Bench:
     desk: Desk
     jobs: Jobs
     custodian: bool
+    assets: Mapping[str, bytes]
 
     async def start(self, _: Request) -> Response:
         """Everything that lies on the bench."""
@@ -73,9 +76,7 @@ class Bench:
 
     async def noise(self, request: Request) -> Response:
         """What identities give away about the noise of each table."""
-        return await self._of_assessment(
-            request, lambda opened, _: {"tables": opened.content["tables"], "level": opened.content["level"]}
-        )
+        return await self._of_assessment(request, self._noise)
 
     async def findings(self, request: Request) -> Response:
         """What was found, what was looked at, and what people say about it."""
@@ -157,17 +158,42 @@ class Bench:
         opened = await self._open(request)
         if isinstance(opened, Response):
             return opened
-        job = self._reporting(opened)
-        await run_in_threadpool(job.wait, 60.0)
-        if job.standing != "done":
-            return _standing(job)
-        return Response(
-            job.result,
-            media_type="text/html; charset=utf-8",
-            headers={
-                "content-disposition": 'attachment; filename="report.html"',
-                "content-security-policy": "sandbox; default-src 'none'",
+        return await _download(self._reporting(opened), "report.html")
+
+    async def kept(self, request: Request) -> Response:
+        """Put the pages of a case into one file; it is at `kept.html` then."""
+        opened = await self._open(request)
+        return (
+            opened
+            if isinstance(opened, Response)
+            else await _watched(self._keeping(opened), lambda: {"ready": True})
+        )
+
+    async def kept_page(self, request: Request) -> Response:
+        """The pages of a case as one file."""
+        opened = await self._open(request)
+        return (
+            opened
+            if isinstance(opened, Response)
+            else await _download(self._keeping(opened), "workbench.html")
+        )
+
+    def _keeping(self, opened: Opened, /) -> Job:
+        case, notes = opened.case, self.desk.cases.notes(opened.case)
+        said = {"case": case.to_json(), "timetable": notes.timetable, "noise": notes.noise}
+        pages = {
+            "/start.json": {
+                "folder": case.name,
+                "custodian": False,
+                "cases": [{**case.to_json(), "open": True, "signed": notes.signed_by}],
             },
+            f"/r/{case.id}/files.json": {**self._files(opened, {}), **said},
+            f"/r/{case.id}/noise.json": {**self._noise(opened, {}), **said},
+            f"/r/{case.id}/findings.json": {**self._findings(opened, {}), **said},
+        }
+        digest = hashlib.sha256(json.dumps(pages, sort_keys=True).encode()).hexdigest()[:16]
+        return self.jobs.begin(
+            f"keep:{digest}", "Keeping these pages", lambda say: keep(opened, pages, self.assets, say)
         )
 
     def _reporting(self, opened: Opened, /) -> Job:
@@ -333,6 +359,9 @@ class Bench:
             else "",
         }
 
+    def _noise(self, opened: Opened, _: Mapping[str, str], /) -> dict[str, Any]:
+        return {"tables": opened.content["tables"], "level": opened.content["level"]}
+
     def _findings(self, opened: Opened, _: Mapping[str, str], /) -> dict[str, Any]:
         notes = self.desk.cases.notes(opened.case)
         return {
@@ -358,6 +387,21 @@ async def _watched(job: Job, result: Callable[[], dict[str, Any]], /) -> Respons
     """What came of a job, or how far it is if it takes longer."""
     await run_in_threadpool(job.wait, _PATIENCE)
     return _json(result()) if job.standing == "done" else _standing(job)
+
+
+async def _download(job: Job, name: str, /) -> Response:
+    """What a job wrote, as a file; it is for the disk, and runs nothing here."""
+    await run_in_threadpool(job.wait, 60.0)
+    if job.standing != "done":
+        return _standing(job)
+    return Response(
+        job.result,
+        media_type="text/html; charset=utf-8",
+        headers={
+            "content-disposition": f'attachment; filename="{name}"',
+            "content-security-policy": "sandbox; default-src 'none'",
+        },
+    )
 
 
 def _standing(job: Job, /) -> Response:

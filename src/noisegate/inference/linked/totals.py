@@ -13,7 +13,7 @@ from noisegate.inference.linked.model import Model
 from noisegate.inference.linked.part import Part, in_order, parts_of
 from noisegate.inference.linked.pmfs import Pmfs, tilt
 from noisegate.inference.linked.posterior import check_level
-from noisegate.inference.linked.problem import Flat, Floats, Ints, Prior, Problem, tally
+from noisegate.inference.linked.problem import Bools, Flat, Floats, Ints, Prior, Problem, tally
 from noisegate.inference.linked.propagation import VAGUE, Wide
 
 _NATS = 16.0
@@ -27,13 +27,27 @@ _SETTLED = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SumEstimates:
-    """The estimate of every sum asked for; intervals are those of a normal law, rounded outward."""
+    """The estimate of every sum asked for; intervals are those of a normal law, rounded outward.
+
+    Where `withdrawn`, the tables do not tell: `low` and `high` are bounds, and `mean` is what a learnt law gives that has not stood its trial.
+    """
 
     level: float
     mean: Floats
     sd: Floats
     low: Ints
     high: Ints
+    withdrawn: Bools | None = None
+
+    def __post_init__(self) -> None:
+        if self.withdrawn is None:
+            object.__setattr__(self, "withdrawn", np.zeros(len(self.mean), bool))
+
+    @property
+    def told(self) -> Bools:
+        """Which sums the tables tell."""
+        assert self.withdrawn is not None
+        return ~self.withdrawn
 
 
 def estimate_sums(
