@@ -47,12 +47,13 @@ _BLOCKS: tuple[tuple[str, type[SpecBlock]], ...] = (
 #: What each key means; a key without a line here stops the script.
 _MEANINGS: Mapping[str, str] = {
     "ReleaseSpec.name": "name of the release, on the card and in the ledger",
+    "ReleaseSpec.population": "the people whose budget is spent: the same name in every release about them; needed unless noise is repeatable",
     "ReleaseSpec.events": "where the raw events are",
     "ReleaseSpec.dimensions": "the public values that events are counted by, one block for each dimension",
     "ReleaseSpec.tables": "what is published: for each table, its dimensions; one table has all that others have",
     "ReleaseSpec.privacy": "what is promised, and how the noise is made",
     "ReleaseSpec.merge": "cells made wider where they would be thin",
-    "ReleaseSpec.budget": "the account in the ledger that pays",
+    "ReleaseSpec.budget": "what the population may spend, if it has no budget yet",
     "ReleaseSpec.workload": "questions that people will ask, by name",
     "Events.source": "a file, a glob, `file.duckdb::table`, or a table of the engine",
     "Events.person": "column that says whose event it is",

@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,7 @@ def spec(**privacy):
             "tables": {"cells": ["cell"]},
             "privacy": {"unit": "person", "max_cells": 3, "epsilon": 1, "report_clipped": "0.5", **privacy},
         },
-        folder=".",
+        folder=Path(),
     )
 
 

@@ -1,23 +1,22 @@
 """The custodian's jobs: look at a spec, see what it would cost, check the events, release.
 
-Events may be files that the spec names, a table of an engine, or a frame in memory (pandas, Polars, Arrow). A frame has no
-place of its own, so the spec must say whose budget is spent.
+Events may be files that the spec names, a table of an engine, or a frame in memory (pandas, Polars, Arrow). The spec says whose
+budget is spent (`population`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noisegate.engine import Tally, connect, count, own_connection
+from noisegate.engine import connect, own_connection
 from noisegate.errors import DataError, SpecError
-from noisegate.laws import Entropy, OsNoise
+from noisegate.laws import Entropy
 from noisegate.query import OpenRelease, open_release
-from noisegate.releases import Plan, make_plan, warnings_before_spending
+from noisegate.releases import EventCheck, check_events
 from noisegate.releases import release as make_release
 from noisegate.spec import ReleaseSpec, load_spec, parse_spec
 from noisegate.workload import Outlook, Wants, outlook
@@ -90,29 +89,13 @@ def plan(
     ...     "privacy": {"unit": "person", "max_cells": 2, "epsilon": 1},
     ... }
     >>> noisegate.plan(spec, want={"by line": 10}).needed.epsilon
-    0.574
+    0.57
     """
     read = read_spec(spec)
     report = progress or (lambda _done, _all: None)
     number = float(want) if isinstance(want, int | float) else None
     wants = None if isinstance(want, int | float) else want
     return outlook(read, wanted=number, want=wants, like=None if like is None else Path(like), report=report)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventCheck:
-    """What a release would count, before anything is spent. Raw numbers: for the custodian's eyes only.
-
-    `tally` says what became of the events, `warnings` what looks wrong.
-    """
-
-    plan: Plan
-    tally: Tally
-    warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        lines = [*self.tally.lines(), *(f"warning: {sentence}" for sentence in self.warnings)]
-        return "\n".join(["For the custodian only; nothing was spent.", *lines])
 
 
 def check(
@@ -133,10 +116,8 @@ def check(
         Where the source is a table: `spark`, or a URL that Ibis understands.
     """
     read = read_spec(spec, framed=events is not None)
-    made = make_plan(read)
     with _connection(read, events, engine) as connection:
-        counts = count(read, entropy=entropy or OsNoise(), connection=connection)
-    return EventCheck(plan=made, tally=counts.tally, warnings=tuple(warnings_before_spending(made, counts)))
+        return check_events(read, engine=connection, entropy=entropy)
 
 
 def release(
@@ -150,6 +131,8 @@ def release(
     entropy: Entropy | None = None,
     progress: Progress | None = None,
     warn: Progress | None = None,
+    by: Sequence[str] = (),
+    yes: bool = False,
 ) -> OpenRelease:
     """Make the release that a spec describes in a new folder, charge the ledger, and open it for questions.
 
@@ -160,8 +143,7 @@ def release(
     out
         The folder to make; it must not exist.
     events
-        A frame (pandas, Polars, Arrow) in place of the source that the spec names. The spec must then have
-        `budget: {dataset: NAME}`: a frame has no place that an account could be named after.
+        A frame (pandas, Polars, Arrow) in place of the source that the spec names.
     engine
         Where the source is a table: `spark`, or a URL that Ibis understands.
     ledger
@@ -170,6 +152,10 @@ def release(
         Where noise comes from; the operating system by default. A seeded source marks the release as simulated.
     progress, warn
         Called with what is being done; with what looks wrong before anything is spent.
+    by
+        Who approves the release: one person, or two. It is kept in the ledger.
+    yes
+        Do not guard against mistakes by a look at the raw events: whether the release succeeds is then a function of the spec alone.
 
     Notes
     -----
@@ -182,7 +168,7 @@ def release(
     >>> import noisegate
     >>> taps = {"card": ["a", "b", "c"], "line": ["A", "A", "B"]}
     >>> spec = {
-    ...     "name": "day", "events": {"person": "card"}, "budget": {"dataset": "example"},
+    ...     "name": "day", "population": "example", "events": {"person": "card"},
     ...     "dimensions": {"line": {"column": "line", "values": ["A", "B"]}},
     ...     "tables": {"lines": ["line"]},
     ...     "privacy": {"unit": "person", "max_cells": 2, "epsilon": 2, "law": "discrete-laplace"},
@@ -194,20 +180,18 @@ def release(
     'day'
     """
     read = read_spec(spec, framed=events is not None)
-    if events is not None and read.budget is None:
-        raise SpecError(
-            "events come as a frame, so the spec must say whose budget is spent: add budget: {dataset: NAME}."
-        )
     silent: Progress = lambda _: None  # noqa: E731 - says nothing, twice
-    with _connection(read, events, engine) as connection:
+    with _connection(read, events, None if events is None else engine) as connection:
         result = make_release(
             read,
             out=Path(out),
-            engine=connection,
+            engine=connection if events is not None or engine == "duckdb" else engine,
             ledger=None if ledger is None else str(ledger),
             entropy=entropy,
             report=progress or silent,
             warn=warn or silent,
+            by=by,
+            yes=yes,
         )
     return open_release(result.folder)
 

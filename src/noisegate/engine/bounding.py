@@ -116,7 +116,9 @@ def _whole_units(keys: Ints, /, *, cell_bits: int, events: int) -> Iterator[Ints
     start = 0
     while start < keys.size:
         last_unit = int(keys[min(start + events, keys.size) - 1]) >> cell_bits
-        end = start + int(np.searchsorted(keys[start:], (last_unit + 1) << cell_bits))
+        # The key after the largest one has no 64 bits; compared with the last of this unit, none is needed.
+        last = ((last_unit + 1) << cell_bits) - 1
+        end = start + int(np.searchsorted(keys[start:], last, side="right"))
         yield keys[start:end]
         start = end
 

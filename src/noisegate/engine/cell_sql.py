@@ -31,8 +31,6 @@ _NAIVE = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
 _AWARE = "TIMESTAMP WITH TIME ZONE"
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
 _DAY_US = 86_400_000_000
-#: Two thousand years in whole days: keeps times before 1970 positive.
-_SHIFT_US = 730_500 * _DAY_US
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +99,12 @@ def _time_bin(source: Source, dimension: DimensionPlan, spec: TimeDimension, tim
     width = spec.every * 1_000_000
     clock = f"epoch_us({name})"
     if kind == "VARCHAR":
-        stamp = f"epoch_us({_timestamp(source, dimension, timezone)}) + {_SHIFT_US}"
+        stamp = f"epoch_us({_timestamp(source, dimension, timezone)})"
         clock = f"coalesce({stamp}, epoch_us(TRY_CAST({name} AS TIME)))"
     elif kind != "TIME":
-        clock = f"(epoch_us({_timestamp(source, dimension, timezone)}) + {_SHIFT_US})"
-    return f"({clock} % {_DAY_US} // {width})"
+        clock = f"epoch_us({_timestamp(source, dimension, timezone)})"
+    # The second remainder is for times before 1970, which are negative.
+    return f"(({clock} % {_DAY_US} + {_DAY_US}) % {_DAY_US} // {width})"
 
 
 def _timestamp(source: Source, dimension: DimensionPlan, timezone: str | None, /) -> str:
@@ -124,7 +123,7 @@ def _timestamp(source: Source, dimension: DimensionPlan, timezone: str | None, /
         return f"timezone({literal(timezone)}, {name})"
     if kind == "VARCHAR":
         if timezone is not None:
-            return f"timezone({literal(timezone)}, TRY_CAST({name} AS TIMESTAMPTZ))"
+            return f"TRY(timezone({literal(timezone)}, TRY_CAST({name} AS TIMESTAMPTZ)))"
         # Without a time zone, text that carries an offset is not guessed at.
         return f"CASE WHEN NOT regexp_matches(substr({name}, 12), '[Zz+-]') THEN TRY_CAST({name} AS TIMESTAMP) END"
     what = "a date" if isinstance(dimension.spec, DateDimension | CalendarDimension) else "a time"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -29,6 +30,7 @@ def count(
     entropy: Entropy | None = None,
     connection: Any = None,
     progress: Progress | None = None,
+    total: bool = False,
 ) -> Counts:
     """The raw counts of the cells of a plan, each privacy unit held to its bound.
 
@@ -43,6 +45,9 @@ def count(
         one, the source is a file, a glob or a DuckDB database that is read here.
     progress
         Called with the number of events of each batch as they are read.
+    total
+        Count whatever the rows hold, as a release must: no event at all, or a text that should be a time and is none, is no
+        error but falls outside.
 
     Returns
     -------
@@ -60,7 +65,9 @@ def count(
     `noisegate.engine.bounding`. Events outside the domain are counted in the tally only; they never
     change the domain.
     """
-    with count_slices(wanted, entropy=entropy, connection=connection, progress=progress) as counts:
+    with count_slices(
+        wanted, entropy=entropy, connection=connection, progress=progress, total=total
+    ) as counts:
         return counts.whole()
 
 
@@ -72,12 +79,14 @@ def count_slices(
     entropy: Entropy | None = None,
     connection: Any = None,
     progress: Progress | None = None,
+    total: bool = False,
 ) -> Iterator[SlicedCounts]:
     """The same as `count`, in slices: in memory, in private files or with the workers, as long as the context.
 
     The parameters, errors and guarantees are those of `count`.
     """
     plan = wanted if isinstance(wanted, CountPlan) else CountPlan.of(wanted)
+    plan = replace(plan, total=total or plan.total)
     # Where every event counts no lot is drawn.
     lots = OsNoise() if entropy is None and plan.bound is None else as_entropy(entropy)
     if connection is None or _duckdb(connection) is not None:

@@ -100,7 +100,9 @@ def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own:
         return wanted.source
     columns = {dimension.column for dimension in wanted.dimensions.values()}
     columns |= {column for column in (wanted.person, wanted.weight) if column is not None}
-    return open_source(wanted.source, connection, folder=wanted.folder, own=own, wanted=columns)
+    return open_source(
+        wanted.source, connection, folder=wanted.folder, own=own, wanted=columns, total=wanted.total
+    )
 
 
 def _unit_keys(
@@ -315,10 +317,10 @@ class _Counter:
             self._clipping += bounded.clipping
 
     def finish(self) -> LocalCounts:
-        """What was counted; refuses a source without events or with times that cannot be read."""
-        for code in self._outside:
+        """What was counted; unless the plan is total, refuses a source without events or with times that cannot be read."""
+        for code in () if self.wanted.total else self._outside:
             refuse_unreadable(self.plan, code, name=self.source.name)
-        if self._events == 0:
+        if self._events == 0 and not self.wanted.total:
             raise DataError(f"{self.source.name} holds no events.")
         outside = {
             str(self.plan.reasons[-1 - code]): number for code, number in sorted(self._outside.items())[::-1]

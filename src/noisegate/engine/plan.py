@@ -60,6 +60,9 @@ class CountPlan:
         Whose clock times with an offset are read on.
     clipping
         Also tell what bounding did; only with a bound.
+    total
+        Count whatever the rows hold, as a release must: no event at all, a text that should be a time and is none, or a line that
+        cannot be split is no error but falls outside.
     """
 
     domain: Domain
@@ -72,6 +75,7 @@ class CountPlan:
     weight: str | None = None
     timezone: str | None = None
     clipping: bool = False
+    total: bool = False
 
     def __post_init__(self) -> None:
         by_unit = self.unit != "event"

@@ -128,9 +128,9 @@ class _Sums:
         self._runs.add_counts(cells, kept[there][order])
 
     def finish(self) -> LocalCounts:
-        for code in self._outside:
+        for code in () if self._wanted.total else self._outside:
             refuse_unreadable(self._plan, code, name=self._wanted.source_name)
-        if self._events == 0:
+        if self._events == 0 and not self._wanted.total:
             raise DataError(f"{self._wanted.source_name} holds no events.")
         outside = {
             str(self._plan.reasons[-1 - code]): self._outside[code] for code in sorted(self._outside)[::-1]

@@ -41,7 +41,12 @@ _WEEKS_BEFORE = 1_000_000
 
 
 def count_with_ibis(
-    wanted: CountPlan, connection: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
+    wanted: CountPlan,
+    connection: Any,
+    /,
+    *,
+    entropy: Entropy,
+    progress: Callable[[int], None] | None,
 ) -> Counts:
     """The counts of a plan, whose source is a table of an Ibis connection."""
     plan = plan_cells(wanted)
@@ -54,6 +59,8 @@ def count_with_ibis(
             rows = coded.group_by("key").aggregate(events=coded.count(), kept=coded.count()).to_pyarrow()
         else:
             rows = _grouped_units(coded, wanted.bound).to_pyarrow()
+    if not wanted.total and not rows.num_rows:
+        raise DataError(f"{wanted.source_name} holds no events.")
     counts = _finish(rows, plan, wanted, entropy)
     if progress is not None:
         progress(counts.tally.events)
@@ -257,8 +264,6 @@ def _grouped_units(coded: Any, bound: ContributionBound, /) -> Any:
 def _finish(rows: pa.Table, plan: CellPlan, wanted: CountPlan, entropy: Entropy, /) -> Counts:
     key, events, kept = (rows[name].to_numpy().astype(np.int64) for name in ("key", "events", "kept"))
     _check_range(rows, plan, wanted)
-    if events.sum() == 0:
-        raise DataError(f"{wanted.source_name} holds no events.")
     strays = sorted(zip(key[key < 0].tolist(), events[key < 0].tolist(), strict=True), reverse=True)
     outside = {str(plan.reasons[-1 - code]): number for code, number in strays}
     alone = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noisegate.mechanisms.accounting import LossPart, Parts, delta_of_parts, epsilon_of_parts
 from noisegate.mechanisms.composition import (
     STATED_DELTA,
     Bracket,
@@ -82,11 +83,13 @@ __all__ = [
     "Known",
     "LossAt",
     "LossAtoms",
+    "LossPart",
     "Marker",
     "Mechanism",
     "Neighbours",
     "NoLoss",
     "NoiseName",
+    "Parts",
     "Perturbation",
     "PrivacyLoss",
     "PublishedCells",
@@ -104,9 +107,11 @@ __all__ = [
     "corrected",
     "counts_looked_at",
     "delta",
+    "delta_of_parts",
     "describe",
     "detection",
     "epsilon",
+    "epsilon_of_parts",
     "find_threshold",
     "intervals",
     "known_mechanism",

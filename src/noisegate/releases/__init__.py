@@ -6,6 +6,7 @@ from noisegate.releases.attacker import AttackerView, attacker_views, right_at_m
 from noisegate.releases.bound_choice import bound_scores, choose_bound, score_sensitivity
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text, escaped
+from noisegate.releases.checking import EventCheck, check_events
 from noisegate.releases.files import check_output, write_card, write_table
 from noisegate.releases.job import ReleaseResult, release
 from noisegate.releases.loss import (
@@ -20,7 +21,6 @@ from noisegate.releases.loss import (
 )
 from noisegate.releases.plan import Plan, TablePlan, gaussian_noises, make_plan
 from noisegate.releases.prediction import (
-    Forecast,
     asked_questions,
     depends_on_counts,
     sum_errors,
@@ -31,7 +31,7 @@ from noisegate.releases.tables import publish_tables
 __all__ = [
     "EXAMPLE_EVENTS",
     "AttackerView",
-    "Forecast",
+    "EventCheck",
     "Plan",
     "ReleaseResult",
     "TablePlan",
@@ -40,6 +40,7 @@ __all__ = [
     "attacker_views",
     "bound_scores",
     "card_text",
+    "check_events",
     "check_output",
     "choose_bound",
     "day_of_person_change",

@@ -248,6 +248,11 @@ def _shown(measured: Measured, change: Change, /) -> float:
     return -math.expm1(unseen)
 
 
+def chance_shown(measured: Measured, change: Change, /) -> Fraction:
+    """The most probable that a change shows itself where zeros are kept, rounded up."""
+    return _upwards(_shown(measured, change))
+
+
 def _upwards(value: float, /) -> Fraction:
     """A rational with few digits that is not below `value`."""
     if value == 0:

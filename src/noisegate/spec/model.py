@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,9 @@ from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import LeftOut, MergeRule, PublicDomain, build_domain, known, merge_rule
 from noisegate.spec.workload import QuestionBlock
 from noisegate.tables import Domain, Margin, Question
+
+#: What a population may be called: one line that says nothing about a place.
+_POPULATION = re.compile(r"[^\W_][\w .-]{0,99}")
 
 
 def _zone(value: str) -> str:
@@ -38,6 +42,14 @@ def _tables(value: object) -> dict[str, tuple[str, ...]]:
             raise refusal(f"must be a list of dimensions such as [date, time], got {shown(names)}", at=[name])
         tables[str(name)] = tuple(str(inner) for inner in names)
     return tables
+
+
+def _population(value: object) -> str:
+    if not isinstance(value, str | int) or isinstance(value, bool) or not _POPULATION.fullmatch(str(value)):
+        raise refusal(
+            f"must be a name for the people whose budget is spent, such as opal-cards, got {shown(value)}"
+        )
+    return str(value)
 
 
 class Events(SpecBlock):
@@ -66,9 +78,9 @@ class Merge(SpecBlock):
 
 
 class Budget(SpecBlock):
-    """The account that pays: the dataset's name in the ledger, and what it may spend in all."""
+    """What the population may spend in all; `dataset` is an older name of `population`."""
 
-    dataset: Text
+    dataset: Text | None = None
     epsilon: Positive | None = None
     delta: Share | None = None
 
@@ -81,6 +93,7 @@ class ReleaseSpec(SpecBlock):
     """
 
     name: Word
+    population: Annotated[str, PlainValidator(_population)] | None = None
     events: Events
     dimensions: dict[Word, DimensionSpec]
     tables: Annotated[dict[str, tuple[str, ...]], PlainValidator(_tables)]
@@ -104,6 +117,7 @@ class ReleaseSpec(SpecBlock):
 
     @model_validator(mode="after")
     def _agrees(self) -> ReleaseSpec:
+        check_population(self)
         check_tables(self)
         check_unit(self)
         check_split(self)
@@ -115,6 +129,11 @@ class ReleaseSpec(SpecBlock):
     def questions(self) -> tuple[Question, ...]:
         """The questions of the workload."""
         return tuple(block.named(name) for name, block in self.workload.items())
+
+    @property
+    def account(self) -> str | None:
+        """The population that pays; None if the spec names none."""
+        return self.population or (self.budget.dataset if self.budget is not None else None)
 
     @property
     def folder(self) -> Path:
@@ -197,6 +216,16 @@ class ReleaseSpec(SpecBlock):
 
 
 _RESERVED = frozenset({"count"})
+
+
+def check_population(spec: ReleaseSpec, /) -> None:
+    """One name for the people who pay."""
+    older = spec.budget.dataset if spec.budget is not None else None
+    if older is not None and spec.population not in {None, older}:
+        raise refusal(
+            f"is {shown(older)}, but population is {shown(spec.population)}; both name who pays, keep population",
+            at=("budget", "dataset"),
+        )
 
 
 def check_tables(spec: ReleaseSpec, /) -> None:

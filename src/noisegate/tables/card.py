@@ -424,8 +424,8 @@ class StatedPayment:
     reservation: str | None
 
     def to_json(self) -> Json:
-        """As it stands on a card."""
-        return {"dataset": self.dataset, "reservation": self.reservation}
+        """As it stands on a card; older cards call the population a dataset."""
+        return {"dataset": self.dataset, "population": self.dataset, "reservation": self.reservation}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
