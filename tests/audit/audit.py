@@ -132,12 +132,14 @@ def make(world: World, spec, groups: int, rng: np.random.Generator, folder: Path
             where.append(f"g{group}")
             sides.append(str(cell))
     events = pa.table({"person": people, "group": where, "side": sides})
-    out = folder / secrets.token_hex(4)
+    place = folder / secrets.token_hex(4)
+    place.mkdir()
+    out = place / "out"
     noisegate.release(
         spec,
         events=events,
         out=out,
-        ledger=folder / f"{out.name}.db",
+        ledger=place / "ledger.db",
         entropy=noisegate.SeededNoise(seed=int(rng.integers(2**62))),
     )
     shown = np.full((groups, 2), np.nan)

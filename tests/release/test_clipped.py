@@ -66,12 +66,14 @@ def test_it_is_charged_in_every_unit():
 def test_the_card_states_shares_that_hold_the_truth_and_the_release_reads_them_back(tmp_path):
     hits, (units, beyond, kept, lost) = 0, truth(3)
     for seed in range(12):
-        out = tmp_path / f"out{seed}"
+        place = tmp_path / str(seed)
+        place.mkdir()
+        out = place / "out"
         made = make(
             spec(),
             events=pa.table(EVENTS),
             out=out,
-            ledger=tmp_path / f"{seed}.db",
+            ledger=place / "ledger.db",
             entropy=SeededNoise(seed=seed),
         )
         told = open_release(out).card.bounding.clipped
