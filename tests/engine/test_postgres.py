@@ -80,6 +80,10 @@ def test_postgresql_counts_the_same(town, in_postgres, check_contract, unit):
     check_contract(town, in_postgres(), unit=unit, **(MERGED if unit == "person" else {}))
 
 
+def test_every_kind_of_dimension_is_counted_as_elsewhere(town, in_postgres, check_kinds):
+    check_kinds(town, in_postgres())
+
+
 def test_bounds_hold_in_postgresql(town, in_postgres, check_bounds):
     check_bounds(town, in_postgres())
 
