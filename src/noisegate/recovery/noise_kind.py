@@ -32,6 +32,8 @@ _NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": N
 _INVARIANT = 4.0
 #: A law is named for totals only if the chance that they have no noise, and their parts have it all, is below this.
 _HARDLY = 0.02
+#: Noise with a bound is called uniform from this probability on.
+_NAMED_UNIFORM = 0.8
 #: With fewer identities than this, sums of other laws look uniform by chance, and more is asked for.
 _MANY, _NEARLY_SURE = 500, 0.995
 #: Growth of the noise with the count: how sure, and by which factor the spread must grow.
@@ -153,6 +155,8 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     first = next(iter(found))
     if first == "exact":
         return _silent(table, found, n)
+    if first == "uniform" and found["uniform"] < _NAMED_UNIFORM and found.get("bounded", 0.0) > 0:
+        first = "bounded"
     best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
     unbounded = max((best.fits[name] for name in UNBOUNDED_KINDS), key=lambda one: best.logs[one.family])
     out = exclude(best.free, unbounded.half, unbounded.log_likelihood)
@@ -195,7 +199,8 @@ def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) 
     """Whether the likeliest family is named: likely enough, and for laws without a bound with little beyond what is excluded."""
     limited = ("uniform", "bounded")
     likely = sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]
-    enough = _NEARLY_SURE if first == "uniform" and n < _MANY else _NAMED_FROM[first]
+    flat = first in limited and found.get("uniform", 0.0) > found.get("bounded", 0.0)
+    enough = _NEARLY_SURE if flat and n < _MANY else _NAMED_FROM["uniform" if flat else first]
     return likely >= enough and (
         first in limited or (out.bound >= USUAL_BOUND and out.beyond < LITTLE_BEYOND)
     )
