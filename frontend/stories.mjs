@@ -71,6 +71,10 @@ await story("say the noise, click a hole and see its proof", async () => {
   await page.fill("input[name=noise]", "laplace:1.4");
   await page.getByRole("button", { name: "Work out the hidden cells" }).click();
   await page.waitForSelector(".bar");
+  await open(`/r/${context.towns_again}/files`);
+  await page.fill("input[name=noise]", "laplace:1.4");
+  await page.getByRole("button", { name: "Work out the hidden cells" }).click();
+  await page.waitForSelector(".bar");
   await open(`/r/${context.towns}/microscope`);
   await page.waitForSelector(".panel .law svg");
   const canvas = page.locator(".canvas");
@@ -184,6 +188,14 @@ await story("find the epsilon of a tolerated error", async () => {
   return { before, after };
 });
 
+await story("see two releases side by side, at the same place", async () => {
+  await open(`/r/${context.towns}/compare?with=${context.towns_again}`);
+  await page.waitForFunction(() => document.querySelectorAll(".maps .canvas").length === 2);
+  await page.locator(".maps .canvas").first().click({ position: { x: 60, y: 60 } });
+  const [one, other] = await page.locator(".maps .read").allInnerTexts();
+  expect(one.split(":")[0] === other.split(":")[0], `the same cell, got ${one} and ${other}`);
+});
+
 await story("a hostile name is text everywhere", async () => {
   for (const one of ["files", "noise", "microscope", "findings"]) {
     await open(`/r/${context.hostile}/${one}`);
@@ -198,7 +210,7 @@ await story("a page that is not there says the way out", async () => {
   expect((await page.locator("main").innerText()).includes("Go to the start"), "the way out");
 });
 
-for (const where of ["/", ...["files", "noise", "microscope", "findings"].map((one) => `/r/${context.towns}/${one}`), `/r/${context.week}/ask?by=mode`, "/price"]) {
+for (const where of ["/", ...["files", "noise", "microscope", "findings", "compare"].map((one) => `/r/${context.towns}/${one}${one === "compare" ? `?with=${context.towns_again}` : ""}`), `/r/${context.week}/ask?by=mode`, "/price"]) {
   for (const [width, theme] of context.looks) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme: theme });

@@ -32,6 +32,14 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def heads(tmp_path_factory):
+    """Where ledgers ended is kept in a place of the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NOISEGATE_HEADS", str(tmp_path_factory.mktemp("heads")))
+        yield
+
+
 @pytest.fixture(autouse=True, scope="session")
 def logs_of_engines(tmp_path_factory):
     """What engines say in their own words goes to a folder of the tests."""

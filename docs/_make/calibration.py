@@ -30,7 +30,7 @@ said = ask_world(world, world.engine(), rng=np.random.default_rng(2))
 ```
 
 How to read a figure: `95 / 50` are the shares of truths inside intervals that claim 95 and 50 %. Ends are counted in part: an interval of whole numbers holds more
-than its level, so a truth at its end counts a half, and one that is the whole interval counts the level. `(12 w, 100)` says that 12 % of the answers were withdrawn
+than its level, so a truth at its end counts a half, and one in an interval of one or two numbers counts the level. `(12 w, 100)` says that 12 % of the answers were withdrawn
 ("the tables do not tell: between a and b"), and that the bounds held in 100 % of these. For differences, ratios and ranks it is the share that is right at 95 %, withdrawn
 ones only if their bounds hold.
 

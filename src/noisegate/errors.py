@@ -70,10 +70,10 @@ class BudgetExceeded(GateError):  # noqa: N818 - the name says what happened
     """The ledger holds less than a release asks for."""
 
     @classmethod
-    def for_request(cls, *, dataset: str, asked: str, left: str) -> Self:
+    def for_request(cls, *, population: str, unit: str, asked: str, left: str) -> Self:
         """Error for a release that asks for more than is left."""
         return cls(
-            f"The release asks for epsilon {asked} of dataset {dataset!r}; the ledger holds {left}. "
+            f"The release asks for epsilon {asked} per {unit} of population {population!r}; the ledger holds {left}. "
             "Lower epsilon, or raise the budget with 'noisegate ledger set'."
         )
 

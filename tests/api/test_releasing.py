@@ -38,7 +38,9 @@ def frame(request):
 
 
 def test_a_frame_is_released_and_opened(frame, tmp_path):
-    made = noisegate.release(spec(), events=frame, out=tmp_path / "out", ledger=tmp_path / "ledger.db")
+    made = noisegate.release(
+        spec(), events=frame, out=tmp_path / "out", ledger=tmp_path / "ledger.db", yes=True
+    )
     (answer,) = made.answer(where={"line": "A"}).to_rows()
     counted = 40  # every card is on line A on one of the two days
     assert abs(answer["estimate"] - counted) < 12
@@ -47,7 +49,7 @@ def test_a_frame_is_released_and_opened(frame, tmp_path):
 
 def test_the_ledger_is_charged(tmp_path):
     book = tmp_path / "ledger.db"
-    noisegate.release(spec(), events=pa.table(TAPS), out=tmp_path / "out", ledger=book)
+    noisegate.release(spec(), events=pa.table(TAPS), out=tmp_path / "out", ledger=book, yes=True)
     with noisegate.open_ledger(book) as opened:
         assert float(opened.account("cards").spent.epsilon) == 8
 

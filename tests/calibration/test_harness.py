@@ -53,13 +53,13 @@ def test_an_honest_engine_reaches_its_level_and_a_bold_one_does_not(law):
 def test_certain_and_right_counts_the_level():
     exact = Replies(
         kind="cells",
-        truth=np.array([3.0, 0.0, 5.0]),
-        low=np.array([[3.0, 0.0, 4.0]] * 2),
-        high=np.array([[3.0, 2.0, 4.0]] * 2),
-        withdrawn=np.zeros(3, bool),
+        truth=np.array([3.0, 0.0, 5.0, 7.0, 8.0]),
+        low=np.array([[3.0, 0.0, 4.0, 7.0, 5.0]] * 2),
+        high=np.array([[3.0, 2.0, 4.0, 8.0, 8.0]] * 2),
+        withdrawn=np.zeros(5, bool),
     )
-    assert exact.covered(1).tolist() == [0.95, 1.0, 0.0]
-    assert exact.holds(1).tolist() == [True, True, False]
+    assert exact.covered(1).tolist() == [0.95, 1.0, 0.0, 0.95, 0.5]
+    assert exact.holds(1).tolist() == [True, True, False, True, True]
 
 
 def test_a_withdrawn_answer_is_right_only_if_its_bounds_hold():

@@ -43,6 +43,7 @@ from noisegate.spec import load_spec
 SECRET = "5550123"
 SPEC = """\
 name: hamlet
+population: hamlet
 events: {source: taps.csv, person: card}
 dimensions:
   date: {column: at, from: 2016-07-25, to: 2016-07-26}
@@ -52,7 +53,7 @@ tables:
   base: [date, time, stop]
   time: [date, time]
 privacy: {unit: person-day, max_cells: 3, epsilon: 1/2, margins: derive, suppress: {below: 3}}
-budget: {dataset: hamlet, epsilon: 10}
+budget: {epsilon: 10}
 """
 _NOBODY = 65534
 

@@ -98,7 +98,7 @@ def test_spent_with_nothing_published_is_a_note_that_can_be_settled(ledger, char
     reservation = charge(ledger)
     (problem,) = ledger.check()
     assert (problem.kind, problem.fault, problem.reservation) == ("unpublished", False, reservation.id)
-    assert problem.message == "Release 'week' of dataset 'taps': spent, nothing published."
+    assert problem.message == "Release 'week' of population 'taps': spent, nothing published."
     (settled,) = ledger.settle()
     assert (settled.id, settled.state) == (reservation.id, "abandoned")
     assert ledger.check() == ()
@@ -271,15 +271,15 @@ SPEND = {
 @pytest.mark.parametrize(
     ("facts", "says"),
     [
-        ([SPEND], "Entry 1 charges dataset 'taps', which had no budget."),
-        ([BUDGET, SPEND, SPEND], "Entry 3 charges dataset 'taps' beyond the budget it had then."),
+        ([SPEND], "Entry 1 charges population 'taps', which had no budget."),
+        ([BUDGET, SPEND, SPEND], "Entry 3 charges population 'taps' beyond the budget it had then."),
         (
             [BUDGET, {**SPEND, "delta": "1/1000"}],
-            "Entry 2 charges dataset 'taps' beyond the budget it had then.",
+            "Entry 2 charges population 'taps' beyond the budget it had then.",
         ),
         (
             [BUDGET, {**SPEND, "unit": "event"}],
-            "Entry 2 charges dataset 'taps' per event, but its budget was kept per person.",
+            "Entry 2 charges population 'taps' beyond the budget it had then.",
         ),
     ],
 )

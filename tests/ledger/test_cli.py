@@ -50,9 +50,13 @@ def test_set_then_show(run, charge, sqlite_target, tmp_path, put_in_place):
     file = tmp_path / "out.json"
     lines = run("show", "--json", str(file)).splitlines()
     assert [line.split() for line in lines if "ε" in line] == [
-        ["taps", "person-day", "ε", "10", "0.433334", "9.56666", "1", "1"]
+        ["event", "ε", "-", "unknown", "-", "-", "1", "1"],
+        ["person-day", "ε", "10", "0.433334", "0.433331", "9.56666"],
+        ["person", "ε", "-", "unknown", "-", "-"],
     ]
-    assert [line.split() for line in lines if "δ" in line] == [["δ", "1e-6", "1e-7", "9e-7"]]
+    assert [line.split() for line in lines if line.split()[:1] == ["δ"]] == [
+        ["δ", "1e-6", "1e-7", "1e-6", "9e-7"]
+    ]
     (account,) = json.loads(file.read_text())["accounts"]
     assert account["spent"]["exact"] == {"epsilon": "13/30", "delta": "1/10000000"}
     assert account["budget"] == {
@@ -73,13 +77,13 @@ def test_one_dataset_comes_with_its_history(run, charge, sqlite_target, tmp_path
     text = run("show", "taps", "--json", str(file))
     assert "* the default, as nobody has set a budget" in text
     assert done.id in "".join(text.split())
-    assert "other" not in text
+    assert "other " not in text
     assert [entry["kind"] for entry in json.loads(file.read_text())["history"]] == ["budget", "reserved"]
 
 
 def test_a_dataset_that_is_not_there_is_bad_input(run):
     run("set", "taps", "--epsilon", "1", "--unit", "event")
-    with pytest.raises(DataError, match=r"knows no dataset 'tap'\. See 'noisegate ledger show'\."):
+    with pytest.raises(DataError, match=r"knows no population 'tap'\. See 'noisegate ledger show'\."):
         run("show", "tap")
 
 

@@ -55,7 +55,9 @@ def test_delta_is_a_budget_of_its_own(ledger, charge):
     ledger.set_budget("taps", epsilon=10, delta="3e-6", unit="event")
     for _ in range(3):
         charge(ledger, delta="1e-6", unit="event")
-    with pytest.raises(BudgetExceeded, match="asks for delta 1e-9 of dataset 'taps'; the ledger holds 0\\."):
+    with pytest.raises(
+        BudgetExceeded, match="asks for delta 1e-9 per event of population 'taps'; the ledger holds 0\\."
+    ):
         charge(ledger, delta="1e-9", unit="event")
     charge(ledger, unit="event")
 
@@ -67,7 +69,7 @@ def test_over_budget_is_said_in_full_and_writes_nothing(ledger, charge):
     with pytest.raises(BudgetExceeded) as caught:
         charge(ledger, epsilon="0.4")
     assert str(caught.value).startswith(
-        "The release asks for epsilon 0.4 of dataset 'taps'; the ledger holds 0.333333. Lower epsilon, or raise"
+        "The release asks for epsilon 0.4 per person-day of population 'taps'; the ledger holds 0.333333. Lower epsilon, or raise"
     )
     assert caught.value.exit_code == 3
     assert ledger.history() == before
@@ -124,21 +126,25 @@ def test_a_budget_can_be_raised_and_lowered_and_the_history_keeps_all(ledger, ch
 def test_a_release_in_another_unit_is_refused(ledger, charge):
     ledger.set_budget("taps", epsilon=1, unit="person-day")
     before = ledger.history()
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(BudgetExceeded) as caught:
         charge(ledger, unit="event")
     assert str(caught.value) == (
-        "The release is counted per event, but the budget of dataset 'taps' is kept per person-day. "
-        "Use unit person-day in the spec, or keep this release under another dataset."
+        "What the release costs one day of a person of population 'taps' is not known, but a budget is kept per person-day. "
+        "Use unit person-day in the spec, or raise the budget with 'noisegate ledger set'."
     )
     assert ledger.history() == before
 
 
-def test_the_unit_of_a_budget_changes_only_while_nothing_is_spent(ledger, charge):
+def test_a_population_may_have_a_budget_for_each_unit(ledger):
+    ledger.set_budget("taps", epsilon=2, unit="event")
+    ledger.set_budget("taps", epsilon=3, unit="person")
+    with pytest.raises(
+        SpecError, match="has budgets per event and per person, so its privacy unit must be given"
+    ):
+        ledger.set_budget("taps", epsilon=1)
     ledger.set_budget("taps", epsilon=1, unit="event")
-    ledger.set_budget("taps", epsilon=1, unit="person")
-    charge(ledger, unit="person")
-    with pytest.raises(SpecError, match="has spent budget per person, so its unit cannot become event"):
-        ledger.set_budget("taps", epsilon=1, unit="event")
+    account = ledger.account("taps")
+    assert [None if one.budget is None else one.budget.epsilon for one in account.units] == [1, None, 3]
 
 
 def test_a_first_budget_needs_its_unit(ledger):

@@ -70,9 +70,9 @@ def test_a_ledger_that_lost_a_table_or_comes_from_the_future_is_refused(target):
     open_ledger(target).close()
     raw = sqlite3.connect(target)
     raw.execute("DROP TRIGGER noisegate_ledger_no_update")
-    raw.execute("UPDATE noisegate_ledger SET format = 2")
+    raw.execute("UPDATE noisegate_ledger SET format = 9")
     raw.commit()
-    with pytest.raises(DataError, match="has format 2; this version of noisegate reads format 1"):
+    with pytest.raises(DataError, match="has format 9; this version of noisegate reads formats 1 and 2"):
         open_ledger(target)
     raw.execute("DROP TABLE noisegate_entry")
     raw.commit()

@@ -72,11 +72,24 @@ def test_draws_are_moved_to_what_is_known_of_each_sum():
         high=np.array([150, 130]),
     )
     found = JointSums.matched(drawn, known)
-    np.testing.assert_allclose(found.draws.mean(axis=0), known.mean)
-    np.testing.assert_allclose(found.draws.std(axis=0), known.sd)
+    np.testing.assert_allclose(found.draws.mean(axis=0), known.mean, atol=0.1)
+    np.testing.assert_allclose(found.draws.std(axis=0), known.sd, rtol=0.01)
     gap = found.difference(np.array([0]), np.array([1]), level=0.95)
     # What they share is gone from the difference: two strangers with 20 each would be at 55.
     assert 20 - 6.5 < gap.low[0] < gap.high[0] < 20 + 6.5
+
+
+def test_what_is_nearly_certain_keeps_whole_numbers():
+    known = SumEstimates(
+        level=0.95,
+        mean=np.array([100.4, 50.0]),
+        sd=np.zeros(2),
+        low=np.array([100, 50]),
+        high=np.array([101, 50]),
+    )
+    found = JointSums.matched(np.array([[90, 50]] * 200), known)
+    share = found.ratio(np.array([0]), np.array([1]), level=0.95)
+    assert (share.low[0], share.high[0]) == (2.0, 2.02)
 
 
 def test_sums_of_drawn_tables_may_share_cells():

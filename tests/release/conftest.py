@@ -47,6 +47,8 @@ def planted(tmp_path_factory):
     )
     spec = {
         "name": "planted",
+        "population": "planted",
+        "budget": {"epsilon": "100", "delta": "1/2"},
         "events": {"source": "taps.parquet", "person": "card_id"},
         "dimensions": {
             "date": {"column": "tapped_at", "from": FIRST, "to": "2016-07-27"},
@@ -74,6 +76,8 @@ def spec_of(world):
     def made(privacy, *, every="15min", to="2016-07-27", plain=False, nested=False, **more):
         content = {
             "name": "week",
+            "population": "town",
+            "budget": {"epsilon": "10", "delta": "0.999"},
             "events": {"source": "taps.parquet", "person": "card_id"},
             "dimensions": {
                 "mode": {"column": "mode", "values": MODES},
@@ -90,6 +94,8 @@ def spec_of(world):
             "privacy": privacy,
         }
         content.update(more)
+        if "dataset" in (more.get("budget") or {}):
+            del content["population"]
         return content if plain else parse_spec(content, folder=world.folder)
 
     return made
@@ -111,6 +117,7 @@ def hamlet(tmp_path_factory):
 
 HAMLET = """\
 name: hamlet
+population: hamlet
 events: {source: taps.csv, person: card}
 dimensions:
   date: {column: at, from: 2016-07-25, to: 2016-07-26}
@@ -120,7 +127,7 @@ tables:
   base: [date, time, stop]
   time: [date, time]
 privacy: {unit: person-day, max_cells: 3, epsilon: 1/2, margins: derive, suppress: {below: 3}}
-budget: {dataset: hamlet, epsilon: 10}
+budget: {epsilon: 10}
 """
 
 
@@ -135,7 +142,7 @@ def make(tmp_path, ledger):
 
     def make(spec, *, out=None, **more):
         folder = tmp_path / "out" if out is None else out
-        result = release(spec, out=folder, ledger=ledger, **more)
+        result = release(spec, out=folder, ledger=ledger, **{"yes": True, **more})
         return SimpleNamespace(result=result, **vars(read_release(folder)))
 
     return make

@@ -18,9 +18,7 @@ def at_width(monkeypatch):
 
 
 def test_the_console_says_what_was_done(hamlet, tmp_path, ledger, noisegate):
-    code, out, err = noisegate(
-        "release", hamlet / "spec.yaml", "--quiet", "--out", tmp_path / "out", "--ledger", ledger
-    )
+    code, out, err = noisegate("release", hamlet / "spec.yaml", "--out", tmp_path / "out", "--ledger", ledger)
     assert (code, err) == (0, "")
     text = " ".join(out.split())
     assert "For your eyes only (not in the release) 400 events read, " in text
@@ -36,9 +34,7 @@ def test_events_outside_the_domain_are_told_to_the_custodian_only(
 ):
     text = (hamlet / "spec.yaml").read_text().replace("[A, B, C, D]", "[A, B, C]")
     (hamlet / "fewer.yaml").write_text(text)
-    code, out, _ = noisegate(
-        "release", hamlet / "fewer.yaml", "--quiet", "--out", tmp_path / "out", "--ledger", ledger
-    )
+    code, out, _ = noisegate("release", hamlet / "fewer.yaml", "--out", tmp_path / "out", "--ledger", ledger)
     assert code == 0
     assert "outside the domain: stop is not in the list" in out
     made = read_release(tmp_path / "out")
@@ -91,7 +87,7 @@ def test_the_ledger_shows_every_name_at_any_width(names, columns, ledger, noiseg
         assert "…" not in out
 
 
-def test_the_ledger_shows_a_release_of_a_file_by_its_place(world, tmp_path, ledger, noisegate, at_width):
+def test_the_ledger_shows_a_release_by_its_population(world, tmp_path, ledger, noisegate, at_width):
     at_width(80)
     assert (
         noisegate(
@@ -107,4 +103,8 @@ def test_the_ledger_shows_a_release_of_a_file_by_its_place(world, tmp_path, ledg
     )
     code, out, _ = noisegate("ledger", "show", "--ledger", ledger)
     assert code == 0
-    assert f"{world.folder / 'taps.parquet'} by event" in out.replace("\n", "")
+    assert "invented-city" in out
+    assert [line.split()[:4] for line in out.splitlines() if "unbounded" in line] == [
+        ["person-day", "ε", "-", "unbounded"],
+        ["person", "ε", "-", "unbounded"],
+    ]

@@ -134,7 +134,7 @@ def test_over_budget_is_exit_3_and_nothing_is_written(hamlet, ledger, tmp_path, 
     code, out, err = noisegate(*arguments, tmp_path / "two")
     assert code == 3
     assert err == (
-        "noisegate: The release asks for epsilon 0.5 of dataset 'hamlet'; the ledger holds 0.4. "
+        "noisegate: The release asks for epsilon 0.5 per person-day of population 'hamlet'; the ledger holds 0.4. "
         "Lower epsilon, or raise the budget with 'noisegate ledger set'.\n"
     )
     assert out == ""
@@ -159,27 +159,30 @@ def test_delta_over_budget_is_exit_3_and_nothing_is_written(hamlet, ledger, tmp_
     assert [path.name for path in tmp_path.iterdir()] == [ledger.name]
 
 
-def test_another_unit_than_that_of_the_budget_is_bad_input(hamlet, ledger, tmp_path, noisegate):
-    noisegate("ledger", "set", "hamlet", "--epsilon", "5", "--unit", "event", "--ledger", ledger)
+def test_a_unit_that_is_promised_nothing_does_not_fit_a_budget_for_it(hamlet, ledger, tmp_path, noisegate):
+    noisegate("ledger", "set", "hamlet", "--epsilon", "5", "--unit", "person-day", "--ledger", ledger)
+    text = (hamlet / "spec.yaml").read_text().replace("unit: person-day, max_cells: 3", "unit: event")
+    (hamlet / "events.yaml").write_text(text)
     code, _, err = noisegate(
-        "release", hamlet / "spec.yaml", "--quiet", "--ledger", ledger, "--out", tmp_path / "out"
+        "release", hamlet / "events.yaml", "--quiet", "--ledger", ledger, "--out", tmp_path / "out"
     )
-    assert code == 2
-    assert "is counted per person-day, but the budget of dataset 'hamlet' is kept per event" in err
+    assert code == 3
+    assert (
+        "The release promises nothing to one day of a person of population 'hamlet': it is counted per event"
+        in err
+    )
     assert [path.name for path in tmp_path.iterdir()] == [ledger.name]
 
 
 def test_the_first_budget_is_that_of_the_spec_or_the_default(spec, spec_of, make, tmp_path, ledger):
     make(spec, out=tmp_path / "one")
-    plain = spec_of({"unit": "person-day", "max_cells": 4, "epsilon": "2", "margins": "derive"}, every="6h")
-    made = make(plain, out=tmp_path / "two")
-    assert made.card["ledger"].get("dataset") is None  # the name of the account may name a private place
+    privacy = {"unit": "person-day", "max_cells": 4, "epsilon": "2", "margins": "derive"}
+    made = make(spec_of(privacy, every="6h", budget=None), out=tmp_path / "two")
+    assert made.card["ledger"]["dataset"] == made.card["ledger"]["population"] == "town"
     with open_ledger(ledger, read_only=True) as opened:
         budgets = {one.dataset: one.budget for one in opened.accounts()}
     assert budgets["hamlet"].source == "spec"
-    (name,) = budgets.keys() - {"hamlet"}
-    assert name.endswith("taps.parquet by person-day")
-    assert (budgets[name].source, budgets[name].epsilon) == ("default", 10)
+    assert (budgets["town"].source, budgets["town"].epsilon) == ("default", 10)
 
 
 def test_concurrent_releases_cannot_overspend(hamlet, ledger, tmp_path, book, noisegate, read_release):
@@ -207,6 +210,6 @@ def test_concurrent_releases_cannot_overspend(hamlet, ledger, tmp_path, book, no
             assert made.csv == made.parquet
         else:
             assert said[n].startswith(
-                "noisegate: The release asks for epsilon 0.5 of dataset 'hamlet'; the ledger holds 0"
+                "noisegate: The release asks for epsilon 0.5 per person-day of population 'hamlet'; the ledger holds 0"
             )
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]

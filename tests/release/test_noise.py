@@ -66,7 +66,7 @@ def test_the_recipe_of_2016_has_the_noise_of_2016(law, planted, make):
         "unit": "event", "scale": "1.4", "law": law, "zeros": "keep", "margins": "independent",
         "suppress": {"below": 9}, "unsafe": "true",
     }  # fmt: skip
-    made = make(planted.spec(privacy, budget={"dataset": "planted", "epsilon": "100"}))
+    made = make(planted.spec(privacy, budget={"epsilon": "100", "delta": "1/2"}))
     noise = made.card["tables"]["base"]["noise"]
     assert noise["law"] == {"laplace": "rounded-laplace"}.get(law, law)
     assert noise["scale"] == 1.4

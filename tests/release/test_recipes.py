@@ -109,13 +109,27 @@ def test_every_recipe(recipe, spec_of, make, ledger, noisegate):
 
 def test_the_specs_that_come_with_a_world(world, noisegate, tmp_path, ledger, read_release):
     for name in ("spec", "spec-2016"):
+        (tmp_path / name).mkdir()
         code, out, err = noisegate(
-            "release", world.folder / f"{name}.yaml", "--quiet", "--out", tmp_path / name, "--ledger", ledger, "--json", tmp_path / f"{name}.json"
+            "release", world.folder / f"{name}.yaml", "--quiet", "--out", tmp_path / name / "out", "--ledger", f"{ledger}-{name}", "--json", tmp_path / f"{name}.json"
         )  # fmt: skip
         assert (code, err) == (0, "")
-        assert "For your eyes only" in out
-        assert json.loads((tmp_path / f"{name}.json").read_text()) == read_release(tmp_path / name).card
-    assert noisegate("ledger", "check", "--ledger", ledger)[0] == 0
+        assert "For your eyes only" not in out
+        assert (
+            json.loads((tmp_path / f"{name}.json").read_text()) == read_release(tmp_path / name / "out").card
+        )
+        assert noisegate("ledger", "check", "--ledger", f"{ledger}-{name}")[0] == 0
+    # After a promise to days of persons, a release that promises them nothing is refused.
+    code, _, err = noisegate(
+        "release",
+        world.folder / "spec-2016.yaml",
+        "--out",
+        tmp_path / "spec" / "both",
+        "--ledger",
+        f"{ledger}-spec",
+    )
+    assert code == 3
+    assert "promises nothing to one day of a person of population 'invented-city'" in err
 
 
 def test_buses_by_postcode(spec_of, make, world):

@@ -113,10 +113,10 @@ def test_a_key_with_nothing_after_it_is_not_given(folder, design):
 
 
 def test_budget_and_split(folder, design):
-    text = design + "  split: {time-loc: 0.5, time: 1/3, loc: 1/6}\nbudget: {dataset: taps, epsilon: 10}\n"
+    text = design + "  split: {time-loc: 0.5, time: 1/3, loc: 1/6}\nbudget: { epsilon: 10}\n"
     spec = parse_spec(text, folder=folder)
     assert spec.privacy.split == {"time-loc": Fraction(1, 2), "time": Fraction(1, 3), "loc": Fraction(1, 6)}
-    assert (spec.budget.dataset, spec.budget.epsilon) == ("taps", 10)
+    assert (spec.account, spec.budget.epsilon) == ("opal-cards", 10)
 
 
 def test_several_events_in_a_cell(folder, design):

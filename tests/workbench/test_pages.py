@@ -2,6 +2,7 @@
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -223,6 +224,31 @@ def test_kept_pages_are_one_file_with_everything_inside(bench):
     assert data["looks"][f"{first}|"] == {key: served[key] for key in data["looks"][f"{first}|"]}
     without = data["looks"][f"{first}|by area"]
     assert without["left_out"] == ["by area"]
+
+
+def test_many_at_once_get_answers_and_leave_nothing_behind(bench):
+    """Eight people click at random, some of it nonsense: no fault of ours, and what is kept stays bounded."""
+    visitor, number = bench
+
+    def click(seed):
+        rng = np.random.default_rng(seed)
+        found = []
+        for _ in range(30):
+            cell, page = int(rng.integers(-3, 330)), rng.choice(["files", "noise", "findings", "microscope"])
+            without = rng.choice(["[]", '["by area"]', '["by area", "by sex and age"]', '["x"]', "{"])
+            paths = (
+                f"/r/{number}/{page}.json",
+                f"/r/{number}/cell.json?cell={cell}&without={without}",
+                f"/r/{number}/microscope.json?rows={rng.choice(['area', 'age', 'sex', 'x'])}&cell={cell}",
+                f"/jobs/{seed}.json",
+            )
+            found.append(visitor.get(str(rng.choice(paths))).status_code)
+        return found
+
+    with limits.override(close_looks=4), ThreadPoolExecutor(8) as pool:
+        seen = {status for one in pool.map(click, range(8)) for status in one}
+    assert seen <= {200, 202, 404, 422}
+    assert 200 in seen
 
 
 def test_a_directory_of_the_custodian_is_not_looked_at(make_visitor, tmp_path):

@@ -53,6 +53,7 @@ def told(tmp_path_factory):
     top = tmp_path_factory.mktemp("stories")
     data = top / "data"
     write_world(data / "towns")
+    write_world(data / "towns_again")
     _write_full(top / "drop", 3)
     _write_full(data / "full", 4)
     hostile = data / "hostile"
@@ -151,13 +152,13 @@ def _context(top, address):
         "work": str(top),
         "looks": [[390, "dark"], [1280, "light"], [1920, "dark"]],
         "pictures": pictures,
-        **{name: number(name) for name in ("towns", "full", "hostile", "week")},
+        **{name: number(name) for name in ("towns", "towns_again", "full", "hostile", "week")},
     }
 
 
 def test_every_story_comes_to_its_end(told):
     assert {name: one for name, one in told["stories"].items() if not one["ok"]} == {}
-    assert len(told["stories"]) == 12
+    assert len(told["stories"]) == 13
 
 
 def test_nothing_is_complained_of_and_nothing_is_asked_from_elsewhere(told):

@@ -1,26 +1,25 @@
 """The custodian's jobs: look at a spec, see what it would cost, check the events, release.
 
-Events may be files that the spec names, a table of an engine, or a frame in memory (pandas, Polars, Arrow). A frame has no
-place of its own, so the spec must say whose budget is spent.
+Events may be files that the spec names, a table of an engine, or a frame in memory (pandas, Polars, Arrow). The spec says whose
+budget is spent (`population`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noisegate.engine import Tally, connect, count, own_connection
+from noisegate.engine import connect, own_connection
 from noisegate.errors import DataError, SpecError
-from noisegate.laws import Entropy, OsNoise
+from noisegate.laws import Entropy
 from noisegate.query import OpenRelease, open_release
-from noisegate.releases import Plan, make_plan, warnings_before_spending
+from noisegate.releases import EventCheck, check_events
 from noisegate.releases import release as make_release
 from noisegate.spec import ReleaseSpec, load_spec, parse_spec
-from noisegate.workload import Outlook, outlook
+from noisegate.workload import Outlook, Wants, outlook
 
 AnyPath = str | os.PathLike[str]
 AnySpec = AnyPath | Mapping[str, Any] | ReleaseSpec
@@ -58,7 +57,12 @@ def read_spec(spec: AnySpec, /, *, folder: AnyPath | None = None, framed: bool =
 
 
 def plan(
-    spec: AnySpec, /, *, want: float | None = None, like: AnyPath | None = None, progress: Any = None
+    spec: AnySpec,
+    /,
+    *,
+    want: float | Wants | None = None,
+    like: AnyPath | None = None,
+    progress: Any = None,
 ) -> Outlook:
     """What noise will do to each question of the spec's workload, for a range of epsilons.
 
@@ -67,31 +71,31 @@ def plan(
     Parameters
     ----------
     want
-        The mean absolute error to find an epsilon for, where a question states none.
+        Questions with the errors that 19 answers in 20 must stay within, such as "by mode: 5%, by location: 50", as text or
+        as a mapping: what they need is in `needed` of the result. Or a number: the mean absolute error to find an epsilon
+        for, where a question of the workload states none.
     like
         The folder of an earlier release, or of a simulated one, whose published counts stand in for the truth.
     progress
         Called with what is done and what there is to do.
+
+    Examples
+    --------
+    >>> import noisegate
+    >>> spec = {
+    ...     "name": "day", "events": {"person": "card"}, "budget": {"dataset": "example"},
+    ...     "dimensions": {"line": {"column": "line", "values": ["A", "B"]}},
+    ...     "tables": {"lines": ["line"]},
+    ...     "privacy": {"unit": "person", "max_cells": 2, "epsilon": 1},
+    ... }
+    >>> noisegate.plan(spec, want={"by line": 10}).needed.epsilon
+    0.57
     """
     read = read_spec(spec)
     report = progress or (lambda _done, _all: None)
-    return outlook(read, wanted=want, like=None if like is None else Path(like), report=report)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventCheck:
-    """What a release would count, before anything is spent. Raw numbers: for the custodian's eyes only.
-
-    `tally` says what became of the events, `warnings` what looks wrong.
-    """
-
-    plan: Plan
-    tally: Tally
-    warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        lines = [*self.tally.lines(), *(f"warning: {sentence}" for sentence in self.warnings)]
-        return "\n".join(["For the custodian only; nothing was spent.", *lines])
+    number = float(want) if isinstance(want, int | float) else None
+    wants = None if isinstance(want, int | float) else want
+    return outlook(read, wanted=number, want=wants, like=None if like is None else Path(like), report=report)
 
 
 def check(
@@ -112,10 +116,8 @@ def check(
         Where the source is a table: `spark`, or a URL that Ibis understands.
     """
     read = read_spec(spec, framed=events is not None)
-    made = make_plan(read)
     with _connection(read, events, engine) as connection:
-        counts = count(read, entropy=entropy or OsNoise(), connection=connection)
-    return EventCheck(plan=made, tally=counts.tally, warnings=tuple(warnings_before_spending(made, counts)))
+        return check_events(read, engine=connection, entropy=entropy)
 
 
 def release(
@@ -129,6 +131,8 @@ def release(
     entropy: Entropy | None = None,
     progress: Progress | None = None,
     warn: Progress | None = None,
+    by: Sequence[str] = (),
+    yes: bool = False,
 ) -> OpenRelease:
     """Make the release that a spec describes in a new folder, charge the ledger, and open it for questions.
 
@@ -139,8 +143,7 @@ def release(
     out
         The folder to make; it must not exist.
     events
-        A frame (pandas, Polars, Arrow) in place of the source that the spec names. The spec must then have
-        `budget: {dataset: NAME}`: a frame has no place that an account could be named after.
+        A frame (pandas, Polars, Arrow) in place of the source that the spec names.
     engine
         Where the source is a table: `spark`, or a URL that Ibis understands.
     ledger
@@ -149,6 +152,10 @@ def release(
         Where noise comes from; the operating system by default. A seeded source marks the release as simulated.
     progress, warn
         Called with what is being done; with what looks wrong before anything is spent.
+    by
+        Who approves the release: one person, or two. It is kept in the ledger.
+    yes
+        Do not guard against mistakes by a look at the raw events: whether the release succeeds is then a function of the spec alone.
 
     Notes
     -----
@@ -161,7 +168,7 @@ def release(
     >>> import noisegate
     >>> taps = {"card": ["a", "b", "c"], "line": ["A", "A", "B"]}
     >>> spec = {
-    ...     "name": "day", "events": {"person": "card"}, "budget": {"dataset": "example"},
+    ...     "name": "day", "population": "example", "events": {"person": "card"},
     ...     "dimensions": {"line": {"column": "line", "values": ["A", "B"]}},
     ...     "tables": {"lines": ["line"]},
     ...     "privacy": {"unit": "person", "max_cells": 2, "epsilon": 2, "law": "discrete-laplace"},
@@ -173,20 +180,18 @@ def release(
     'day'
     """
     read = read_spec(spec, framed=events is not None)
-    if events is not None and read.budget is None:
-        raise SpecError(
-            "events come as a frame, so the spec must say whose budget is spent: add budget: {dataset: NAME}."
-        )
     silent: Progress = lambda _: None  # noqa: E731 - says nothing, twice
-    with _connection(read, events, engine) as connection:
+    with _connection(read, events, None if events is None else engine) as connection:
         result = make_release(
             read,
             out=Path(out),
-            engine=connection,
+            engine=connection if events is not None or engine == "duckdb" else engine,
             ledger=None if ledger is None else str(ledger),
             entropy=entropy,
             report=progress or silent,
             warn=warn or silent,
+            by=by,
+            yes=yes,
         )
     return open_release(result.folder)
 

@@ -127,11 +127,12 @@ def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> Loss
 
     Where a law with a bound explains the tables as well there is none, and none where values are rounded.
     """
-    if loss.source != "recovered" or loss.unbounded or not recognised:
+    if loss.source != "recovered" or loss.unbounded or loss.event_epsilon is None:
         return loss
-    known = [one for one in recognised if one.excluded is not None or one.rounded]
+    known = [one for one in recognised if one.excluded is not None or one.rounded or one.kind == "growing"]
     if not known:
-        return loss
+        law = "laplace" if loss.tables else "gaussian"
+        return replace(loss, numbers={**loss.numbers, "condition": {"law": law, **_UNTESTED}})
     telling = max(known, key=lambda one: one.n)
     if not telling.has_epsilon or telling.excluded is None:
         laws = {one.table: one.kind for one in recognised}
@@ -147,6 +148,15 @@ def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> Loss
         "fair": telling.excluded.fair,
     }
     return replace(loss, numbers={**loss.numbers, "condition": condition})
+
+
+#: The condition where nothing was told of the law: no bound is excluded.
+_UNTESTED: Mapping[str, Any] = {
+    "excluded_up_to": 0,
+    "delta_beyond": 1.0,
+    "strong": False,
+    "fair": False,
+}
 
 
 def cells_of_an_event(noise: Noise, /) -> int:
@@ -260,6 +270,8 @@ def _from_card(card: Card, /) -> LossSummary:
 _NOTHING, _WEAK = 10.0, 1.0
 #: Above this, what is promised for each day is worn out over all days together.
 _WORN_OUT = 100.0
+#: Above this, a promise for each day is weak.
+_WEAK_DAY = 3.0
 
 _ADVICE = (
     "Promise something to persons, not to events: bound what one person adds (unit: person-day, max_cells), publish "
@@ -425,16 +437,17 @@ def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
 
 
 def _of_promise(card: Card, person: float, /) -> Severity | None:
-    """How severe what a card promises is, by the same ends as what is recovered; None if it is strong.
+    """How severe what a card promises is: by the same ends as what is recovered; None if it is strong.
 
-    A promise for each day is judged by the day; over all days together it may be ten times weaker.
+    A promise for each day is judged by the day, and weak from about three on; over all days together it may be ten times weaker.
     """
-    by_day = card.unit == "person-day"
-    unit = card.losses.person_day if by_day else card.losses.person
-    promised = 0.0 if unit is None or unit.epsilon is None else float(unit.epsilon)
-    worn = person / (_WORN_OUT / _NOTHING) if by_day else person
-    worst = max(promised, worn)
-    return "high" if worst > _NOTHING else "medium" if worst > _WEAK else None
+    if card.unit != "person-day":
+        return "high" if person > _NOTHING else "medium" if person > _WEAK else None
+    day = card.losses.person_day
+    promised = 0.0 if day is None or day.epsilon is None else float(day.epsilon)
+    if promised > _NOTHING or person > _WORN_OUT:
+        return "high"
+    return "medium" if promised > _WEAK_DAY or person > _NOTHING else None
 
 
 def shown_mechanism(assessment: Assessment, /) -> Mechanism | None:

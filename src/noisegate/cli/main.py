@@ -20,6 +20,7 @@ from typer.exceptions import TyperException
 from noisegate.cli import ledger
 from noisegate.cli.assess import AssessCommand, assess
 from noisegate.cli.demo import demo
+from noisegate.cli.init import init
 from noisegate.cli.mechanism import mechanism
 from noisegate.cli.output import console
 from noisegate.cli.query import query
@@ -59,6 +60,7 @@ app.command()(demo)
 app.command()(reproduce)
 app.command()(mechanism)
 app.command()(simulate)
+app.command()(init)
 app.command()(release)
 app.command()(query)
 app.command(cls=AssessCommand)(assess)

@@ -123,7 +123,8 @@ class Steps(_Late):
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task("", total=None)
             self._bar.start()
-        read = f" ({self._events:,} events read)" if self._events else ""
+        # Not exactly: whoever looks over a shoulder before anything is charged learns no count.
+        read = f" (about {float(f'{self._events:.0e}'):,.0f} events read)" if self._events else ""
         self._bar.update(self._bar.task_ids[0], description=self._what + read)
 
 

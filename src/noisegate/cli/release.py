@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from noisegate.cli.checking import asking, show_check
 from noisegate.cli.ledger import ledger_file
 from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, number, write_json
 from noisegate.cli.utility import measured_json, measuring, show_measured, show_plan
@@ -39,6 +40,14 @@ def release(
             help="With --plan: the expected error to find an epsilon for, where a question states none."
         ),
     ] = None,
+    want: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="With --plan: errors that 19 answers in 20 must stay within, such as 'by mode: 5%, by location: 50'; "
+            "gives the least epsilon for all of them.",
+        ),
+    ] = None,
     like: Annotated[
         Path | None,
         typer.Option(
@@ -65,6 +74,24 @@ def release(
     ledger: Annotated[
         str | None, typer.Option(metavar="PATH|URL", help="Ledger to charge; default: your state directory.")
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Only read and tally, for your eyes: what falls outside, what is bounded away, what each table will look like; spends nothing.",
+        ),
+    ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes",
+            help="Ask nothing: no guard looks at the raw events, and success is a function of the spec alone (for scheduled releases).",
+        ),
+    ] = False,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Who approves, kept in the ledger; twice for a second signature."),
+    ] = None,
     json: JsonOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -73,6 +100,8 @@ def release(
     Example, on simulated events: noisegate simulate --out world
 
     then: noisegate release world/spec.yaml --out week
+
+    Before, to see what becomes of the events: noisegate release world/spec.yaml --check
 
     With a workload in the spec, first: noisegate release world/spec.yaml --plan --picture plan.svg
     """
@@ -86,10 +115,14 @@ def release(
     check_outputs(json, inputs=inputs, picture=picture, utility=utility)
     loaded = load_spec(spec)
     if plan:
-        show_plan(loaded, error=error, like=like, picture=picture, json=json, quiet=quiet)
+        show_plan(loaded, error=error, want=want, like=like, picture=picture, json=json, quiet=quiet)
         return
-    folder = _folder(out, options={"--error": error, "--like": like, "--picture": picture})
+    if check:
+        show_check(loaded, engine=engine, json=json, quiet=quiet)
+        return
+    folder = _folder(out, options={"--error": error, "--want": want, "--like": like, "--picture": picture})
     measured: list[Measured] = []
+    looks = bool(loaded.workload) and (not quiet or utility is not None)
     with Steps(silent=quiet) as steps:
         result = make_release(
             loaded,
@@ -99,10 +132,14 @@ def release(
             report=steps.show,
             warn=lambda sentence: console.print(f"[yellow]warning:[/yellow] {escape(sentence)}"),
             progress=steps.advance,
-            inspect=measuring(measured, engine=engine, report=steps.show) if loaded.workload else None,
+            inspect=measuring(measured, engine=engine, report=steps.show) if looks else None,
+            by=by or (),
+            yes=yes,
+            confirm=asking(quiet=quiet),
         )
-    _show(result)
-    show_measured(measured)
+    _show(result, quiet=quiet)
+    if not quiet:
+        show_measured(measured)
     write_json(json, result.card.to_json())
     write_json(utility if measured else None, measured_json(loaded.name, measured))
 
@@ -128,11 +165,12 @@ def _refuse_inside(utility: Path | None, folder: Path, /) -> None:
         )
 
 
-def _show(result: ReleaseResult, /) -> None:
+def _show(result: ReleaseResult, /, *, quiet: bool) -> None:
     card = result.card
-    console.print("[bold]For your eyes only[/bold] (not in the release)")
-    for line in result.tally.lines():
-        console.print(f"  {escape(line)}")
+    if not quiet:
+        console.print("[bold]For your eyes only[/bold] (not in the release)")
+        for line in result.tally.lines():
+            console.print(f"  {escape(line)}")
     table = Table(
         title=f"Release {escape(card.name or '')} in {escape(str(result.folder))}", title_justify="left"
     )

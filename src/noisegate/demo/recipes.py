@@ -21,6 +21,7 @@ from noisegate.tables import Domain
 #: Stops belong to one mode, and the wharves of a quay are one place, so that no service is closed any more.
 _DIMENSIONS = """\
 name: {name}
+population: invented-city
 events:
   source: taps.parquet
   person: card_id

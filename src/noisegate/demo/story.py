@@ -17,6 +17,7 @@ from noisegate.demo.recipes import Recipe, measured_errors, write_recipes
 from noisegate.errors import OutputError
 from noisegate.inference import CellEstimates
 from noisegate.laws import Entropy
+from noisegate.ledger import open_ledger
 from noisegate.releases import release
 from noisegate.report import write_assessment
 from noisegate.simulation import World, simulate
@@ -180,6 +181,8 @@ def _chapter(
 
     folder.mkdir()
     released = folder / "release"
+    with open_ledger(folder / "ledger.db", read_only=True) as ledger:
+        ledger.forget()  # the ledger of an earlier run may have been here
     made = release(
         load_spec(recipe.spec), out=released, ledger=folder / "ledger.db", entropy=entropy, report=say
     )

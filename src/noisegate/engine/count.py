@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 
 from noisegate.engine.counts import Counts, ExpectedCounts
-from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb
+from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb, sizes_with_duckdb
 from noisegate.engine.plan import CountPlan
 from noisegate.engine.private_log import keep_words
 from noisegate.engine.session import believing_no_statistics, own_connection
@@ -19,6 +20,7 @@ from noisegate.engine.spill import SpillPlace
 from noisegate.errors import DataError, NoisegateError, SpecError
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.spec import ReleaseSpec
+from noisegate.tables import Ints
 
 
 def count(
@@ -28,6 +30,7 @@ def count(
     entropy: Entropy | None = None,
     connection: Any = None,
     progress: Progress | None = None,
+    total: bool = False,
 ) -> Counts:
     """The raw counts of the cells of a plan, each privacy unit held to its bound.
 
@@ -42,6 +45,9 @@ def count(
         one, the source is a file, a glob or a DuckDB database that is read here.
     progress
         Called with the number of events of each batch as they are read.
+    total
+        Count whatever the rows hold, as a release must: no event at all, or a text that should be a time and is none, is no
+        error but falls outside.
 
     Returns
     -------
@@ -59,7 +65,9 @@ def count(
     `noisegate.engine.bounding`. Events outside the domain are counted in the tally only; they never
     change the domain.
     """
-    with count_slices(wanted, entropy=entropy, connection=connection, progress=progress) as counts:
+    with count_slices(
+        wanted, entropy=entropy, connection=connection, progress=progress, total=total
+    ) as counts:
         return counts.whole()
 
 
@@ -71,12 +79,14 @@ def count_slices(
     entropy: Entropy | None = None,
     connection: Any = None,
     progress: Progress | None = None,
+    total: bool = False,
 ) -> Iterator[SlicedCounts]:
     """The same as `count`, in slices: in memory, in private files or with the workers, as long as the context.
 
     The parameters, errors and guarantees are those of `count`.
     """
     plan = wanted if isinstance(wanted, CountPlan) else CountPlan.of(wanted)
+    plan = replace(plan, total=total or plan.total)
     # Where every event counts no lot is drawn.
     lots = OsNoise() if entropy is None and plan.bound is None else as_entropy(entropy)
     if connection is None or _duckdb(connection) is not None:
@@ -86,6 +96,11 @@ def count_slices(
                 counts = count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress, place=place)
             yield counts
         return
+    if plan.clipping:
+        raise SpecError(
+            "privacy.report_clipped is worked out from single units, which other engines do not hand over; count a copy "
+            "of the events with DuckDB, or leave it out."
+        )
     session = session_of(connection)
     if session is not None:
         from noisegate.engine.spark_counts import count_with_spark
@@ -104,6 +119,21 @@ def count_slices(
 
     whole = count_with_ibis(plan, connection, entropy=lots, progress=progress)
     yield LocalCounts.held(whole, cells=plan.domain.size)
+
+
+def unit_sizes(wanted: CountPlan | ReleaseSpec, /, *, connection: Any = None) -> Ints:
+    """How many cells each unit is in, in no order that means anything. Raw data: to be perturbed before anybody sees it.
+
+    `connection` is None or one of DuckDB.
+    """
+    plan = wanted if isinstance(wanted, CountPlan) else CountPlan.of(wanted)
+    if connection is not None and _duckdb(connection) is None:
+        raise SpecError(
+            "privacy.choose_bound looks at single units, which other engines do not hand over; count a copy of the "
+            "events with DuckDB, or state max_cells."
+        )
+    with ExitStack() as stack, _connected(connection) as (duck, own):
+        return sizes_with_duckdb(plan, duck, own=own, place=SpillPlace(stack))
 
 
 def expected_counts(wanted: CountPlan, /, *, connection: Any = None) -> ExpectedCounts:

@@ -82,11 +82,12 @@ def open_source(
     folder: Path,
     own: bool,
     wanted: Collection[str] = (),
+    total: bool = False,
 ) -> Source:
     """The source that a text names, relative to `folder`.
 
     `own` says that the connection is ours and holds no tables of its own; `wanted` are the columns that will be asked for, by
-    which the line of column names of a CSV file is known.
+    which the line of column names of a CSV file is known; `total` that lines of such a file that make no sense are left out.
     """
     low = text.lower()
     if is_remote(text):
@@ -97,7 +98,9 @@ def open_source(
         files = files_of(text, folder)
         return _described(connection, Path(text).name, f"read_parquet({_array(files)})")
     if low.endswith(_CSV):
-        return _csv_source(files_of(text, folder), connection, name=Path(text).name, wanted=wanted)
+        return _csv_source(
+            files_of(text, folder), connection, name=Path(text).name, wanted=wanted, total=total
+        )
     if own:
         raise DataError(f"events.source {text!r} is not something to read; give {_KINDS}.")
     return _described(connection, text, ".".join(quoted(part) for part in text.split(".")))
@@ -232,7 +235,13 @@ class _Glob:
 
 
 def _csv_source(
-    files: Sequence[Path], connection: duckdb.DuckDBPyConnection, /, *, name: str, wanted: Collection[str]
+    files: Sequence[Path],
+    connection: duckdb.DuckDBPyConnection,
+    /,
+    *,
+    name: str,
+    wanted: Collection[str],
+    total: bool,
 ) -> Source:
     """CSV files with the same columns; every value is text."""
     headers = [csv_header(file) for file in files]
@@ -242,9 +251,8 @@ def _csv_source(
                 f"{file.name} has other columns than {files[0].name}, or another order of them; give files that agree."
             )
     columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in headers[0].names)
-    sql = (
-        f"read_csv({_array(list(files))}, auto_detect = false, columns = {{{columns}}}, {headers[0].dialect})"
-    )
+    dialect = headers[0].lenient if total else headers[0].dialect
+    sql = f"read_csv({_array(list(files))}, auto_detect = false, columns = {{{columns}}}, {dialect})"
     rows = sum(file.stat().st_size for file in files) // _CSV_ROW
     return _described(connection, name, sql, rows=rows, named=headers[0].plausible(wanted))
 
@@ -263,6 +271,11 @@ class CsvHeader:
             f"header = true, skip = 0, delim = {literal(self.separator)}, quote = '\"', escape = '\"', "
             "null_padding = false, strict_mode = true"
         )
+
+    @property
+    def lenient(self) -> str:
+        """The same, but a line that cannot be split into these columns is left out: no line decides whether a release succeeds."""
+        return self.dialect.replace("strict_mode = true", "strict_mode = false, ignore_errors = true")
 
     def plausible(self, wanted: Collection[str], /) -> bool:
         """Whether these are surely names of columns: no value among them, and at least one that is asked for."""
@@ -323,17 +336,30 @@ def _array(files: list[Path], /) -> str:
     return f"[{', '.join(literal(name) for name in names)}]"
 
 
+def event_files(text: str, folder: Path, /) -> list[Path]:
+    """The files that a source names; none if it is a table."""
+    return files_of(text, folder) if text.lower().endswith((*_PARQUET, *_CSV)) else []
+
+
+def database_parts(text: str, folder: Path, /) -> tuple[Path, str] | None:
+    """The file of a DuckDB database and the full name of the table in it; None if the source is something else."""
+    if _DATABASE not in text:
+        return None
+    file, _, table = text.partition(_DATABASE)
+    names = [part for part in table.split(".") if part]
+    return folder / file, ".".join([*(["main"] if len(names) == 1 else []), *names])
+
+
 def _database(text: str, folder: Path, connection: duckdb.DuckDBPyConnection, /) -> Source:
     file, _, table = text.partition(_DATABASE)
-    path = folder / file
+    found = database_parts(text, folder)
+    assert found is not None
+    path, full = found
     if not path.is_file():
         raise DataError(f"The database {file!r} does not exist beside the spec.")
     with reading(Path(file).name):
         connection.execute(f"ATTACH {literal(str(path))} AS noisegate_events (READ_ONLY)")
-    names = [part for part in table.split(".") if part]
-    sql = ".".join(
-        quoted(part) for part in ("noisegate_events", *(["main"] if len(names) == 1 else []), *names)
-    )
+    sql = ".".join(quoted(part) for part in ("noisegate_events", *full.split(".")))
     return _described(connection, f"{Path(file).name}{_DATABASE}{table}", sql)
 
 

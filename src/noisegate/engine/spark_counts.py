@@ -134,6 +134,7 @@ class SparkCounts:
     pairs: int
     size: int
     tally: Tally
+    clipping: None = None
 
     @classmethod
     def committed(cls, session: Any, raw: str, /, *, wanted: CountPlan, plan: CellPlan) -> SparkCounts:
@@ -147,10 +148,10 @@ class SparkCounts:
             raise DataError(
                 f"{wanted.source_name} cannot be counted: the engine answers with reasons that do not exist."
             )
-        for cell in found:
+        for cell in () if wanted.total else found:
             if -reasons <= cell < 0:
                 refuse_unreadable(plan, cell, name=wanted.source_name)
-        if not any(sums.values()):
+        if not wanted.total and not any(sums.values()):
             raise DataError(f"{wanted.source_name} holds no events.")
         outside = {
             str(plan.reasons[-1 - cell]): sums[cell]

@@ -1,4 +1,4 @@
-"""The values of the ledger: exact numbers, a loss, a budget, a reservation, an account.
+"""The values of the ledger: exact numbers, a loss, a budget, a reservation.
 
 A budget and a loss are rational numbers and stay so: stored as `p/q`, summed and compared as
 `Fraction`. Only what is shown is rounded, and then outward: a loss upward, what is left downward.
@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from noisegate.errors import SpecError
+
+if TYPE_CHECKING:
+    from noisegate.ledger._charge import Charge
 
 Exact: TypeAlias = Fraction | Decimal | int | str
 """What can be given as an exact number; text is decimal ("0.1", "1e-6") or a ratio ("1/3")."""
@@ -45,12 +49,20 @@ def exact(value: Exact, /, *, name: str) -> Fraction:
 
 def _fraction(value: Exact) -> Fraction:
     """The rational number meant by `value`; ValueError if none is, or none of sane size."""
-    if isinstance(value, str) and len(value) <= 3 * _DIGITS and _TEXT.fullmatch(value.strip()):
-        return Fraction(value.strip())
+    if isinstance(value, str):
+        return _read(value)
     if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _DIGITS:
         return Fraction(value)
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
         return Fraction(value)
+    raise ValueError
+
+
+@lru_cache(maxsize=1 << 14)
+def _read(text: str) -> Fraction:
+    """The number that a text means; the same few stand in a ledger again and again."""
+    if len(text) <= 3 * _DIGITS and _TEXT.fullmatch(text.strip()):
+        return Fraction(text.strip())
     raise ValueError
 
 
@@ -137,7 +149,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyBudget:
-    """The most that all releases of a dataset together may cost one privacy unit.
+    """The most that all releases of a population together may cost one privacy unit.
 
     `source` says who chose it: `set` a person, with `ledger set`; `spec` the spec of the first
     release; `default` nobody (see `default_budget`).
@@ -162,7 +174,7 @@ DEFAULT_DELTA: Final = Fraction(1, 10**6)
 
 
 def default_budget(*, unit: str) -> PrivacyBudget:
-    """What a dataset gets with its first release when nobody has chosen a budget for it.
+    """What a population gets with its first release in a unit when nobody has chosen a budget for it.
 
     A stop against accidents, not advice: epsilon 10 and delta one in a million, in the unit of
     that release.
@@ -172,9 +184,10 @@ def default_budget(*, unit: str) -> PrivacyBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A loss that was charged to a dataset, and what became of the release it was meant for.
+    """A loss that was charged to a population, and what became of the release it was meant for.
 
-    It counts as spent from the moment it exists, in every state.
+    It counts as spent from the moment it exists, in every state. `dataset` is the population; `loss` is that of `unit`, and
+    `charge` has those of all units.
     """
 
     id: str
@@ -188,28 +201,9 @@ class Reservation:
     state: State = "reserved"
     card_digest: str | None = None
     published_at: str | None = None
+    charge: Charge | None = field(default=None, compare=False, repr=False)
 
     @property
     def staging(self) -> Path:
         """Where the release is put together before it is renamed to `output`."""
         return self.output.with_name(f".{self.output.name}.{self.id}.staging")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """One dataset: its budget, what was spent, and on what."""
-
-    dataset: str
-    budget: PrivacyBudget | None = None
-    spent: Loss = Loss()
-    reservations: tuple[Reservation, ...] = ()
-
-    @property
-    def left(self) -> Loss:
-        """What the budget still holds; nothing if there is none, or if it was lowered below `spent`."""
-        if self.budget is None:
-            return Loss()
-        return Loss(
-            epsilon=max(Fraction(0), self.budget.epsilon - self.spent.epsilon),
-            delta=max(Fraction(0), self.budget.delta - self.spent.delta),
-        )

@@ -1,31 +1,35 @@
 """The accounts, worked out from the entries, and what is let in.
 
-There is no stored balance that could drift from the history: what a dataset has spent is
-always the sum over its reservations, worked out anew. Nothing an entry can say makes that sum
-smaller.
+There is no stored balance that could drift from the history: what a population has spent follows from its reservations.
+Nothing an entry can say makes it less.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from noisegate.errors import BudgetExceeded, DataError, InputError, SpecError
+from noisegate.errors import DataError, InputError, SpecError
 from noisegate.ledger._account import (
-    Account,
+    UNITS,
     Loss,
     PrivacyBudget,
     Reservation,
     as_delta,
     as_epsilon,
     as_unit,
-    shown_down,
-    shown_up,
 )
+from noisegate.ledger._balance import Balance
+from noisegate.ledger._charge import Charge, UnitLoss
 from noisegate.ledger._entry import ABANDONED, BUDGET, PUBLISHED, RESERVED, Entry
+from noisegate.ledger._population import Account
+
+#: The account of releases whose noise is repeatable and whose spec names nobody: they protect nobody, and nothing stops them.
+SIMULATED = "simulated"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _LONGEST = 4096
@@ -45,43 +49,124 @@ def as_digest(value: str, /, *, what: str) -> str:
     return value
 
 
-def refuse_other_unit(dataset: str, /, *, unit: str, budget: PrivacyBudget) -> None:
-    """`SpecError` if a loss per `unit` cannot be charged to `budget`.
+class Balances:
+    """What every population may spend and has spent, after the entries added so far; nothing about single releases."""
 
-    A loss per event says nothing about a person with many events, and the neighbours of one
-    unit are not neighbours of another; so units are never converted.
-    """
-    if unit != budget.unit:
-        raise SpecError(
-            f"The release is counted per {unit}, but the budget of dataset {dataset!r} is kept per {budget.unit}. "
-            f"Use unit {budget.unit} in the spec, or keep this release under another dataset."
+    def __init__(self) -> None:
+        # As it was kept, until somebody asks for it.
+        self._known: dict[str, Balance | Mapping[str, Any]] = {}
+        self._adopted: dict[str, str] = {}
+
+    def add(self, entry: Entry, /) -> None:
+        """Take one more entry into account; `DataError`, and no change, if it makes no sense."""
+        try:
+            if entry.kind == BUDGET:
+                self._budget(entry)
+            elif entry.kind == RESERVED:
+                self.charge(
+                    entry.dataset, unit=as_unit(entry.unit or ""), loss=_loss(entry), charge=_charge(entry)
+                )
+        except InputError as error:
+            raise senseless(entry, str(error)) from error
+
+    def _budget(self, entry: Entry, /) -> None:
+        budget = PrivacyBudget(
+            epsilon=as_epsilon(entry.epsilon or ""),
+            delta=as_delta(entry.delta or ""),
+            unit=entry.unit or "",
+            source=entry.source or "",
         )
+        balance = self._balance(entry.dataset)
+        if entry.facts is None:  # in the first format a population had one budget
+            balance.budgets.clear()
+        balance.budgets[budget.unit] = budget
 
+    def charge(self, population: str, /, *, unit: str, loss: Loss, charge: Charge) -> None:
+        """Charge a release to a population; what its charge does not say of `unit` is `loss`."""
+        self.adopt(charge.adopts, population)
+        balance = self._balance(population)
+        losses: Mapping[str, UnitLoss | None] = {unit: UnitLoss(loss=loss), **charge.losses}
+        balance.charge(losses, charge.days)
+        balance.bindings.update((one.name, one.digest) for one in charge.bindings)
 
-def refuse_overspending(account: Account, /, *, loss: Loss, budget: PrivacyBudget) -> None:
-    """`BudgetExceeded` if `loss` on top of what `account` has spent is over `budget`."""
-    after = account.spent + loss
-    if after.fits(budget):
-        return
-    remark = " (the default: nobody has set a budget)" if budget.source == "default" else ""
-    left = Account(dataset=account.dataset, budget=budget, spent=account.spent).left
-    if after.epsilon > budget.epsilon:
-        raise BudgetExceeded.for_request(
-            dataset=account.dataset, asked=shown_up(loss.epsilon), left=shown_down(left.epsilon) + remark
-        )
-    raise BudgetExceeded(
-        f"The release asks for delta {shown_up(loss.delta)} of dataset {account.dataset!r}; "
-        f"the ledger holds {shown_down(left.delta)}{remark}. "
-        "Choose a mechanism with a smaller delta, or raise the budget with 'noisegate ledger set'."
-    )
+    def adopt(self, names: Sequence[str], population: str, /) -> None:
+        """Let a population take over accounts of an older version: what they spent, and their budgets where it has none."""
+        for name in names:
+            self._adopt(name, population, self._balance(population))
+
+    def _adopt(self, name: str, population: str, balance: Balance, /) -> None:
+        if name not in self._known or name == population:
+            return
+        old = self._balance(name)
+        del self._known[name]
+        self._adopted[name] = population
+        for unit, budget in old.budgets.items():
+            balance.budgets.setdefault(unit, budget)
+        for unit, spending in old.spending.items():
+            own = balance.spending[unit]
+            own.always = own.always.plus(
+                spending.always, *(one.above_all() for one in spending.dated.values())
+            )
+            own.least = own.least.plus(spending.least)
+            own.unbounded += spending.unbounded
+            own.unknown += spending.unknown
+        balance.releases += old.releases
+        balance.bindings |= old.bindings
+
+    def _balance(self, name: str, /) -> Balance:
+        name = self.account_of(name)
+        found = self._known.get(name)
+        if not isinstance(found, Balance):
+            found = Balance() if found is None else Balance.of_json(found)
+            self._known[name] = found
+        return found
+
+    def account_of(self, name: str, /) -> str:
+        """The population that an account belongs to now."""
+        return self._adopted.get(name, name)
+
+    def of(self, population: str, /) -> Balance:
+        """The balance of a population; an empty one if it is not known."""
+        return self._balance(population) if self.account_of(population) in self._known else Balance()
+
+    def bindings(self, population: str, /) -> set[tuple[str, str | None]]:
+        """What a population was counted from, with the digests."""
+        found = self._known.get(self.account_of(population))
+        if found is None or isinstance(found, Balance):
+            return set() if found is None else found.bindings
+        return {(name, digest) for name, digest in found["bindings"]}
+
+    def populations(self) -> list[str]:
+        """All that are known, by name."""
+        return sorted(self._known)
+
+    def adopted_by(self, population: str, /) -> tuple[str, ...]:
+        """The accounts of an older version that belong to a population."""
+        return tuple(old for old, new in self._adopted.items() if new == population)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "known": {
+                name: one.to_json() if isinstance(one, Balance) else one for name, one in self._known.items()
+            },
+            "adopted": dict(self._adopted),
+        }
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, Any], /) -> Self:
+        """What `to_json` wrote."""
+        made = cls()
+        made._known = dict(value["known"])
+        made._adopted = {str(old): str(new) for old, new in value["adopted"].items()}
+        return made
 
 
 class Book:
-    """All accounts after the entries added so far."""
+    """All accounts after the entries added so far, with every reservation."""
 
     def __init__(self) -> None:
-        self._budgets: dict[str, PrivacyBudget] = {}
-        self._spent: dict[str, Loss] = {}
+        self.balances = Balances()
         self._reservations: dict[str, Reservation] = {}
 
     @classmethod
@@ -94,52 +179,25 @@ class Book:
 
     def add(self, entry: Entry, /) -> None:
         """Take one more entry into account; `DataError`, and no change, if it makes no sense."""
-        try:
-            self._add(entry)
-        except InputError as error:
-            raise DataError(
-                f"Entry {entry.seq} of the ledger makes no sense: {error} The ledger is damaged; restore it from a backup."
-            ) from error
-
-    def _add(self, entry: Entry) -> None:
-        if entry.kind == BUDGET:
-            self._budgets[entry.dataset] = PrivacyBudget(
-                epsilon=as_epsilon(entry.epsilon or ""),
-                delta=as_delta(entry.delta or ""),
-                unit=entry.unit or "",
-                source=entry.source or "",
-            )
-        elif entry.kind == RESERVED:
-            one = reservation_of(entry)
-            self._reservations[one.id] = one
-            self._spent[entry.dataset] = self.spent(entry.dataset) + one.loss
+        if entry.kind in (BUDGET, RESERVED):
+            self.balances.add(entry)
+            if entry.kind == RESERVED:
+                one = reservation_of(entry)
+                self._reservations[one.id] = one
         elif entry.kind in (PUBLISHED, ABANDONED):
             self._mark(entry)
         else:
-            raise DataError(f"{entry.kind!r} is no kind of entry.")
+            raise senseless(entry, f"{entry.kind!r} is no kind of entry.")
 
     def _mark(self, entry: Entry) -> None:
         """Note that a reservation was published, or that it never will be."""
         known = self._reservations.get(entry.reservation_id)
         if known is None or known.dataset != entry.dataset:
-            raise DataError(
-                f"dataset {entry.dataset!r} has no reservation {entry.reservation_id!r} before it."
-            )
+            what = f"dataset {entry.dataset!r} has no reservation {entry.reservation_id!r} before it."
+            raise senseless(entry, what)
         if known.state == PUBLISHED:
-            raise DataError(f"reservation {known.id} is published already.")
-        if entry.kind == ABANDONED:
-            marked = replace(known, state="abandoned")
-        else:
-            marked = replace(known, state="published", card_digest=entry.card_digest, published_at=entry.at)
-        self._reservations[known.id] = marked
-
-    def budget(self, dataset: str, /) -> PrivacyBudget | None:
-        """The budget in force."""
-        return self._budgets.get(dataset)
-
-    def spent(self, dataset: str, /) -> Loss:
-        """What `dataset` has spent."""
-        return self._spent.get(dataset, Loss())
+            raise senseless(entry, f"reservation {known.id} is published already.")
+        self._reservations[known.id] = marked(known, entry)
 
     def reservation(self, reservation_id: str, /) -> Reservation | None:
         """The reservation with that id, if there is one."""
@@ -149,30 +207,79 @@ class Book:
         """All reservations, oldest first."""
         return tuple(self._reservations.values())
 
-    def account(self, dataset: str, /) -> Account:
-        """The account of `dataset`; an empty one if the ledger has never heard of it."""
-        return Account(
-            dataset=dataset,
-            budget=self.budget(dataset),
-            spent=self.spent(dataset),
-            reservations=tuple(one for one in self._reservations.values() if one.dataset == dataset),
+    def account(self, population: str, /) -> Account:
+        """The account of `population`; an empty one if the ledger has never heard of it."""
+        return next(
+            (one for one in self.accounts() if one.dataset == population), Account(dataset=population)
         )
 
     def accounts(self) -> tuple[Account, ...]:
         """All accounts, by name."""
-        return tuple(self.account(name) for name in sorted(self._budgets.keys() | self._spent.keys()))
+        own: dict[str, list[Reservation]] = {}
+        for one in self._reservations.values():
+            own.setdefault(self.balances.account_of(one.dataset), []).append(one)
+        return tuple(
+            Account.of(
+                name,
+                self.balances.of(name),
+                reservations=tuple(own.get(name, ())),
+                adopted=self.balances.adopted_by(name),
+            )
+            for name in self.balances.populations()
+        )
+
+
+def senseless(entry: Entry, what: str, /) -> DataError:
+    """The error for an entry that makes no sense."""
+    return DataError(
+        f"Entry {entry.seq} of the ledger makes no sense: {what} The ledger is damaged; restore it from a backup."
+    )
+
+
+def _loss(entry: Entry, /) -> Loss:
+    return Loss(epsilon=as_epsilon(entry.epsilon or ""), delta=as_delta(entry.delta or ""))
+
+
+def _charge(entry: Entry, /) -> Charge:
+    return Charge() if entry.facts is None else _read_charge(entry.facts)
+
+
+@lru_cache(maxsize=16)  # an entry is read for its balance, and at once for its reservation
+def _read_charge(facts: str, /) -> Charge:
+    return Charge.of_json(facts)
 
 
 def reservation_of(entry: Entry, /) -> Reservation:
     """The reservation that an entry of kind `reserved` makes."""
-    loss = Loss(epsilon=as_epsilon(entry.epsilon or ""), delta=as_delta(entry.delta or ""))
     return Reservation(
         id=entry.reservation_id,
         dataset=entry.dataset,
         unit=as_unit(entry.unit or ""),
-        loss=loss,
+        loss=_loss(entry),
         release=entry.release or "",
         spec_digest=entry.spec_digest or "",
         output=Path(entry.output or ""),
         reserved_at=entry.at,
+        charge=_charge(entry),
     )
+
+
+def marked(known: Reservation, entry: Entry, /) -> Reservation:
+    """A reservation after an entry that marks it."""
+    if entry.kind == ABANDONED:
+        return replace(known, state="abandoned")
+    return replace(known, state="published", card_digest=entry.card_digest, published_at=entry.at)
+
+
+def budgets_in_force(balance: Balance, unit: str, first: PrivacyBudget, /) -> dict[str, PrivacyBudget]:
+    """The budgets that a release in `unit` must fit: those of the population, and `first` where nobody has chosen any.
+
+    What nobody chose holds for every unit that a release promises something to; a budget that somebody chose is all there is.
+    """
+    budgets: dict[str, PrivacyBudget] = {
+        name: balance.budgets[name] for name in UNITS if name in balance.budgets
+    }
+    chosen = any(one.source != "default" for one in budgets.values())
+    if unit not in budgets and not chosen:
+        budgets[unit] = first
+    return budgets

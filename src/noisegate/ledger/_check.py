@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self
@@ -19,13 +20,14 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.ledger._account import Reservation
-from noisegate.ledger._book import Book
-from noisegate.ledger._entry import PUBLISHED, RESERVED, Entry, broken_links
+from noisegate.ledger._book import SIMULATED, Balances, Book
+from noisegate.ledger._entry import BUDGET, PUBLISHED, RESERVED, Entry, broken_links
 
 if TYPE_CHECKING:
     from noisegate.tables import StatedPayment
 
 Kind = Literal[
+    "restored",
     "storage",
     "chain",
     "entry",
@@ -48,7 +50,7 @@ _STAGING = re.compile(r"\..+\.(?P<reservation>[0-9a-f]{32})\.staging", re.ASCII 
 class Discrepancy:
     """One thing that `check` found.
 
-    kind: `storage` the file is damaged; `chain` history was altered; `entry` an entry makes no
+    kind: `restored` the ledger is an older copy of itself, or a new one; `storage` the file is damaged; `chain` history was altered; `entry` an entry makes no
     sense; `overspent` a reservation is over its budget; `card` a release and its entry differ;
     `uncharged` a release that the ledger does not know. Notes: `unmarked` a release in place
     whose reservation was not marked; `unpublished` spent, nothing published; `staging` a
@@ -77,34 +79,117 @@ def find_problems(
         yield Discrepancy(kind="storage", message=sentence)
     for _, sentence in broken_links(entries, origin=origin):
         yield Discrepancy(kind="chain", message=sentence)
-    book = Book()
+    replay = _Replay()
     for entry in entries:
-        yield from _replayed(entry, book)
-    yield from _Places(book).problems()
+        yield from replay.add(entry)
+    yield from replay.finish()
+    yield from _Places(replay.book).problems()
 
 
-def _replayed(entry: Entry, book: Book) -> Iterator[Discrepancy]:
-    """Take `entry` into `book` as it was done when it was written, and see whether it was allowed."""
-    try:
-        book.add(entry)
-    except DataError as error:
-        yield Discrepancy(kind="entry", message=str(error), dataset=entry.dataset)
-        return
-    if entry.kind != RESERVED:
-        return
-    budget = book.budget(entry.dataset)
-    about = f"Entry {entry.seq} charges dataset {entry.dataset!r}"
-    if budget is None:
-        message = f"{about}, which had no budget."
-    elif budget.unit != entry.unit:
-        message = f"{about} per {entry.unit}, but its budget was kept per {budget.unit}."
-    elif not book.spent(entry.dataset).fits(budget):
-        message = f"{about} beyond the budget it had then."
-    else:
-        return
-    yield Discrepancy(
+class _Replay:
+    """The entries taken into a book as they were written, and whether each reservation was allowed.
+
+    What was lost only grows between two budgets, so it is compared with them once, at the end of each such stretch; only where it
+    is too much, the first entry that went too far is looked for.
+    """
+
+    def __init__(self) -> None:
+        self.book = Book()
+        self._entries: list[Entry] = []
+        self._last: dict[str, Entry] = {}
+
+    def add(self, entry: Entry, /) -> Iterator[Discrepancy]:
+        """Take one more entry, and see what it closes."""
+        name = self.book.balances.account_of(entry.dataset)
+        if entry.kind == BUDGET:
+            yield from self._judged(name)
+        try:
+            self.book.add(entry)
+        except DataError as error:
+            yield Discrepancy(kind="entry", message=str(error), dataset=entry.dataset)
+            return
+        self._entries.append(entry)
+        if entry.kind != RESERVED:
+            return
+        if not self.book.balances.of(name).budgets and name != SIMULATED:
+            message = f"Entry {entry.seq} charges population {entry.dataset!r}, which had no budget."
+            yield _overspent(message, entry)
+        self._last[name] = entry
+
+    def finish(self) -> Iterator[Discrepancy]:
+        """See to what is still open."""
+        for name in list(self._last):
+            yield from self._judged(name)
+
+    def _judged(self, name: str, /) -> Iterator[Discrepancy]:
+        """Whether what a population has lost fits the budgets that it had until now."""
+        last = self._last.pop(name, None)
+        if last is None or not _over(self.book.balances, name):
+            return
+        mine = [n for n, one in enumerate(self._entries) if one.kind == RESERVED]
+        mine = [n for n in mine if self.book.balances.account_of(self._entries[n].dataset) == name]
+        low, high = -1, len(mine) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._over_after(mine[middle], name) else (middle, high)
+        entry = self._entries[mine[high]]
+        yield _overspent(
+            f"Entry {entry.seq} charges population {entry.dataset!r} beyond the budget it had then.", entry
+        )
+
+    def _over_after(self, place: int, name: str, /) -> bool:
+        """Whether a population was over the budgets of today after the entry at `place`."""
+        then = Balances()
+        for entry in self._entries[: place + 1]:
+            then.add(entry)
+        then.of(name).budgets = dict(self.book.balances.of(name).budgets)
+        return _over(then, name)
+
+
+def _over(balances: Balances, name: str, /) -> bool:
+    """Whether a population has lost more than its budgets allow."""
+    balance = balances.of(name)
+    for unit, budget in balance.budgets.items():
+        spending, chosen = balance.spending[unit], budget.source != "default"
+        if chosen and (spending.unbounded or spending.unknown):
+            return True
+        if spending.over(budget, least=not chosen) is not None:
+            return True
+    return False
+
+
+def _overspent(message: str, entry: Entry, /) -> Discrepancy:
+    return Discrepancy(
         kind="overspent", message=message, dataset=entry.dataset, reservation=entry.reservation_id
     )
+
+
+def cards_nobody_paid(
+    folder: Path, population: str, /, *, known: Callable[[str], bool], most: int = 8
+) -> Iterator[Path]:
+    """The latest releases in `folder` whose cards name this population and a reservation that is not known."""
+    for directory in _latest(folder, most):
+        try:
+            card = _InPlace.read(directory)
+        except OSError:
+            continue
+        if card is None or card.payment.reservation is None or card.payment.dataset != population:
+            continue
+        if not known(card.payment.reservation):
+            yield directory
+
+
+def _latest(folder: Path, most: int, /) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [
+                (entry.stat().st_mtime_ns, entry.path)
+                for entry in entries
+                if entry.is_dir() and not entry.name.startswith(".")
+            ]
+    except OSError:
+        return []
+    return [Path(path) for _, path in sorted(found, reverse=True)[:most]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +289,7 @@ class _Places:
             paid.dataset,
         }:  # a card may keep the name of its dataset to itself
             yield _card_problem(
-                f"The card of {directory} names another dataset than its reservation.", paid, directory
+                f"The card of {directory} names another population than its reservation.", paid, directory
             )
         elif paid.state == PUBLISHED and card.digest != paid.card_digest:
             yield _card_problem(
@@ -217,11 +302,11 @@ class _Places:
         """The note on a reservation that was never marked."""
         card = self._in_place.get(one.id)
         if card is None:
-            message = f"Release {one.release!r} of dataset {one.dataset!r}: spent, nothing published."
+            message = f"Release {one.release!r} of population {one.dataset!r}: spent, nothing published."
             return Discrepancy(
                 kind="unpublished", message=message, dataset=one.dataset, reservation=one.id, path=one.output
             )
-        message = f"Release {one.release!r} of dataset {one.dataset!r} is in place and charged, but not marked published."
+        message = f"Release {one.release!r} of population {one.dataset!r} is in place and charged, but not marked published."
         return Discrepancy(
             kind="unmarked",
             message=message,

@@ -5,13 +5,16 @@ Numbers appear twice: as a number rounded outward, to be plotted, and exactly, a
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from noisegate.ledger._account import Account, Loss, PrivacyBudget, Reservation, float_down, float_up
+from noisegate.ledger._account import Loss, PrivacyBudget, Reservation, float_down, float_up
 from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._entry import Entry
+from noisegate.ledger._population import Account, Spent
 
 Document = dict[str, Any]
 
@@ -44,23 +47,65 @@ def reservation_document(one: Reservation, /) -> Document:
         "output": str(one.output),
         "spec_digest": one.spec_digest,
         "card_digest": one.card_digest,
+        **_charge_document(one),
+    }
+
+
+def _charge_document(one: Reservation, /) -> Document:
+    """What a reservation costs every unit (null: unbounded; not there: unknown), its dates, and who approved."""
+    if one.charge is None:
+        return {}
+    losses = {
+        unit: None if loss is None else _amount(loss.loss, rounded=float_up)
+        for unit, loss in one.charge.losses.items()
+    }
+    days = one.charge.days
+    return {
+        "losses": losses,
+        "days": None
+        if days is None
+        else {"from": str(days.first), "to": str(days.last), "clock": days.clock},
+        "by": list(one.charge.by),
+    }
+
+
+def _spent_document(one: Spent, /) -> Document:
+    """What a unit has lost: worst case and tight; null where nothing bounds it."""
+    tight = one.tight
+    return {
+        "budget": budget_document(one.budget),
+        "worst": _amount(one.worst, rounded=float_up) if one.bounded else None,
+        "tight": {"epsilon": tight, "delta": float_down(one.tight_delta)} if math.isfinite(tight) else None,
+        "bounded": _amount(one.worst, rounded=float_up),
+        "unbounded_releases": one.unbounded,
+        "unknown_releases": one.unknown,
+        "left": _amount(one.left, rounded=float_down),
     }
 
 
 def account_document(account: Account, /) -> Document:
-    """An account: budget, spent, left, and all reservations."""
+    """An account: budget, spent and left of its first unit, the same of every unit, and all reservations."""
     return {
         "dataset": account.dataset,
         "budget": budget_document(account.budget),
         "spent": _amount(account.spent, rounded=float_up),
         "left": _amount(account.left, rounded=float_down),
+        "population": account.dataset,
+        "units": {one.unit: _spent_document(one) for one in account.units},
+        "bindings": [{"name": name, "sha256": digest} for name, digest in account.bindings],
+        "adopted": list(account.adopted),
         "reservations": [reservation_document(one) for one in account.reservations],
     }
 
 
 def entry_document(entry: Entry, /) -> Document:
-    """An entry, as stored, without the columns it does not use."""
-    return {name: value for name, value in asdict(entry).items() if value is not None}
+    """An entry, as stored, without the columns it does not use; `by` is who approved it."""
+    document: Document = {name: value for name, value in asdict(entry).items() if value is not None}
+    try:
+        by = json.loads(entry.facts or "{}").get("by", [])
+    except (ValueError, AttributeError):
+        by = []
+    return {**document, "by": by} if isinstance(by, list) and by else document
 
 
 def problem_document(problem: Discrepancy, /) -> Document:

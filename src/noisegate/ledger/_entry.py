@@ -26,12 +26,15 @@ PUBLISHED: Final = "published"
 ABANDONED: Final = "abandoned"
 KINDS: Final = (BUDGET, RESERVED, PUBLISHED, ABANDONED)
 
-_ID_DIGITS = 32
+ID_DIGITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line: a budget that was set, a loss reserved, a reservation published or abandoned."""
+    """One line: a budget that was set, a loss reserved, a reservation published or abandoned.
+
+    `dataset` is the population. `facts` is a charge as JSON (`Charge`), or who set a budget; the first format had none.
+    """
 
     seq: int
     at: str
@@ -46,6 +49,7 @@ class Entry:
     output: str | None = None
     reservation: str | None = None
     card_digest: str | None = None
+    facts: str | None = None
     previous: str
     digest: str = ""
 
@@ -58,24 +62,33 @@ class Entry:
         return replace(bare, digest=bare.seal())
 
     def seal(self) -> str:
-        """SHA-256 of everything in this entry, the previous digest included, as 64 hex digits."""
-        facts = [getattr(self, column) for column in COLUMNS if column != "digest"]
+        """SHA-256 of everything in this entry, the previous digest included, as 64 hex digits.
+
+        Entries of the first format had no `facts`; one without them is sealed as it was then.
+        """
+        left_out = {"digest"} if self.facts is not None else {"digest", "facts"}
+        facts = [getattr(self, column) for column in COLUMNS if column not in left_out]
         return hashlib.sha256(json.dumps(facts, separators=(",", ":")).encode()).hexdigest()
 
     @property
     def reservation_id(self) -> str:
         """The reservation that this entry makes or speaks of; empty for a budget."""
-        return self.digest[:_ID_DIGITS] if self.kind == RESERVED else self.reservation or ""
+        return self.digest[:ID_DIGITS] if self.kind == RESERVED else self.reservation or ""
 
 
 COLUMNS: Final = tuple(field.name for field in fields(Entry))
+#: What entries of the first format had.
+OLD_COLUMNS: Final = tuple(name for name in COLUMNS if name != "facts")
 
 
-def broken_links(entries: Sequence[Entry], /, *, origin: str) -> list[tuple[int, str]]:
-    """Where the chain does not hold: entry number and a sentence about it; empty if it holds."""
+def broken_links(entries: Sequence[Entry], /, *, origin: str, after: int = 0) -> list[tuple[int, str]]:
+    """Where the chain does not hold: entry number and a sentence about it; empty if it holds.
+
+    The chain starts at `origin`; or, if these are the entries after entry `after`, at its digest.
+    """
     broken = []
     previous = origin
-    for place, entry in enumerate(entries, start=1):
+    for place, entry in enumerate(entries, start=after + 1):
         if entry.seq != place:
             broken.append((entry.seq, f"Entry {place} is missing; entry {entry.seq} stands in its place."))
             break

@@ -1,8 +1,8 @@
-"""The ledger: what each dataset may spend, has spent, and on what.
+"""The ledger: what each population may spend, has spent, and on what.
 
 The order of a release, which nothing here lets you turn round:
 
-1. `reserve` charges the loss, durably, *before* any noise is drawn;
+1. `reserve` charges the loss, durably, *before* any noise is drawn, and claims the output directory;
 2. the release is put together in `Reservation.staging` and renamed to `Reservation.output`;
 3. `publish` marks the reservation, with the digest of the card.
 
@@ -14,15 +14,18 @@ know what was seen of the noise. So a release that exists was always paid for.
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from noisegate.errors import DataError, GateError, SpecError
+from noisegate.errors import DataError, GateError, OutputError, SpecError
 from noisegate.ledger._account import (
-    Account,
     Exact,
     Loss,
     PrivacyBudget,
@@ -32,18 +35,60 @@ from noisegate.ledger._account import (
     as_unit,
     default_budget,
 )
+from noisegate.ledger._admission import refuse_overspending
 from noisegate.ledger._book import (
+    SIMULATED,
+    Balances,
     Book,
     as_digest,
     as_name,
-    refuse_other_unit,
-    refuse_overspending,
+    budgets_in_force,
+    marked,
     reservation_of,
 )
-from noisegate.ledger._check import Discrepancy, find_problems
+from noisegate.ledger._charge import Charge, signatures
+from noisegate.ledger._check import Discrepancy, cards_nobody_paid, find_problems
 from noisegate.ledger._entry import ABANDONED, BUDGET, PUBLISHED, RESERVED, Entry, broken_links
+from noisegate.ledger._head import Head, forget_head, state_folder
+from noisegate.ledger._population import Account
 from noisegate.ledger._sqlite import open_sqlite
 from noisegate.ledger._store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A loss that is asked for."""
+
+    population: str
+    loss: Loss
+    unit: str
+    charge: Charge
+    first: PrivacyBudget
+
+    @classmethod
+    def of(
+        cls,
+        population: str,
+        /,
+        *,
+        epsilon: Exact,
+        delta: Exact,
+        unit: str,
+        charge: Charge | None,
+        first_budget: PrivacyBudget | None,
+    ) -> Self:
+        """What `Ledger.reserve` was given, checked."""
+        loss = Loss(epsilon=as_epsilon(epsilon), delta=as_delta(delta))
+        if loss == Loss():
+            raise SpecError("A release must cost something: epsilon and delta are both 0.")
+        unit = as_unit(unit)
+        return cls(
+            population=as_name(population, what="the dataset"),
+            loss=loss,
+            unit=unit,
+            charge=replace(charge or Charge(), claim=(socket.gethostname(), os.getpid())),
+            first=first_budget or default_budget(unit=unit),
+        )
 
 
 class Ledger:
@@ -51,6 +96,7 @@ class Ledger:
 
     def __init__(self, store: Store, /) -> None:
         self._store = store
+        self._fresh: Head | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -77,16 +123,37 @@ class Ledger:
     # Reading.
 
     def history(self, dataset: str | None = None, /) -> tuple[Entry, ...]:
-        """Every entry, or every entry of one dataset, oldest first."""
-        return tuple(one for one in self._store.entries() if dataset in (None, one.dataset))
+        """Every entry, or every entry of one population, oldest first."""
+        entries = self._store.entries()
+        if dataset is None:
+            return tuple(entries)
+        names = {dataset, *Book.of(entries).account(dataset).adopted}
+        return tuple(one for one in entries if one.dataset in names)
 
     def accounts(self) -> tuple[Account, ...]:
-        """All accounts, by name of the dataset."""
+        """All accounts, by name of the population."""
         return Book.of(self._store.entries()).accounts()
 
     def account(self, dataset: str, /) -> Account:
-        """The account of one dataset; an empty one if the ledger does not know it."""
-        return Book.of(self.history(dataset)).account(dataset)
+        """The account of one population; an empty one if the ledger does not know it."""
+        return Book.of(self._store.entries()).account(dataset)
+
+    def populations(self) -> list[str]:
+        """The names of all populations that the ledger knows."""
+        return self._balances().populations()
+
+    def bound_to(self, digests: Sequence[str], /) -> set[str]:
+        """The populations that were counted from some content before, by the digests of files."""
+        balances = self._balances()
+        return {
+            name
+            for name in balances.populations()
+            if not {digest for _, digest in balances.bindings(name)}.isdisjoint(digests)
+        }
+
+    def names_of(self, population: str, /) -> dict[str, str | None]:
+        """What a population was counted from before, with the digest of its content."""
+        return dict(self._balances().bindings(population))
 
     def budget(self, dataset: str, /) -> PrivacyBudget | None:
         """The budget in force, or None if there is none yet."""
@@ -95,52 +162,63 @@ class Ledger:
     def check(self) -> tuple[Discrepancy, ...]:
         """Whether the ledger is sound, and agrees with the releases it speaks of; see `find_problems`."""
         entries = self._store.entries()
-        return tuple(find_problems(entries, origin=self._store.origin(), damage=self._store.damage()))
+        problems = tuple(find_problems(entries, origin=self._store.origin(), damage=self._store.damage()))
+        missing = self._missing_head()
+        return (*((Discrepancy(kind="restored", message=missing),) if missing else ()), *problems)
 
     # Writing.
 
     def set_budget(
-        self, dataset: str, /, *, epsilon: Exact, delta: Exact | None = None, unit: str | None = None
+        self,
+        dataset: str,
+        /,
+        *,
+        epsilon: Exact,
+        delta: Exact | None = None,
+        unit: str | None = None,
+        by: Sequence[str] = (),
     ) -> PrivacyBudget:
-        """Set, raise or lower the budget of a dataset; what it was before stays in the history.
+        """Set, raise or lower a budget of a population; what it was before stays in the history.
 
         Parameters
         ----------
         dataset
-            Its name.
+            The name of the population.
         epsilon, delta
             The most that all releases together may cost. Without `delta`, it stays what it was
-            (0 for a new dataset).
+            (0 if there was none).
         unit
-            The privacy unit both are counted in: `event`, `person-day` or `person`. Without it,
-            it stays what it was. It cannot change once something was spent: a loss per event is
-            not a loss per person, and no ledger can convert them.
+            The privacy unit both are counted in: `event`, `person-day` or `person`. A population may have a budget for each;
+            without it, the one that there is changes.
+        by
+            Who decided: one person, or two.
 
         Raises
         ------
         SpecError
-            A value is out of range, a unit is missing, or the unit would change after a release.
+            A value is out of range, or a unit is missing.
         """
         dataset = as_name(dataset, what="the dataset")
         with self._store.exclusive():
-            account = self._sound_account(dataset)
-            old = account.budget
-            if unit is None and old is None:
+            balances = self._sound_balances()
+            budgets = balances.of(dataset).budgets
+            if unit is None and len(budgets) != 1:
+                found = f"budgets per {' and per '.join(budgets)}" if budgets else "no budget yet"
                 raise SpecError(
-                    f"Dataset {dataset!r} has no budget yet, so its privacy unit must be given: "
+                    f"Population {dataset!r} has {found}, so its privacy unit must be given: "
                     "event, person-day or person."
                 )
+            unit = as_unit(unit) if unit is not None else next(iter(budgets))
+            old = budgets.get(unit)
             budget = PrivacyBudget(
                 epsilon=as_epsilon(epsilon),
                 delta=as_delta(delta) if delta is not None else old.delta if old else as_delta(0),
-                unit=as_unit(unit) if unit is not None else old.unit if old else "",
+                unit=unit,
             )
-            if old and budget.unit != old.unit and account.reservations:
-                raise SpecError(
-                    f"Dataset {dataset!r} has spent budget per {old.unit}, so its unit cannot become {budget.unit}. "
-                    "Keep the unit, or use another name for the dataset."
-                )
-            self._write_budget(dataset, budget)
+            entry = self._write_budget(dataset, budget, by=signatures(by))
+            balances.add(entry)
+            self._note(entry, balances)
+        self._keep_head()
         return budget
 
     def reserve(
@@ -155,26 +233,31 @@ class Ledger:
         spec_digest: str,
         output: str | Path,
         first_budget: PrivacyBudget | None = None,
+        charge: Charge | None = None,
     ) -> Reservation:
-        """Charge a loss to a dataset, durably; call it before any noise is drawn.
+        """Charge a loss to a population, durably; call it before any noise is drawn.
 
         Parameters
         ----------
         dataset
-            The data that the release is made from.
+            The population that the release is about.
         epsilon, delta
             The loss of the whole release, all tables together, in `unit`.
         unit
-            The privacy unit of the release; must be the one the dataset's budget is counted in.
+            The privacy unit of the release.
         release
             The name of the release.
         spec_digest
             SHA-256 of the spec, 64 hex digits.
         output
-            The directory that the release will appear as; kept as an absolute path.
+            The directory that the release will appear as; kept as an absolute path. Nobody else can reserve for it as long as
+            this release runs.
         first_budget
-            The budget that the dataset starts with if it has none. Without one it is
+            The budget that the population starts with if it has none. Without one it is
             `default_budget`. A budget that exists is never touched.
+        charge
+            What the release costs in the other units, its dates, what it was counted from and who approved. What it does not
+            say is unknown.
 
         Returns
         -------
@@ -184,33 +267,76 @@ class Ledger:
         Raises
         ------
         BudgetExceeded
-            The dataset has too little left. Nothing was written.
+            The population has too little left in one of the units. Nothing was written.
         GateError
-            The ledger was altered from outside. Nothing was written.
+            The ledger was altered from outside, restored or emptied. Nothing was written.
+        OutputError
+            The output directory exists, or another release has claimed it. Nothing was written.
         SpecError
-            A value is out of range, or the unit is not that of the budget.
+            A value is out of range.
         """
-        loss = Loss(epsilon=as_epsilon(epsilon), delta=as_delta(delta))
-        if loss == Loss():
-            raise SpecError("A release must cost something: epsilon and delta are both 0.")
+        asked = _Asked.of(
+            dataset, epsilon=epsilon, delta=delta, unit=unit, charge=charge, first_budget=first_budget
+        )
         facts = {
-            "unit": as_unit(unit),
-            "epsilon": str(loss.epsilon),
-            "delta": str(loss.delta),
+            "unit": asked.unit,
+            "epsilon": str(asked.loss.epsilon),
+            "delta": str(asked.loss.delta),
             "release": as_name(release, what="the name of the release"),
             "spec_digest": as_digest(spec_digest, what="spec_digest"),
             "output": as_name(os.path.abspath(output), what="the output directory"),  # noqa: PTH100 - resolve() would follow links
+            "facts": asked.charge.to_json(),
         }
-        dataset = as_name(dataset, what="the dataset")
         with self._store.exclusive():
-            account = self._sound_account(dataset)
-            budget = account.budget or first_budget or default_budget(unit=facts["unit"])
-            refuse_other_unit(dataset, unit=facts["unit"], budget=budget)
-            refuse_overspending(account, loss=loss, budget=budget)
-            if account.budget is None:
-                self._write_budget(dataset, budget)
-            entry = self._write(RESERVED, dataset, **facts)
+            balances, added = self._admit(asked, facts["output"])
+            for budget in added:
+                self._write_budget(asked.population, budget)
+            entry = self._write(RESERVED, asked.population, **facts)
+            self._note(entry, balances)
+        self._keep_head()
         return reservation_of(entry)
+
+    def examine(
+        self,
+        dataset: str,
+        /,
+        *,
+        epsilon: Exact,
+        delta: Exact = 0,
+        unit: str,
+        output: str | Path,
+        first_budget: PrivacyBudget | None = None,
+        charge: Charge | None = None,
+    ) -> None:
+        """Refuse what `reserve` would refuse now; nothing is written. See `reserve` for the parameters and errors."""
+        asked = _Asked.of(
+            dataset, epsilon=epsilon, delta=delta, unit=unit, charge=charge, first_budget=first_budget
+        )
+        self._admit(asked, os.path.abspath(output))  # noqa: PTH100 - as in reserve
+
+    def _admit(self, asked: _Asked, output: str) -> tuple[Balances, list[PrivacyBudget]]:
+        """The balances with what is asked for, and the budgets that it brings; an error if it is not let in."""
+        balances = self._sound_balances()
+        self._refuse_claimed(output)
+        self._refuse_unpaid(Path(output).parent, asked.population)
+        balances.adopt(asked.charge.adopts, asked.population)
+        before = balances.of(asked.population)
+        budgets = budgets_in_force(before, asked.unit, asked.first)
+        added = [one for name, one in budgets.items() if name not in before.budgets]
+        if asked.population == SIMULATED:
+            budgets, added = {}, []
+        balances.charge(asked.population, unit=asked.unit, loss=asked.loss, charge=asked.charge)
+        after = balances.of(asked.population)
+        refuse_overspending(
+            after,
+            population=asked.population,
+            unit=asked.unit,
+            loss=asked.loss,
+            charge=asked.charge,
+            budgets=budgets,
+        )
+        after.budgets.update({one.unit: one for one in added})
+        return balances, added
 
     def publish(self, reservation_id: str, /, *, card_digest: str) -> Reservation:
         """Mark a reservation as published; call it after the release was renamed into place.
@@ -223,8 +349,10 @@ class Ledger:
             known = self._reservation(reservation_id)
             if known.state == PUBLISHED:
                 raise DataError(f"Reservation {known.id} of the ledger {self.place} is published already.")
-            self._write(PUBLISHED, known.dataset, reservation=known.id, card_digest=card_digest)
-        return self._reservation(reservation_id)
+            entry = self._write(PUBLISHED, known.dataset, reservation=known.id, card_digest=card_digest)
+            self._go_on(entry)
+        self._keep_head()
+        return marked(known, entry)
 
     def settle(self) -> tuple[Reservation, ...]:
         """Mark what killed releases left open; returns the reservations that were marked.
@@ -233,7 +361,7 @@ class Ledger:
         becomes `abandoned`. No loss changes. A release that is running meanwhile is not harmed:
         an abandoned reservation can still be published.
         """
-        marked = []
+        closed = []
         for problem in self.check():
             if problem.kind not in ("unmarked", "unpublished"):
                 continue
@@ -242,40 +370,128 @@ class Ledger:
                 if known.state != RESERVED:  # somebody was faster
                     continue
                 if problem.kind == "unmarked":
-                    self._write(
+                    entry = self._write(
                         PUBLISHED, known.dataset, reservation=known.id, card_digest=problem.card_digest
                     )
                 else:
-                    self._write(ABANDONED, known.dataset, reservation=known.id)
-            marked.append(self._reservation(known.id))
-        return tuple(marked)
+                    entry = self._write(ABANDONED, known.dataset, reservation=known.id)
+            closed.append(marked(known, entry))
+        return tuple(closed)
 
-    def _sound_account(self, dataset: str) -> Account:
-        """The account of `dataset`, once the chain of entries is known to hold."""
-        entries = self._store.entries()
-        broken = broken_links(entries, origin=self._store.origin())
+    def forget(self) -> None:
+        """Take the ledger as it is: an older copy that was restored on purpose, or a new one."""
+        forget_head(self._store.key)
+
+    def _balances(self) -> Balances:
+        """What all populations have spent, without a look at the chain of entries."""
+        head = Head.read(self._store.key)
+        if head is not None and head.balances is not None and self._store.digest(head.seq) == head.digest:
+            found, after = self._of_head(head), head.seq
+        else:
+            found, after = Balances(), 0
+        for entry in self._store.entries(after=after):
+            found.add(entry)
+        return found
+
+    def _of_head(self, head: Head) -> Balances:
+        try:
+            return Balances.of_json(head.balances or {})
+        except (ValueError, TypeError, KeyError, ArithmeticError):
+            raise DataError(
+                f"What was kept about the ledger {self.place} beside it is damaged. "
+                "Let 'noisegate ledger check --accept' write it anew."
+            ) from None
+
+    def _sound_balances(self) -> Balances:
+        """What all populations have spent, once the ledger is known to be whole and no older copy of itself."""
+        missing, head = self._missing_head(), Head.read(self._store.key)
+        if missing:
+            raise GateError(missing)
+        known = head is not None and head.balances is not None
+        if head is not None and known and self._store.unchanged(head.mark, seq=head.seq):
+            found, after, start = self._of_head(head), head.seq, head.digest
+        else:
+            found, after, start = Balances(), 0, self._store.origin()
+        entries = self._store.entries(after=after)
+        broken = broken_links(entries, origin=start, after=after)
         if broken:
             raise GateError(
                 f"The ledger {self.place} was altered from outside: {broken[0][1]} "
                 "See 'noisegate ledger check', and restore a backup."
             )
-        return Book.of(one for one in entries if one.dataset == dataset).account(dataset)
+        for entry in entries:
+            found.add(entry)
+        return found
+
+    def _missing_head(self) -> str:
+        """The sentence about a ledger that lacks the entry it ended with when it was last written from here; else empty."""
+        head = Head.read(self._store.key)
+        if head is None or self._store.digest(head.seq) == head.digest:
+            return ""
+        last = self._store.last()
+        return (
+            f"The ledger {self.place} was restored from a backup, emptied or replaced: when it was last written from here it had "
+            f"{head.seq} entries, now it has {last[0] if last else 0} and lacks the last of those. What was spent since is not in "
+            "it: restore the newer one; or, if this is meant, say so with 'noisegate ledger check --accept'."
+        )
+
+    def _note(self, entry: Entry, balances: Balances) -> None:
+        """Note that the ledger ends with `entry`, and what was spent then; only inside `exclusive`."""
+        self._fresh = Head(
+            seq=entry.seq, digest=entry.digest, mark=self._store.mark(), balances=balances.to_json()
+        )
+
+    def _go_on(self, entry: Entry) -> None:
+        """Note where the ledger ends after an entry that changes no balance, if nobody else wrote since the last note."""
+        if self._fresh is not None and self._fresh.seq == entry.seq - 1:
+            self._fresh = replace(self._fresh, seq=entry.seq, digest=entry.digest, mark=self._store.mark())
+
+    def _keep_head(self) -> None:
+        """Keep where the ledger ends, apart from it."""
+        if self._fresh is not None:
+            self._fresh.write(self._store.key)
+            return
+        last = self._store.last()
+        if last is not None:
+            Head(seq=last[0], digest=last[1], mark="", balances=None).write(self._store.key)
+
+    def _refuse_claimed(self, output: str) -> None:
+        """`OutputError` if a release is there, or one that is running will be."""
+        if os.path.lexists(output):
+            raise OutputError(
+                f"The output directory {output} exists already; choose a new one, a release is never changed."
+            )
+        for entry in self._store.claims(output):
+            one = self._reservation(entry.reservation_id)
+            if one.state == RESERVED and _is_running(one):
+                raise OutputError(
+                    f"The output directory {output} is claimed by reservation {one.id}, whose release is running or was stopped on "
+                    "another machine. Choose another directory, or wait; 'noisegate ledger check --settle' frees what was stopped."
+                )
+
+    def _refuse_unpaid(self, folder: Path, population: str) -> None:
+        """`GateError` if a release of the same population, beside which a new one is to lie, is not in this ledger."""
+        for found in cards_nobody_paid(folder, population, known=lambda one: bool(self._store.about(one))):
+            raise GateError(
+                f"{found} holds a release about population {population!r} that this ledger does not know: the ledger {self.place} "
+                "was restored from a backup or emptied, or another ledger paid. Use the ledger that paid, or move that release away."
+            )
 
     def _reservation(self, reservation_id: str) -> Reservation:
-        entries = (one for one in self._store.entries() if one.reservation_id == reservation_id)
-        known = Book.of(entries).reservation(reservation_id)
+        known = Book.of(self._store.about(reservation_id)).reservation(reservation_id)
         if known is None:
             raise DataError(f"The ledger {self.place} has no reservation {reservation_id!r}.")
         return known
 
-    def _write_budget(self, dataset: str, budget: PrivacyBudget) -> None:
-        self._write(
+    def _write_budget(self, dataset: str, budget: PrivacyBudget, *, by: Sequence[str] = ()) -> Entry:
+        return self._write(
             BUDGET,
             dataset,
             unit=budget.unit,
             epsilon=str(budget.epsilon),
             delta=str(budget.delta),
             source=budget.source,
+            facts=json.dumps({"by": list(by)}, separators=(",", ":")),
         )
 
     def _write(self, kind: str, dataset: str, **facts: str) -> Entry:
@@ -299,10 +515,23 @@ def default_target() -> str:
     named = os.environ.get(VARIABLE, "").strip()
     if named:
         return named
-    state = os.environ.get("XDG_STATE_HOME", "")
-    # The XDG rules say that a relative path there is to be ignored.
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return str(base / "noisegate" / "ledger.sqlite")
+    return str(state_folder() / "noisegate" / "ledger.sqlite")
+
+
+def _is_running(one: Reservation) -> bool:
+    """Whether a release that was reserved may still run: not if its process was on this machine and is gone."""
+    claim = one.charge.claim if one.charge is not None else None
+    if claim is None or claim[0] != socket.gethostname():
+        return True
+    if claim[1] == os.getpid():
+        return False  # what this process reserved before it asks again has failed
+    try:
+        os.kill(claim[1], 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def open_ledger(target: str | Path | None = None, /, *, read_only: bool = False) -> Ledger:

@@ -18,22 +18,27 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import psycopg
+from psycopg import conninfo
 from psycopg import errors as pg
 
 from noisegate.errors import DataError, InternalError, NoisegateError, OutputError, SpecError
-from noisegate.ledger._entry import COLUMNS, Entry
+from noisegate.ledger._entry import COLUMNS, OLD_COLUMNS, RESERVED, Entry
 from noisegate.ledger._store import (
     BUSY_S,
     ENTRY_TABLE,
     FORMAT,
+    INDEXES,
     LEDGER_TABLE,
-    SELECT_ENTRIES,
+    OLD_FORMAT,
     SELECT_LAST,
     NoStore,
     Store,
     as_entries,
     as_row,
+    id_range,
     insert_entry,
+    other_format,
+    select_entries,
 )
 
 _CREATION_LOCK: Final = 0x4E474C47  # one process at a time makes the tables
@@ -59,7 +64,7 @@ def open_postgres(url: str, /, *, read_only: bool = False) -> Store:
     if store.exists:
         return store
     store.close()
-    return NoStore(store.place)
+    return NoStore(store.place, key=store.key)
 
 
 class PostgresStore:
@@ -67,9 +72,11 @@ class PostgresStore:
 
     def __init__(self, url: str, /, *, read_only: bool = False, busy_s: float = BUSY_S) -> None:
         self.place = without_password(url)
+        self._old = False
         self._connection = self._connected(url)
         try:
             with self._mapped():
+                self.key = f"{_without_secrets(url)} {self._value('SELECT current_schema()')}"
                 self._connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
                 self._connection.execute(f"SET lock_timeout = {int(busy_s * 1000)}".encode())
                 self._connection.execute("SET synchronous_commit = on")
@@ -77,6 +84,8 @@ class PostgresStore:
                 if not self.exists and not read_only:
                     self._create()
                     self.exists = True
+                if self._old and not read_only:
+                    self._take_over()
                 self._connection.read_only = read_only
         except BaseException:
             self._connection.close()
@@ -102,15 +111,34 @@ class PostgresStore:
         if self._value("SELECT to_regclass('noisegate_ledger')") is None:
             return False
         columns = [row[0] for row in self._connection.execute(_COLUMNS)]
-        if sorted(columns) != sorted(COLUMNS) or self._value("SELECT count(*) FROM noisegate_ledger") != 1:
+        known = sorted(columns) in (sorted(COLUMNS), sorted(OLD_COLUMNS))
+        if not known or self._value("SELECT count(*) FROM noisegate_ledger") != 1:
             raise DataError(f"The ledger {self.place} lacks some of its tables. Restore it from a backup.")
         version = self._value("SELECT format FROM noisegate_ledger")
-        if version != FORMAT:
-            raise DataError(
-                f"The ledger {self.place} has format {version}; this version of noisegate reads format {FORMAT}. "
-                "Use the version that wrote it, or a newer one."
-            )
+        if version not in (FORMAT, OLD_FORMAT):
+            raise other_format(self.place, version)
+        self._old = "facts" not in columns
         return True
+
+    def _take_over(self) -> None:
+        """Make a ledger of the first format one of this; only who owns the tables may."""
+        try:
+            with self._connection.transaction():
+                self._connection.execute("LOCK TABLE noisegate_entry IN ACCESS EXCLUSIVE MODE")
+                if not self._recognised() or not self._old:  # another process was faster
+                    return
+                self._connection.execute("ALTER TABLE noisegate_entry ADD COLUMN facts TEXT")
+                for index in INDEXES:
+                    self._connection.execute(index.encode())
+                self._connection.execute("ALTER TABLE noisegate_ledger DISABLE TRIGGER USER")
+                self._connection.execute("UPDATE noisegate_ledger SET format = %s", [FORMAT])
+                self._connection.execute("ALTER TABLE noisegate_ledger ENABLE TRIGGER USER")
+        except pg.InsufficientPrivilege:
+            raise OutputError(
+                f"The ledger {self.place} was made by an older version of noisegate. Let the owner of its tables open it once, "
+                "such as with 'noisegate ledger check --settle'."
+            ) from None
+        self._old = False
 
     def _create(self) -> None:
         # The lock is taken before the transaction starts: one that has already started may go on
@@ -124,7 +152,7 @@ class PostgresStore:
             self._connection.execute("SELECT pg_advisory_unlock(%s)", [_CREATION_LOCK])
 
     def _create_tables(self) -> None:
-        for statement in (LEDGER_TABLE, ENTRY_TABLE, _GROWS, *_TRIGGERS):
+        for statement in (LEDGER_TABLE, ENTRY_TABLE, *INDEXES, _GROWS, *_TRIGGERS):
             self._connection.execute(statement.encode())
         row = [1, FORMAT, secrets.token_hex(32)]
         self._connection.execute("INSERT INTO noisegate_ledger VALUES (%s, %s, %s)", row)
@@ -138,10 +166,48 @@ class PostgresStore:
         with self._mapped():
             return str(self._value("SELECT origin FROM noisegate_ledger"))
 
-    def entries(self) -> list[Entry]:
+    def entries(self, *, after: int = 0) -> list[Entry]:
         """See `Store`."""
+        return self._selected("seq > %s", after)
+
+    def digest(self, seq: int, /) -> str | None:
+        """See `Store`."""
+        found = self._selected("seq = %s", seq)
+        return found[0].digest if found else None
+
+    def about(self, reservation: str, /) -> list[Entry]:
+        """See `Store`."""
+        low, high = id_range(reservation)
+        made = self._selected("digest BETWEEN %s AND %s", low, high)
+        return [one for one in made if one.kind == RESERVED] + self._selected("reservation = %s", reservation)
+
+    def claims(self, output: str, /) -> list[Entry]:
+        """See `Store`."""
+        return [one for one in self._selected("output = %s", output) if one.kind == RESERVED]
+
+    def mark(self) -> str:
+        """See `Store`: the number of this transaction."""
         with self._mapped():
-            return as_entries(self._connection.execute(SELECT_ENTRIES.encode()).fetchall(), place=self.place)
+            return str(self._value("SELECT txid_current()"))
+
+    def unchanged(self, mark: str, /, *, seq: int) -> bool:
+        """See `Store`: whether all entries are there, and none was written after the transaction `mark`."""
+        if not mark.isascii() or not mark.isdigit():
+            return False
+        with self._mapped():
+            since = int(self._value("SELECT txid_current()")) - int(mark)
+            if not 0 <= since < 2**30:
+                return False
+            query = (
+                "SELECT count(*), count(*) FILTER (WHERE age(xmin) < %s) FROM noisegate_entry WHERE seq <= %s"
+            )
+            row = self._connection.execute(query, [since, seq]).fetchone()
+        return row is not None and (int(row[0]), int(row[1])) == (seq, 0)
+
+    def _selected(self, where: str, *values: Any) -> list[Entry]:
+        with self._mapped():
+            query = select_entries(where, old=self._old).encode()
+            return as_entries(self._connection.execute(query, values).fetchall(), place=self.place)
 
     def last(self) -> tuple[int, str] | None:
         """See `Store`."""
@@ -187,6 +253,13 @@ def without_password(url: str, /) -> str:
         return "postgresql://…"
     name = user.partition(":")[0]
     return f"{parts.scheme}://{name}{'@' if name else ''}{host}{parts.path}"
+
+
+def _without_secrets(url: str, /) -> str:
+    """Which server and database is meant, in a fixed order, without what opens it."""
+    facts = conninfo.conninfo_to_dict(url)
+    wanted = ("host", "hostaddr", "port", "dbname", "service")
+    return " ".join(f"{name}={facts[name]}" for name in wanted if facts.get(name))
 
 
 def _as_ours(error: psycopg.Error, *, place: str) -> NoisegateError:

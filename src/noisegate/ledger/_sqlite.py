@@ -19,32 +19,38 @@ from typing import Final
 from urllib.parse import quote
 
 from noisegate.errors import DataError, InternalError, NoisegateError, OutputError
-from noisegate.ledger._entry import COLUMNS, Entry
+from noisegate.ledger._entry import COLUMNS, OLD_COLUMNS, RESERVED, Entry
 from noisegate.ledger._store import (
     BUSY_S,
     ENTRY_TABLE,
     FORMAT,
+    INDEXES,
     LEDGER_TABLE,
-    SELECT_ENTRIES,
+    OLD_FORMAT,
     SELECT_LAST,
     NoStore,
     Store,
     as_entries,
     as_row,
     damaged,
+    id_range,
     insert_entry,
+    other_format,
+    select_entries,
 )
 
 APPLICATION_ID: Final = 0x4E474C47  # "NGLG" in the file's header: how a foreign database is told apart
 
-_TRIGGERS: Final = tuple(
-    f"""
+_TRIGGERS: Final = {
+    f"{table}_no_{verb.lower()}": f"""
     CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table}
     BEGIN SELECT RAISE(ABORT, 'the ledger only grows'); END
     """
     for table in ("noisegate_ledger", "noisegate_entry")
     for verb in ("UPDATE", "DELETE")
-)
+}
+#: Where the header of an SQLite file counts the transactions that changed it.
+_COUNTER: Final = slice(24, 28)
 
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT})
 _CLOSED: Final = frozenset(
@@ -59,7 +65,7 @@ def open_sqlite(path: Path, /, *, read_only: bool = False) -> Store:
         if path.is_dir():
             raise OutputError(f"The ledger {path} is a directory. Name a file in it.")
         if read_only and not path.exists():
-            return NoStore(str(path))
+            return NoStore(str(path), key=_key(path))
         if not read_only:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -71,7 +77,7 @@ def open_sqlite(path: Path, /, *, read_only: bool = False) -> Store:
     if store.exists:
         return store
     store.close()
-    return NoStore(str(path))
+    return NoStore(str(path), key=_key(path))
 
 
 class SqliteStore:
@@ -82,6 +88,7 @@ class SqliteStore:
 
     def __init__(self, path: Path, /, *, read_only: bool = False, busy_s: float = BUSY_S) -> None:
         self.place = str(path)
+        self._old, self.key = False, _key(path)
         with self._mapped():
             mode = "rw" if read_only else "rwc"
             if not read_only:
@@ -107,6 +114,8 @@ class SqliteStore:
                     if not self._recognised():  # another process may have been faster
                         self._create()
                 self.exists = True
+            if self._old and not read_only:
+                self._take_over()
             self._connection.execute("PRAGMA journal_mode = DELETE")
             self._connection.execute(f"PRAGMA query_only = {int(read_only)}")
 
@@ -121,21 +130,35 @@ class SqliteStore:
                 f"{self.place} is a database, but not a ledger of noisegate. Name another file with --ledger."
             )
         columns = [row[1] for row in self._connection.execute("PRAGMA table_info(noisegate_entry)")]
-        if tuple(columns) != COLUMNS or self._number("SELECT count(*) FROM noisegate_ledger") != 1:
+        if sorted(columns) not in (sorted(COLUMNS), sorted(OLD_COLUMNS)) or not self._one_row():
             raise DataError(f"The ledger {self.place} lacks some of its tables. Restore it from a backup.")
         version = self._number("SELECT format FROM noisegate_ledger")
-        if version != FORMAT:
-            raise DataError(
-                f"The ledger {self.place} has format {version}; this version of noisegate reads format {FORMAT}. "
-                "Use the version that wrote it, or a newer one."
-            )
+        if version not in (FORMAT, OLD_FORMAT):
+            raise other_format(self.place, version)
+        self._old = "facts" not in columns
         return True
+
+    def _one_row(self) -> bool:
+        return self._number("SELECT count(*) FROM noisegate_ledger") == 1
+
+    def _take_over(self) -> None:
+        """Make a ledger of the first format one of this: a column more, indexes, and the number of the format."""
+        with self.exclusive():
+            if not self._recognised() or not self._old:  # another process was faster
+                return
+            self._connection.execute("ALTER TABLE noisegate_entry ADD COLUMN facts TEXT")
+            for index in INDEXES:
+                self._connection.execute(index)
+            self._connection.execute("DROP TRIGGER IF EXISTS noisegate_ledger_no_update")
+            self._connection.execute("UPDATE noisegate_ledger SET format = ?", [FORMAT])
+            self._connection.execute(_TRIGGERS["noisegate_ledger_no_update"])
+        self._old = False
 
     def _create(self) -> None:
         self._connection.execute(LEDGER_TABLE)
         self._connection.execute(ENTRY_TABLE)
-        for trigger in _TRIGGERS:
-            self._connection.execute(trigger)
+        for statement in (*INDEXES, *_TRIGGERS.values()):
+            self._connection.execute(statement)
         row = (1, FORMAT, secrets.token_hex(32))
         self._connection.execute("INSERT INTO noisegate_ledger VALUES (?, ?, ?)", row)
         self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -154,10 +177,53 @@ class SqliteStore:
             raise damaged(self.place, "its origin is gone")
         return row[0]
 
-    def entries(self) -> list[Entry]:
+    def entries(self, *, after: int = 0) -> list[Entry]:
         """See `Store`."""
+        return self._selected("seq > ?", after)
+
+    def digest(self, seq: int, /) -> str | None:
+        """See `Store`."""
+        found = self._selected("seq = ?", seq)
+        return found[0].digest if found else None
+
+    def about(self, reservation: str, /) -> list[Entry]:
+        """See `Store`."""
+        low, high = id_range(reservation)
+        made = self._selected("digest BETWEEN ? AND ?", low, high)
+        return [one for one in made if one.kind == RESERVED] + self._selected("reservation = ?", reservation)
+
+    def claims(self, output: str, /) -> list[Entry]:
+        """See `Store`."""
+        return [one for one in self._selected("output = ?", output) if one.kind == RESERVED]
+
+    def mark(self) -> str:
+        """See `Store`: the counter of changes in the header, which this transaction raises by one."""
+        changes = self._changes()
+        return str(changes + 1) if changes >= 0 else ""
+
+    def unchanged(self, mark: str, /, *, seq: int) -> bool:
+        """See `Store`."""
+        del seq  # the counter is that of the whole file
+        return bool(mark) and mark == str(self._changes())
+
+    def _changes(self) -> int:
+        """The counter of changes, read by the handle that SQLite has; -1 where that cannot be found.
+
+        The file must not be opened once more: closing it again would drop the locks that SQLite holds on it.
+        """
+        try:
+            for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - numbers, not paths
+                with suppress(OSError):
+                    if os.readlink(f"/proc/self/fd/{name}") == self.key:  # noqa: PTH115 - may name no file
+                        return int.from_bytes(os.pread(int(name), _COUNTER.stop, 0)[_COUNTER], "big")
+        except OSError:
+            return -1
+        return -1
+
+    def _selected(self, where: str, *values: object) -> list[Entry]:
         with self._mapped():
-            return as_entries(self._connection.execute(SELECT_ENTRIES).fetchall(), place=self.place)
+            rows = self._connection.execute(select_entries(where, old=self._old), values).fetchall()
+            return as_entries(rows, place=self.place)
 
     def last(self) -> tuple[int, str] | None:
         """See `Store`."""
@@ -227,6 +293,11 @@ def _as_ours(error: sqlite3.Error, *, place: str) -> NoisegateError:
             f"SQLite refused what noisegate asked of the ledger {place}: {error}. Please report this."
         )
     return damaged(place, "SQLite cannot make sense of it")
+
+
+def _key(path: Path, /) -> str:
+    """The file itself, whatever links lead to it."""
+    return os.path.realpath(path)
 
 
 def _make_private(path: Path, /) -> None:

@@ -7,10 +7,11 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 from noisegate.errors import DataError, InternalError
-from noisegate.ledger._entry import COLUMNS, KINDS, Entry
+from noisegate.ledger._entry import COLUMNS, ID_DIGITS, KINDS, Entry
 
-FORMAT: Final = 1
-"""Version of the tables; a ledger of another version is refused, never guessed at."""
+FORMAT: Final = 2
+"""Version of the tables. Those of the first are taken over, with what they do not say left unknown; others are refused."""
+OLD_FORMAT: Final = 1
 
 BUSY_S: Final = 60
 """How long a writer waits for another one before it gives up."""
@@ -31,14 +32,33 @@ class Store(Protocol):
         """Where it is, fit to be shown: without a password."""
 
     @property
+    def key(self) -> str:
+        """What tells it from every other one, however it was named; not to be shown."""
+
+    @property
     def exists(self) -> bool:
         """Whether there is anything at that place yet."""
 
     def origin(self) -> str:
         """The random number at which the chain of digests starts."""
 
-    def entries(self) -> list[Entry]:
-        """All entries, oldest first, as of one moment."""
+    def entries(self, *, after: int = 0) -> list[Entry]:
+        """All entries, or those after entry `after`, oldest first, as of one moment."""
+
+    def digest(self, seq: int, /) -> str | None:
+        """The digest of entry `seq`; None if there is no such entry."""
+
+    def about(self, reservation: str, /) -> list[Entry]:
+        """The entries that make a reservation or speak of it, oldest first."""
+
+    def claims(self, output: str, /) -> list[Entry]:
+        """The reservations for an output directory, oldest first."""
+
+    def mark(self) -> str:
+        """The state of the storage once the current `exclusive` is left; only inside it, after the last `append`."""
+
+    def unchanged(self, mark: str, /, *, seq: int) -> bool:
+        """Whether nothing but `append` touched the entries up to `seq` since `mark`; False if that cannot be told."""
 
     def last(self) -> tuple[int, str] | None:
         """Number and digest of the latest entry; None if there is none."""
@@ -61,16 +81,41 @@ class NoStore:
 
     exists = False
 
-    def __init__(self, place: str, /) -> None:
-        self.place = place
+    def __init__(self, place: str, /, *, key: str) -> None:
+        self.place, self.key = place, key
 
     def origin(self) -> str:
         """No chain has started."""
         return ""
 
-    def entries(self) -> list[Entry]:
+    def entries(self, *, after: int = 0) -> list[Entry]:
         """None."""
+        del after
         return []
+
+    def digest(self, seq: int, /) -> str | None:
+        """None."""
+        del seq
+        return None
+
+    def about(self, reservation: str, /) -> list[Entry]:
+        """None."""
+        del reservation
+        return []
+
+    def claims(self, output: str, /) -> list[Entry]:
+        """None."""
+        del output
+        return []
+
+    def mark(self) -> str:
+        """Nothing is there that could be marked."""
+        return ""
+
+    def unchanged(self, mark: str, /, *, seq: int) -> bool:
+        """Nothing is there."""
+        del mark, seq
+        return False
 
     def last(self) -> tuple[int, str] | None:
         """None."""
@@ -116,14 +161,33 @@ CREATE TABLE noisegate_entry (
     output TEXT,
     reservation TEXT,
     card_digest TEXT,
+    facts TEXT,
     previous TEXT NOT NULL UNIQUE,
     digest TEXT NOT NULL UNIQUE
 )"""
 
+#: So that one release need not read all others.
+INDEXES: Final = (
+    "CREATE INDEX noisegate_entry_output ON noisegate_entry (output)",
+    "CREATE INDEX noisegate_entry_reservation ON noisegate_entry (reservation)",
+)
+
 #: What every entry has; the other columns are for some kinds only.
 _TOLD: Final = ("at", "kind", "dataset", "previous", "digest")
 
-SELECT_ENTRIES: Final = f"SELECT {', '.join(COLUMNS)} FROM noisegate_entry ORDER BY seq"  # noqa: S608 - constants only
+
+def select_entries(where: str, /, *, old: bool = False) -> str:
+    """The statement that reads the entries for which a condition holds; `old` tables have no facts."""
+    columns = ", ".join("NULL AS facts" if old and one == "facts" else one for one in COLUMNS)
+    return f"SELECT {columns} FROM noisegate_entry WHERE {where} ORDER BY seq"  # noqa: S608 - constants only
+
+
+def id_range(reservation: str, /) -> tuple[str, str]:
+    """The least and the greatest digest that begins with the id of a reservation."""
+    short = reservation if len(reservation) == ID_DIGITS else "x" * ID_DIGITS
+    return short + "0" * (64 - ID_DIGITS), short + "f" * (64 - ID_DIGITS)
+
+
 SELECT_LAST: Final = "SELECT seq, digest FROM noisegate_entry ORDER BY seq DESC LIMIT 1"
 
 
@@ -139,7 +203,7 @@ def as_row(entry: Entry, /) -> list[Any]:
 
 
 def as_entries(rows: Sequence[Sequence[Any]], /, *, place: str) -> list[Entry]:
-    """The entries that the rows of `SELECT_ENTRIES` hold; `DataError` if a value is of no kind that we write."""
+    """The entries that the rows of `select_entries` hold; `DataError` if a value is of no kind that we write."""
     for number, row in enumerate(rows, start=1):
         facts = dict(zip(COLUMNS, row, strict=True))
         seq, told = facts.pop("seq"), [facts[name] for name in _TOLD]
@@ -153,4 +217,12 @@ def damaged(place: str, what: str, /) -> DataError:
     """The error for a ledger that is one, but can no longer be read as it was written."""
     return DataError(
         f"The ledger {place} is damaged: {what}. Restore it from a backup; nothing can be charged to it before."
+    )
+
+
+def other_format(place: str, version: object, /) -> DataError:
+    """The error for a ledger of a version that is not known here."""
+    return DataError(
+        f"The ledger {place} has format {version}; this version of noisegate reads formats {OLD_FORMAT} and {FORMAT}. "
+        "Use the version that wrote it, or a newer one."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noisegate.mechanisms.accounting import LossPart, Parts, delta_of_parts, epsilon_of_parts
 from noisegate.mechanisms.composition import (
     STATED_DELTA,
     Bracket,
@@ -11,6 +12,7 @@ from noisegate.mechanisms.composition import (
     composed_delta,
     composed_epsilon,
     loss_by_week,
+    safe_delta,
 )
 from noisegate.mechanisms.known import (
     Authority,
@@ -81,11 +83,13 @@ __all__ = [
     "Known",
     "LossAt",
     "LossAtoms",
+    "LossPart",
     "Marker",
     "Mechanism",
     "Neighbours",
     "NoLoss",
     "NoiseName",
+    "Parts",
     "Perturbation",
     "PrivacyLoss",
     "PublishedCells",
@@ -103,9 +107,11 @@ __all__ = [
     "corrected",
     "counts_looked_at",
     "delta",
+    "delta_of_parts",
     "describe",
     "detection",
     "epsilon",
+    "epsilon_of_parts",
     "find_threshold",
     "intervals",
     "known_mechanism",
@@ -116,6 +122,7 @@ __all__ = [
     "perturb",
     "perturb_dense",
     "pure_epsilon",
+    "safe_delta",
     "scale_for",
     "second_algorithm",
     "seen_by",

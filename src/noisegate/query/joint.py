@@ -7,7 +7,7 @@ whole tables know it. A sum that the tables do not tell (`withdrawn`) has bounds
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,9 @@ class JointSums:
         drawn = np.asarray(draws, np.float64)
         middle, spread = drawn.mean(axis=0), drawn.std(axis=0)
         scale = np.divide(known.sd, spread, out=np.ones(len(spread)), where=spread > 0)
-        moved = np.maximum(known.mean + (drawn - middle) * scale, 0.0)
+        # Whole numbers again: rounded up as often as they are nearer to it, alike in all sums of a draw.
+        up = ((np.arange(len(drawn)) + 0.5) / len(drawn))[:, None]
+        moved = np.maximum(np.floor(known.mean + (drawn - middle) * scale + up), 0.0)
         return cls.of(moved, low=known.low, high=known.high, withdrawn=withdrawn_of(known, len(spread)))
 
     def beside(self, other: JointSums, /) -> JointSums:
@@ -104,7 +106,6 @@ class JointSums:
     def difference(self, first: Ints, second: Ints, /, *, level: float) -> Spans:
         """The first less the second, pair by pair."""
         found = spans(self.draws[:, first] - self.draws[:, second], level=level)
-        found = replace(found, low=np.floor(found.low), high=np.ceil(found.high))
         told = ~(self.withdrawn[first] | self.withdrawn[second])
         low, high = self.low[first] - self.high[second], self.high[first] - self.low[second]
         return _or_bounds(found, told, low, high)

@@ -151,6 +151,8 @@ def _one_shape(one: Column, other: Column) -> bool:
 
 
 def _remarks(column: Column, _: Sequence[Column]) -> str:
+    if len(column.labels) == 1 and fold(column.labels[0]) in UNKNOWN_WORDS:
+        return "empty"
     blank = [code for code, label in enumerate(column.labels) if not label]
     if not blank or not column.codes.size:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,8 +21,8 @@ Ints = NDArray[np.int64]
 _CLEAR, _ENOUGH, _BESIDE = 10, 100, 4.0
 #: So many sums of nothing but zeros, or of one count and zeros, show what is done to these.
 _FEW = 5
-#: A run of equal sums with a smaller chance than this is no chance.
-_NO_CHANCE = 1e-3
+#: So large a share of sums that hold, and so many units of log-likelihood above what is usual, are no chance.
+_MOSTLY, _NO_CHANCE = 0.75, 7.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,8 +73,8 @@ class CompleteIdentities:
         alone, empty = family.positive == 1, family.positive == 0
         rest = ~alone & ~empty
         usual = float(np.mean(family.residual[rest] == 0)) if rest.any() else 1.0
-        same = _all_equal(family.residual[alone & (family.members > 1)], usual)
-        kept = _all_equal(family.residual[empty], usual)
+        same = _mostly_equal(family.residual[alone & (family.members > 1)], usual)
+        kept = _mostly_equal(family.residual[empty], usual)
         if kept:
             whole = replace(whole, parts=family.positive, zeros_kept=True, same_cell=same)
         # Parts that are chosen for being large are large for their noise, unless they are far larger than that.
@@ -102,9 +103,15 @@ class CompleteIdentities:
         return replace(self, residual=self.residual[rows], parts=self.parts[rows], size=self.size[rows])
 
 
-def _all_equal(residual: Ints, usual: float, /) -> bool:
-    """Whether all are 0 where that is no chance."""
-    return residual.size >= _FEW and not residual.any() and max(usual, 1e-9) ** residual.size < _NO_CHANCE
+def _mostly_equal(residual: Ints, usual: float, /) -> bool:
+    """Whether nearly all are 0, far more than is usual: a few are off where a part of 1 or 2 was published as 0."""
+    if residual.size < _FEW:
+        return False
+    share, usual = float(np.mean(residual == 0)), min(max(usual, 1e-9), 1 - 1e-9)
+    if share < max(_MOSTLY, usual):
+        return False
+    rest = 0.0 if share == 1 else (1 - share) * math.log((1 - share) / (1 - usual))
+    return residual.size * (share * math.log(share / usual) + rest) > _NO_CHANCE
 
 
 def joined(complete: Sequence[CompleteIdentities], /) -> TableResiduals:

@@ -130,7 +130,7 @@ def _report(
             log_likelihood=float(s.profile.max()),
             probability=float(p),
             scale=s.peak(),
-            interval=s.interval(level=level),
+            interval=s.interval(level=level, peak=s.peak()),
         )
         for s, p in zip(surfaces, chance, strict=True)
     }

@@ -196,12 +196,16 @@ class Surface:
     best: tuple[float, float, float]
     weights: Floats
 
-    def interval(self, /, *, level: float) -> tuple[float, float]:
-        """The scales that leave (1 - level)/2 of the normalised profile on either side.
+    def interval(self, /, *, level: float, peak: float) -> tuple[float, float]:
+        """The scales that leave (1 - level)/2 of the normalised profile on either side, and the peak.
 
         The profile is read as a density of the log-scale; for a pure scale family that is the density
-        for which such an interval covers exactly.
+        for which such an interval covers exactly. Where it falls from one end of the scales on, the peak is that end.
         """
+        low, high = self._quantiles(level)
+        return min(low, peak), max(high, peak)
+
+    def _quantiles(self, level: float, /) -> tuple[float, float]:
         tails = np.array([(1 - level) / 2, (1 + level) / 2])
         if len(self.scale) == 1:
             return float(self.scale[0]), float(self.scale[0])

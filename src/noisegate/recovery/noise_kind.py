@@ -30,8 +30,10 @@ NAMED = 0.9
 _NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": NAMED, "exact": 0.99}
 #: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
 _INVARIANT = 4.0
-#: A law is named only if the chance that the table has no noise, and others have it all, is below this.
+#: A law is named for totals only if the chance that they have no noise, and their parts have it all, is below this.
 _HARDLY = 0.02
+#: Noise with a bound is called uniform from this probability on.
+_NAMED_UNIFORM = 0.8
 #: With fewer identities than this, sums of other laws look uniform by chance, and more is asked for.
 _MANY, _NEARLY_SURE = 500, 0.995
 #: Growth of the noise with the count: how sure, and by which factor the spread must grow.
@@ -148,16 +150,20 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
         return Recognition(table=table, kind="growing", rivals={"growing": 1.0}, n=n, evidence=growth)
     weighed = [_Weighed.of(table, evidence, account) for account in evidence.accounts]
     # Exact totals over noisy cells are usual, so that only residuals speak against them; exact cells under noisy totals are not.
-    usual = _INVARIANT if all(one.tables[0] != table for one in mine) else 0.0
-    found = _chances(table, weighed, usual)
+    totals = all(one.tables[0] != table for one in mine)
+    found = _chances(table, weighed, _INVARIANT if totals else 0.0)
     first = next(iter(found))
     if first == "exact":
         return _silent(table, found, n)
+    if first == "uniform" and found["uniform"] < _NAMED_UNIFORM and found.get("bounded", 0.0) > 0:
+        first = "bounded"
     best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
     unbounded = max((best.fits[name] for name in UNBOUNDED_KINDS), key=lambda one: best.logs[one.family])
     out = exclude(best.free, unbounded.half, unbounded.log_likelihood)
     law, step = best.fits[first], evidence.step
-    kind: MechanismKind = first if _is_named(first, found, out, best.free.sums.n) else "unknown"  # type: ignore[assignment]
+    open_totals = totals and found.get("exact", 0.0) > _HARDLY
+    sure = not open_totals and _is_named(first, found, out, best.free.sums.n)
+    kind: MechanismKind = first if sure else "unknown"  # type: ignore[assignment]
     return Recognition(
         table=table,
         kind=kind,
@@ -191,11 +197,10 @@ def _chances(table: str, weighed: Sequence[_Weighed], usual: float, /) -> dict[s
 
 def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) -> bool:
     """Whether the likeliest family is named: likely enough, and for laws without a bound with little beyond what is excluded."""
-    if found.get("exact", 0.0) > _HARDLY:
-        return False
     limited = ("uniform", "bounded")
     likely = sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]
-    enough = _NEARLY_SURE if first == "uniform" and n < _MANY else _NAMED_FROM[first]
+    flat = first in limited and found.get("uniform", 0.0) > found.get("bounded", 0.0)
+    enough = _NEARLY_SURE if flat and n < _MANY else _NAMED_FROM["uniform" if flat else first]
     return likely >= enough and (
         first in limited or (out.bound >= USUAL_BOUND and out.beyond < LITTLE_BEYOND)
     )

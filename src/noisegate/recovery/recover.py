@@ -105,7 +105,7 @@ class _Recovery:
             if name == base or not margin.sharp or not mine or together.fit is None:
                 continue
             alone = self._together(base, own, mine)
-            if alone.fit is not None and not _agree(alone.fit, margin.fit):
+            if alone.fit is not None and margin.fit is not None and not _holds(margin.fit, alone.fit.scale):
                 return _noise(base, self._two_scales(base, own, margin, mine))
         return _noise(base, together)
 
@@ -193,6 +193,11 @@ class _Recovery:
 def _agree(one: NoiseFit, other: NoiseFit | None, /) -> bool:
     """Whether the intervals of two scales meet."""
     return other is None or (one.interval[0] <= other.interval[1] and other.interval[0] <= one.interval[1])
+
+
+def _holds(one: NoiseFit, scale: float, /) -> bool:
+    """Whether a scale is within the interval of a fit."""
+    return one.interval[0] <= scale <= one.interval[1]
 
 
 def _noise(table: str, trial: _Trial, /) -> Noise:

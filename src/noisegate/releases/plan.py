@@ -268,7 +268,7 @@ class _Planner:
         share = float(suppress.spurious or 0)
         noise = self.noises.get(name)
         if self.spec.privacy.margins != "reconcile" and noise is not None:
-            return _least_passing(noise, share)
+            return least_passing(noise, share)
         # The error is symmetric: it is at least 1 with a probability below one half.
         return self._error_law(name).half_width(1 - 2 * share) + 1 if share < 0.5 else 1
 
@@ -310,7 +310,7 @@ class _Planner:
         return ErrorLaw.of(design, laws, piece.cell(design, self.spec.tables[name]))
 
 
-def _least_passing(noise: PublishedNoise, share: float, /) -> int:
+def least_passing(noise: PublishedNoise, share: float, /) -> int:
     """The least value that an empty cell reaches with probability at most `share`."""
     low, high = 0, 1
     while noise.passing(high) > share:

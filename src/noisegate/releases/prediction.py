@@ -3,29 +3,26 @@
 The questions of a spec's workload, put to the cells that its release publishes. No event has been seen.
 
 What suppression, bounding and coarse bins add depends on the events: that is measured for the custodian's eyes
-(`noisegate.workload`).
-
-The forecast looks at raw counts and is shown on the custodian's console only.
+(`noisegate.workload`). Advice never comes from raw counts: a threshold that was chosen by them would tell of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from noisegate.engine import Counts, LocalCounts, SlicedCounts
 from noisegate.laws import LatticeLaw
 from noisegate.margins import Prediction, SumErrors, predict
-from noisegate.releases.plan import Plan
+from noisegate.releases.plan import Plan, least_passing
 from noisegate.spec import ReleaseSpec
-from noisegate.tables import Asked, Ints, Question, StatedQuestion, shares_of_values
+from noisegate.tables import Asked, Question, StatedQuestion, shares_of_values
 
 
-def asked_questions(spec: ReleaseSpec, /) -> tuple[Asked, ...]:
-    """All questions of the spec's workload; refuses values that no dimension has."""
-    return tuple(_asked(spec, question) for question in spec.questions)
+def asked_questions(
+    spec: ReleaseSpec, /, *, questions: Sequence[Question] | None = None
+) -> tuple[Asked, ...]:
+    """All questions of the spec's workload, or others put to its cells; refuses values that no dimension has."""
+    return tuple(_asked(spec, one) for one in (spec.questions if questions is None else questions))
 
 
 def _asked(spec: ReleaseSpec, question: Question, /) -> Asked:
@@ -89,80 +86,23 @@ def workload_statement(plan: Plan, /) -> tuple[StatedQuestion, ...]:
     return tuple(found)
 
 
-#: More spurious rows than this, and a release is hard to read.
+#: A cell that is really empty should be shown less often than this, or a release is hard to read.
 MOST_SPURIOUS = 0.05
+#: What the advice on a threshold aims for.
+_WANTED_SPURIOUS = 0.001
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Forecast:
-    """Expected rows of the base table: how many cells are empty, and how often each raw count is there."""
-
-    law: LatticeLaw
-    empty: int = field(repr=False)
-    raw_counts: Ints = field(repr=False)
-    times: Ints = field(repr=False)
-
-    @classmethod
-    def of(cls, plan: Plan, counts: Counts | SlicedCounts, /) -> Forecast | None:
-        """The forecast by the noise of the base; None where empty cells are never published."""
-        if plan.spec.privacy.zeros == "keep" or plan.base.noise is None:
-            return None
-        sliced = LocalCounts.held(counts, cells=plan.base.cells) if isinstance(counts, Counts) else counts
-        raw, times = sliced.histogram()
-        empty = plan.base.cells - int(times.sum())
-        return cls(law=plan.base.noise.law, empty=empty, raw_counts=raw, times=times)
-
-    def spurious(self, least: int | None, /) -> float:
-        """The expected share of rows that are really empty if values from `least` on are published."""
-        if least is None:
-            return self.empty / (self.empty + int(self.times.sum()))
-        spurious = self.empty * float(np.exp(self.law.logsf(least - 1)))
-        real = float(self.times @ np.exp(self.law.logsf(least - 1 - self.raw_counts)))
-        return spurious / (spurious + real) if spurious + real > 0 else 0.0
-
-    def good_threshold(self, *, above: int) -> int | None:
-        """The least threshold above `above` with few spurious rows; None if none up to the largest count has.
-
-        The share falls as the threshold rises to the largest count, and hardly beyond: what passes there is noise.
-        """
-        low, high = above, int(self.raw_counts.max(initial=0))
-        if high <= low or self.spurious(high) > MOST_SPURIOUS:
-            return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.spurious(middle) <= MOST_SPURIOUS else (middle, high)
-        return high
-
-
-def warnings_before_spending(plan: Plan, counts: Counts | SlicedCounts, /) -> tuple[str, ...]:
-    """Sentences about events and choices that will disappoint, each with a better one."""
-    uncounted = _uncounted(plan, counts)
-    if uncounted:
-        return (uncounted,)
-    forecast = Forecast.of(plan, counts)
-    share = 0.0 if forecast is None else forecast.spurious(plan.base.least)
-    if forecast is None or share <= MOST_SPURIOUS:
+def warnings_before_spending(plan: Plan, /) -> tuple[str, ...]:
+    """Sentences about choices that will disappoint, each with a better one. A function of the spec: no event has been seen."""
+    base = plan.base
+    if plan.spec.privacy.zeros == "keep" or base.noise is None or base.least is None:
         return ()
-    better = forecast.good_threshold(above=plan.base.least or 0)
-    advice = (
-        "no threshold would do: use wider cells, fewer tables or a larger epsilon"
-        if better is None
-        else f"with suppress: {{below: {better}}} it would be at most 5 %"
-    )
+    share = float(base.noise.passing(base.least))
+    if share <= MOST_SPURIOUS:
+        return ()
+    better = least_passing(base.noise, _WANTED_SPURIOUS)
     # Reconciling moves noise out of empty places; by how much depends on the counts.
     about = "up to" if plan.spec.privacy.margins == "reconcile" else "about"
-    what = f"{about} {100 * share:.0f} % of the rows of {plan.base.name} will be cells that are really empty"
-    return (f"{what}, shown because of noise; {advice}.",)
-
-
-def _uncounted(plan: Plan, counts: Counts | SlicedCounts, /) -> str:
-    """The sentence about events of which none counts; empty if some do."""
-    if counts.tally.counted:
-        return ""
-    start = "none of the events is counted, so that the release would be noise alone"
-    reasons = list(counts.tally.outside)
-    if reasons == ["no person is named"]:
-        return f"{start}: column {plan.spec.events.person!r} is empty throughout; name the column of persons."
-    return (
-        f"{start}; compare the values, dates and columns of the spec with the events ({'; '.join(reasons)})."
-    )
+    what = f"{about} {100 * share:.0f} % of the cells of {base.name} that are really empty will be shown because of noise"
+    wanted = f"with suppress: {{below: {better}}} it would be at most {100 * _WANTED_SPURIOUS:g} %"
+    return (f"{what}; {wanted}.",)

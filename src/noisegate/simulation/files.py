@@ -122,6 +122,7 @@ def _band(coordinate: Floats, count: int, /) -> Ints:
 
 _DATA = """\
 name: {name}
+population: invented-city
 events:
   source: taps.parquet
   person: card_id
@@ -157,6 +158,9 @@ _AS_IN_2016 = """\
   suppress: {below: 18}
   margins: independent
   unsafe: true
+budget:                            # nobody said so in 2016: that somebody shows is accepted this often
+  epsilon: 10
+  delta: 1e-4
 """
 
 

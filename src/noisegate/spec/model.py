@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +12,16 @@ from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_v
 
 from noisegate.errors import SpecError
 from noisegate.margins import pieces
-from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, ListedDimension
+from noisegate.spec.dimensions import Conditions, DateDimension, ListedDimension
 from noisegate.spec.fields import Positive, Share, SpecBlock, Text, Word, placed, refusal, shown, word
+from noisegate.spec.kinds import DimensionSpec, resolve_levels
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import LeftOut, MergeRule, PublicDomain, build_domain, known, merge_rule
 from noisegate.spec.workload import QuestionBlock
 from noisegate.tables import Domain, Margin, Question
+
+#: What a population may be called: one line that says nothing about a place.
+_POPULATION = re.compile(r"[^\W_][\w .-]{0,99}")
 
 
 def _zone(value: str) -> str:
@@ -37,6 +42,14 @@ def _tables(value: object) -> dict[str, tuple[str, ...]]:
             raise refusal(f"must be a list of dimensions such as [date, time], got {shown(names)}", at=[name])
         tables[str(name)] = tuple(str(inner) for inner in names)
     return tables
+
+
+def _population(value: object) -> str:
+    if not isinstance(value, str | int) or isinstance(value, bool) or not _POPULATION.fullmatch(str(value)):
+        raise refusal(
+            f"must be a name for the people whose budget is spent, such as opal-cards, got {shown(value)}"
+        )
+    return str(value)
 
 
 class Events(SpecBlock):
@@ -65,9 +78,9 @@ class Merge(SpecBlock):
 
 
 class Budget(SpecBlock):
-    """The account that pays: the dataset's name in the ledger, and what it may spend in all."""
+    """What the population may spend in all; `dataset` is an older name of `population`."""
 
-    dataset: Text
+    dataset: Text | None = None
     epsilon: Positive | None = None
     delta: Share | None = None
 
@@ -80,6 +93,7 @@ class ReleaseSpec(SpecBlock):
     """
 
     name: Word
+    population: Annotated[str, PlainValidator(_population)] | None = None
     events: Events
     dimensions: dict[Word, DimensionSpec]
     tables: Annotated[dict[str, tuple[str, ...]], PlainValidator(_tables)]
@@ -93,8 +107,17 @@ class ReleaseSpec(SpecBlock):
         """Remember the folder that the spec was read from."""
         self._folder = (context or {}).get("folder", Path())
 
+    @model_validator(mode="before")
+    @classmethod
+    def _levels(cls, data: Any) -> Any:
+        """Levels of a hierarchy are lookups in the file of the dimension that they are levels of."""
+        if isinstance(data, dict) and isinstance(data.get("dimensions"), dict):
+            return {**data, "dimensions": resolve_levels(data["dimensions"])}
+        return data
+
     @model_validator(mode="after")
     def _agrees(self) -> ReleaseSpec:
+        check_population(self)
         check_tables(self)
         check_unit(self)
         check_split(self)
@@ -108,9 +131,18 @@ class ReleaseSpec(SpecBlock):
         return tuple(block.named(name) for name, block in self.workload.items())
 
     @property
+    def account(self) -> str | None:
+        """The population that pays; None if the spec names none."""
+        return self.population or (self.budget.dataset if self.budget is not None else None)
+
+    @property
     def folder(self) -> Path:
         """Where relative paths start."""
         return self._folder
+
+    def bounded_by(self, cells: int, /) -> ReleaseSpec:
+        """The same release with a bound that was chosen."""
+        return self.model_copy(update={"privacy": self.privacy.model_copy(update={"max_cells": cells})})
 
     @property
     def base(self) -> str:
@@ -184,6 +216,16 @@ class ReleaseSpec(SpecBlock):
 
 
 _RESERVED = frozenset({"count"})
+
+
+def check_population(spec: ReleaseSpec, /) -> None:
+    """One name for the people who pay."""
+    older = spec.budget.dataset if spec.budget is not None else None
+    if older is not None and spec.population not in {None, older}:
+        raise refusal(
+            f"is {shown(older)}, but population is {shown(spec.population)}; both name who pays, keep population",
+            at=("budget", "dataset"),
+        )
 
 
 def check_tables(spec: ReleaseSpec, /) -> None:

@@ -3,8 +3,8 @@
 One harness for every engine and every world: `ask_world` asks an engine about cells, about hidden sums under each total, under groups of totals and of the
 whole table, about random sums, and about ratios, differences and ranks; `Scoreboard` adds up what was said beside the truth.
 
-*In part.* An interval of whole numbers holds more than its level, because its ends are in it wholly. So a truth at an end counts a half, one that is the whole interval
-counts the level, and one at an end that is 0 counts in full, since nothing lies below. Engines that are right reach the level itself, up to a point or two.
+*In part.* An interval of whole numbers holds more than its level, because its ends are in it wholly. So a truth at an end counts a half; one in an interval of one or two numbers,
+which is as short as whole numbers can be, counts the level; and one at an end that is 0 counts in full, since nothing lies below. Engines that are right reach the level itself, up to a point or two.
 
 *Withdrawn* answers ("the tables do not tell: between a and b") are counted apart: right if their bounds hold.
 """
@@ -85,7 +85,7 @@ class Replies:
         at_end = ((truth == low) | (truth == high)) & (low <= high)
         found[at_end] = 0.5
         found[(truth == 0) & (low == 0) & (high > 0)] = 1.0
-        found[at_end & (low == high)] = LEVELS[level]
+        found[at_end & (high - low <= 1)] = LEVELS[level]
         return found
 
     def holds(self, level: int, /) -> Bools:

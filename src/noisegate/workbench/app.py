@@ -16,16 +16,16 @@ from starlette.routing import Route
 from noisegate.errors import InternalError, NoisegateError
 from noisegate.workbench.cases import Cases, state_folder
 from noisegate.workbench.desk import Desk
-from noisegate.workbench.guard import App, Guard, TooLargeError
+from noisegate.workbench.guard import Guard, TooLargeError
 from noisegate.workbench.jobs import Jobs, fault_of
 from noisegate.workbench.routes import Bench
 
-_PAGES = ("files", "noise", "microscope", "findings", "ask")
+_PAGES = ("files", "noise", "microscope", "findings", "compare", "ask")
 
 
 def make_app(
     root: Path, /, *, port: int, token: str, custodian: bool = False, state: Path | None = None
-) -> App:
+) -> Guard:
     """The workbench over a directory, behind its guard.
 
     Parameters
@@ -51,7 +51,7 @@ def make_app(
             Exception: _failed,
         },
     )
-    return Guard(app=inner, port=port, token=token)
+    return Guard(app=inner, port=port, token=token, close=jobs.close)
 
 
 def _routes(bench: Bench, /) -> list[Route]:
@@ -71,9 +71,11 @@ def _routes(bench: Bench, /) -> list[Route]:
     def twin(path: str, route: Any) -> list[Route]:
         return [Route(path, page), Route(f"{path}.json", route)]
 
+    # Two releases are compared from the twins of the map of each; an answer has an address of its own.
+    twins = {"ask": bench.dimensions, "compare": bench.files}
     found = [Route("/", page), Route("/start.json", bench.start), Route("/assets/{name}", asset)]
     for name in _PAGES:
-        found += twin(f"/r/{{case}}/{name}", bench.dimensions if name == "ask" else getattr(bench, name))
+        found += twin(f"/r/{{case}}/{name}", twins.get(name) or getattr(bench, name))
     return [
         *found,
         Route("/r/{case}/cell.json", bench.cell),

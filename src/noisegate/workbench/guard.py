@@ -47,11 +47,12 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """Lets requests through to `app` if they may, and puts the rules for browsers on every answer."""
+    """Lets requests through to `app` if they may, and puts the rules for browsers on every answer; `close` ends what still runs."""
 
     app: App
     port: int
     token: str = field(repr=False)
+    close: Callable[[], None] = lambda: None
 
     @property
     def cookie(self) -> str:

@@ -57,6 +57,7 @@ def serve(
     try:
         uvicorn.Server(config).run(sockets=[listening])
     finally:
+        app.close()
         listening.close()
 
 

@@ -30,6 +30,8 @@ _SCOUTS = 12
 _FIRST, _EACH = 0.25, 0.05
 #: Cells that are free in one step from a whole solution to the next, how many join at a time, and its time.
 _FREE, _JOIN, _STEP = 150, 12, 1.0
+#: Up to so many cells all are free.
+_ALL_FREE = 24
 #: So many steps in a row without anything new end the search; and the share of the time left that it may take.
 _IDLE, _SEARCH = 60, 0.4
 
@@ -326,9 +328,11 @@ class _Work:
     def _around(self, target: int, rng: np.random.Generator, /) -> Mask:
         """A cell and others that share many equations with it and with each other: there solutions can move."""
         size, terms, owner = self._low.size, self._equations.cells, self._owner
-        most, join = min(_FREE, max(size // 2, 8)), min(_JOIN, max(size // 8, 1))
+        most, join = min(_FREE, size // 2), min(_JOIN, max(size // 8, 1))
         free = np.zeros(size, bool)
         free[target] = True
+        if size <= _ALL_FREE:
+            return ~np.zeros(size, bool)
         score = rng.random(size)
         new = free
         while free.sum() < most:

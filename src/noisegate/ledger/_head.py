@@ -1,0 +1,90 @@
+"""Where a ledger ended when it was last written from here, kept apart from it.
+
+A ledger can tell that its entries were altered, but not that it is an old copy of itself, or a new one in its place. So the number
+and the digest of its last entry are kept in another place (`$NOISEGATE_HEADS`, else `noisegate/heads` in the state directory): a
+ledger that lacks that entry was restored from a backup, emptied or replaced, and nothing is charged to it until somebody has said
+that this is meant.
+
+Beside them lie the balances after that entry, so that a release need not read the whole history: they are used only if the
+storage says that the history was not touched since, else all is read and checked again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+VARIABLE = "NOISEGATE_HEADS"
+
+
+def state_folder() -> Path:
+    """The state directory of the user: `$XDG_STATE_HOME`, or `~/.local/state`."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    # The XDG rules say that a relative path there is to be ignored.
+    return Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The last entry of a ledger that was seen from here, the state of its storage then, and its balances."""
+
+    seq: int
+    digest: str
+    mark: str
+    balances: dict[str, Any] | None
+
+    @classmethod
+    def read(cls, key: str, /) -> Self | None:
+        """The head of the ledger with the key `key`; None if none was kept, or what was kept cannot be read."""
+        try:
+            value = json.loads(_file(key).read_bytes())
+            balances = value["balances"]
+            return cls(
+                seq=int(value["seq"]),
+                digest=str(value["digest"]),
+                mark=str(value["mark"]),
+                balances=balances if isinstance(balances, dict) else None,
+            )
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+    def write(self, key: str, /) -> bool:
+        """Keep it; whether that could be done. Whole or not at all, for its owner alone."""
+        file = _file(key)
+        content = {
+            "ledger": key,
+            "seq": self.seq,
+            "digest": self.digest,
+            "mark": self.mark,
+            "balances": self.balances,
+        }
+        aside = file.with_name(f"{file.name}.{secrets.token_hex(6)}")
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(json.dumps(content, separators=(",", ":")))
+            aside.replace(file)
+        except OSError:
+            with suppress(OSError):
+                aside.unlink()
+            return False
+        return True
+
+
+def forget_head(key: str, /) -> None:
+    """Forget where the ledger with the key `key` ended."""
+    with suppress(OSError):
+        _file(key).unlink()
+
+
+def _file(key: str, /) -> Path:
+    named = os.environ.get(VARIABLE, "").strip()
+    folder = Path(named) if named else state_folder() / "noisegate" / "heads"
+    return folder / f"{hashlib.sha256(key.encode(errors='surrogateescape')).hexdigest()[:32]}.json"

@@ -1,0 +1,52 @@
+"""What a release would count, before anything is spent: for the custodian's eyes only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from noisegate.engine import Tally, connect, count
+from noisegate.laws import Entropy, OsNoise
+from noisegate.releases.plan import Plan, make_plan
+from noisegate.releases.prediction import warnings_before_spending
+from noisegate.spec import ReleaseSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventCheck:
+    """What a release would count, before anything is spent. Raw numbers: for the custodian's eyes only.
+
+    `tally` says what became of the events, `occupied` how many cells of each table hold any of them, `warnings` what looks wrong.
+    """
+
+    plan: Plan
+    tally: Tally
+    occupied: Mapping[str, int] = field(repr=False)
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        lines = [*self.tally.lines(), *(f"warning: {sentence}" for sentence in self.warnings)]
+        return "\n".join(["For the custodian only; nothing was spent.", *lines])
+
+
+def check_events(
+    spec: ReleaseSpec,
+    /,
+    *,
+    engine: Any = None,
+    entropy: Entropy | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> EventCheck:
+    """Count the events of a spec as a release would; spends nothing. `engine` is as for `release`."""
+    plan = make_plan(spec)
+    connection = connect(engine) if isinstance(engine, str) else engine
+    counts = count(spec, entropy=entropy or OsNoise(), connection=connection, progress=progress, total=True)
+    occupied = {plan.base.name: len(counts.cells)}
+    for name, margin in spec.margins.items():
+        occupied[name] = int(np.unique(margin.of(counts.cells)).size)
+    return EventCheck(
+        plan=plan, tally=counts.tally, occupied=occupied, warnings=warnings_before_spending(plan)
+    )
