@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-engines test-all test-core lint types bench calibrate chaos fuzz docs lock sbom clean
+.PHONY: demo test test-engines test-all test-core lint types bench calibrate chaos fuzz docs lock sbom clean audit
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -39,6 +39,10 @@ bench: .venv/test.stamp
 # and a PostgreSQL server (initdb, pg_ctl) only for the fault that restarts one.
 chaos: .venv/test.stamp
 	$(BIN)/python tests/chaos/attempts.py --runs 500 --write docs/explanation/faults.md
+
+# A lower bound on the epsilon of our own releases, from spec to files, and planted faults that it must catch.
+audit: .venv/test.stamp
+	$(BIN)/python tests/audit/audit.py --repeats 100
 
 # Every test of the engines, and releases of 2 million events on a Spark cluster of two workers and on a PostgreSQL server, both started
 # here on loopback, with an executor, the driver and the server killed. Needs Java (17 or newer), pyspark, initdb and pg_ctl.

@@ -12,7 +12,7 @@ import noisegate
 
 _GROUPS = {
     "For the custodian": (
-        "read_spec", "load_spec", "check", "plan", "release", "open_ledger", "stability_histogram", "OsNoise", "SeededNoise",
+        "read_spec", "load_spec", "check", "plan", "plan_series", "release", "open_ledger", "stability_histogram", "OsNoise", "SeededNoise",
     ),
     "For the assessor": ("read_tables", "summarise", "recover", "infer", "assess", "mechanism"),
     "For the analyst": ("open_release", "open_tables"),
@@ -22,7 +22,7 @@ _GROUPS = {
         "certainty", "composed_delta", "composed_epsilon",
     ),
     "What they give": (
-        "OpenRelease", "OpenTables", "Answers", "DrawnTables", "Outlook", "EventCheck", "OpenAssessment", "Finding", "Check", "Inference", "Noise",
+        "OpenRelease", "OpenTables", "Answers", "DrawnTables", "Outlook", "SeriesStrategy", "EventCheck", "OpenAssessment", "Finding", "Check", "Inference", "Noise",
         "Structure", "MechanismFacts", "World", "Item",
     ),
     "What they speak about": ("ReleaseSpec", "Card", "Domain", "Dimension", "Table", "Question"),

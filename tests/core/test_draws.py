@@ -69,7 +69,7 @@ def test_sums_of_draws_spread_as_sums_do(drawn):
 
 def test_totals_without_noise_are_kept_by_every_draw():
     world = grid(total=Mechanism(law=PointMass(), zeros="perturb"), margins=("row",))
-    engine = engine_for(evidence_of(world), released=True)
+    engine = engine_for(evidence_of(world))
     for table in engine.draws(20, rng=np.random.default_rng(4)):
         sums = np.bincount(np.arange(len(table)) // 10, weights=table)
         assert sums.tolist() == world.published["by row"].tolist()
@@ -91,15 +91,15 @@ def test_the_same_generator_gives_the_same_draws(drawn):
     assert (np.array(list(engine.draws(3, rng=np.random.default_rng(2), cells=some))) == again[:, some]).all()
 
 
-@pytest.mark.parametrize("released", [True, False])
-def test_without_a_table_less_is_known(released):
+@pytest.mark.parametrize("attacker", ["informed", "minimal"])
+def test_without_a_table_less_is_known(attacker):
     world = grid()
-    engine = engine_for(evidence_of(world), released=released)
+    engine = engine_for(evidence_of(world), attacker=attacker)
     hidden = np.isnan(world.published[BASE])
     with_all = engine.cells(0.95)
     less = engine.without("by row", "by column")
     assert less.evidence.margins == ()
     assert (with_all.sd[hidden] ** 2).sum() < (less.cells(0.95).sd[hidden] ** 2).sum()
-    assert [check.name for check in less.checks] == ["convergence"]
+    assert less.checks[0].name == "convergence"
     with pytest.raises(Exception, match="by row"):
         engine.without("by age")

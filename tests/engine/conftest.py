@@ -249,3 +249,33 @@ def check_contract():
 @pytest.fixture(scope="session")
 def check_bounds():
     return bounds
+
+
+KINDS = {
+    "weekday": {"column": "tapped_at", "each": "weekday"},
+    "week": {"column": "tapped_at", "each": "week", "from": "2013-01-01", "to": "2017-12-31"},
+    "month": {"column": "tapped_at", "each": "month", "from": "2013-01-01", "to": "2017-12-31"},
+    "band": {"column": "card_id", "bands": ["<2", "5", "9", "11+"]},
+    "zone": {"column": "stop", "join": {"Central": "inner", "Lee St": "inner", "Redfern": "outer"}},
+}
+
+
+@pytest.fixture
+def check_kinds():
+    """Whether an engine counts bands, weekdays, weeks, months and lookups as DuckDB does."""
+
+    def check(town, place):
+        events = town.events(1200)
+        town.write(events, "own.parquet")
+        given, connection = place(town, events)
+        for names in (["weekday", "zone"], ["week"], ["month", "band"]):
+            chosen = {"dimensions": KINDS, "tables": {"base": [*names, "mode"]}, "unit": "event"}
+            own, theirs = town.spec(source="own.parquet", **chosen), town.spec(**given, **chosen)
+            ours, found = town.count(own), town.count(theirs, connection=connection)
+            assert np.array_equal(ours.cells, found.cells)
+            assert np.array_equal(ours.raw_counts, found.raw_counts)
+            assert ours.raw_counts.sum() > 100
+        if hasattr(connection, "disconnect"):
+            connection.disconnect()
+
+    return check

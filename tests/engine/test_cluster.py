@@ -62,9 +62,11 @@ class Cluster:
             self._wait_for(name, "Successfully registered with master")
 
     def _start(self, name, *arguments):
-        log = (self.folder / f"{name}.log").open("wb")
         command = [str(HOME / "bin" / "spark-class"), *arguments]
-        return subprocess.Popen(command, stdout=log, stderr=log, env=self.environment, start_new_session=True)
+        with (self.folder / f"{name}.log").open("wb") as log:
+            return subprocess.Popen(
+                command, stdout=log, stderr=log, env=self.environment, start_new_session=True
+            )
 
     def _wait_for(self, name, pattern):
         end = time.monotonic() + PATIENCE_S

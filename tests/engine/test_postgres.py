@@ -14,6 +14,7 @@ from scipy.stats import chisquare
 
 from noisegate.engine import connect
 from noisegate.errors import DataError
+from noisegate.releases import release
 
 psycopg = pytest.importorskip("psycopg")
 UNITS = ["event", "person-day", "person"]
@@ -77,6 +78,10 @@ def in_postgres(postgres):
 @pytest.mark.parametrize("unit", UNITS)
 def test_postgresql_counts_the_same(town, in_postgres, check_contract, unit):
     check_contract(town, in_postgres(), unit=unit, **(MERGED if unit == "person" else {}))
+
+
+def test_every_kind_of_dimension_is_counted_as_elsewhere(town, in_postgres, check_kinds):
+    check_kinds(town, in_postgres())
 
 
 def test_bounds_hold_in_postgresql(town, in_postgres, check_bounds):
@@ -181,3 +186,22 @@ def test_bounds_hold_whatever_the_units(town, in_postgres):
         assert max(found.values()) <= 2
         assert max(own.values()) <= most
     connection.disconnect()
+
+
+def test_a_connection_that_is_lost_costs_nothing(town, postgres, in_postgres, tmp_path):
+    """The server ends our connection while it counts: one sentence, no reservation, no release."""
+    given, connection = in_postgres()(town, town.events(300))
+    with psycopg.connect(postgres, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", [connection.con.info.backend_pid])
+    ledger = tmp_path / "ledger.sqlite"
+    with pytest.raises(
+        DataError, match=r"public\.taps cannot be counted: the engine reports an error of kind"
+    ) as caught:
+        release(town.spec(**given), out=tmp_path / "out", engine=connection, ledger=ledger)
+    assert "Its own words" in str(caught.value)
+    assert not ledger.exists()
+    assert not (tmp_path / "out").exists()
+    given, connection = in_postgres()(town, town.events(300))
+    made = release(town.spec(**given), out=tmp_path / "out", engine=connection, ledger=ledger)
+    connection.disconnect()
+    assert made.tally.events == 300

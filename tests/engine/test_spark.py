@@ -52,6 +52,10 @@ def in_spark_table(spark):
     return place
 
 
+def test_every_kind_of_dimension_is_counted_as_elsewhere(town, in_spark_table, check_kinds):
+    check_kinds(town, in_spark_table)
+
+
 @pytest.mark.parametrize("unit", ["event", "person-day"])
 def test_spark_counts_files_the_same(town, in_spark_files, check_contract, unit):
     check_contract(town, in_spark_files, unit=unit)

@@ -7,10 +7,13 @@ import pytest
 import yaml
 
 from noisegate.spec import (
+    BandDimension,
     Budget,
+    CalendarDimension,
     DateDimension,
     Events,
     ListedDimension,
+    LookupDimension,
     Merge,
     Privacy,
     ReleaseSpec,
@@ -28,6 +31,10 @@ def plain(text):
 
 @pytest.mark.parametrize("fragment", ["", *FRAGMENTS])
 def test_a_block_of_the_page_loads(folder, fragment):
+    stops = (folder / "stops.csv").read_text().splitlines()
+    levels = [",suburb,city", *(f",suburb {n % 2},city" for n in range(len(stops) - 1))]
+    (folder / "stops.csv").write_text("\n".join(map(str.__add__, stops, levels)) + "\n")
+    (folder / "zones.csv").write_text("stop,zone\nCentral,inner\nRedfern,inner\n")
     document = plain(FIRST)
     for key, value in (plain(fragment) or {}).items():
         document[key] = document[key] | value if key == "dimensions" else value
@@ -36,7 +43,19 @@ def test_a_block_of_the_page_loads(folder, fragment):
 
 @pytest.mark.parametrize(
     "block",
-    [ReleaseSpec, Events, ListedDimension, DateDimension, TimeDimension, Merge, Privacy, Budget],
+    [
+        ReleaseSpec,
+        Events,
+        ListedDimension,
+        DateDimension,
+        TimeDimension,
+        BandDimension,
+        CalendarDimension,
+        LookupDimension,
+        Merge,
+        Privacy,
+        Budget,
+    ],
 )
 def test_every_key_is_on_the_page(block):
     text = PAGE.read_text(encoding="utf-8")

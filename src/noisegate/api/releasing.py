@@ -19,7 +19,7 @@ from noisegate.query import OpenRelease, open_release
 from noisegate.releases import EventCheck, check_events
 from noisegate.releases import release as make_release
 from noisegate.spec import ReleaseSpec, load_spec, parse_spec
-from noisegate.workload import Outlook, outlook
+from noisegate.workload import Outlook, Wants, outlook
 
 AnyPath = str | os.PathLike[str]
 AnySpec = AnyPath | Mapping[str, Any] | ReleaseSpec
@@ -57,7 +57,12 @@ def read_spec(spec: AnySpec, /, *, folder: AnyPath | None = None, framed: bool =
 
 
 def plan(
-    spec: AnySpec, /, *, want: float | None = None, like: AnyPath | None = None, progress: Any = None
+    spec: AnySpec,
+    /,
+    *,
+    want: float | Wants | None = None,
+    like: AnyPath | None = None,
+    progress: Any = None,
 ) -> Outlook:
     """What noise will do to each question of the spec's workload, for a range of epsilons.
 
@@ -66,15 +71,31 @@ def plan(
     Parameters
     ----------
     want
-        The mean absolute error to find an epsilon for, where a question states none.
+        Questions with the errors that 19 answers in 20 must stay within, such as "by mode: 5%, by location: 50", as text or
+        as a mapping: what they need is in `needed` of the result. Or a number: the mean absolute error to find an epsilon
+        for, where a question of the workload states none.
     like
         The folder of an earlier release, or of a simulated one, whose published counts stand in for the truth.
     progress
         Called with what is done and what there is to do.
+
+    Examples
+    --------
+    >>> import noisegate
+    >>> spec = {
+    ...     "name": "day", "events": {"person": "card"}, "budget": {"dataset": "example"},
+    ...     "dimensions": {"line": {"column": "line", "values": ["A", "B"]}},
+    ...     "tables": {"lines": ["line"]},
+    ...     "privacy": {"unit": "person", "max_cells": 2, "epsilon": 1},
+    ... }
+    >>> noisegate.plan(spec, want={"by line": 10}).needed.epsilon
+    0.57
     """
     read = read_spec(spec)
     report = progress or (lambda _done, _all: None)
-    return outlook(read, wanted=want, like=None if like is None else Path(like), report=report)
+    number = float(want) if isinstance(want, int | float) else None
+    wants = None if isinstance(want, int | float) else want
+    return outlook(read, wanted=number, want=wants, like=None if like is None else Path(like), report=report)
 
 
 def check(

@@ -13,6 +13,7 @@ from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.words import chance, number
+from noisegate.inference import SumEstimates
 from noisegate.pictures import ExposedCells
 from noisegate.recovery import names
 from noisegate.tables import Kind
@@ -257,21 +258,30 @@ def _totals(inference: Inference, /) -> list[Result]:
         results.append(
             Check(
                 id="suppressed-total",
-                outcome="known",
-                title=(
-                    f"{name}: what is suppressed adds up to about {one.mean[0]:,.0f} "
-                    f"({one.level:.0%}: {one.low[0]:,} to {one.high[0]:,})"
-                ),
+                outcome="known" if one.told[0] else "cannot tell",
+                title=_total_words(name, one),
                 numbers={
                     "table": name,
                     "mean": float(one.mean[0]),
                     "sd": float(one.sd[0]),
                     "interval": [int(one.low[0]), int(one.high[0])],
                     "level": one.level,
+                    "status": "estimate" if one.told[0] else "withdrawn",
                 },
             )
         )
     return results
+
+
+def _total_words(name: str, one: SumEstimates, /) -> str:
+    if not one.told[0]:
+        return (
+            f"{name}: the tables do not tell what is suppressed; between {one.low[0]:,} and {one.high[0]:,}"
+        )
+    return (
+        f"{name}: what is suppressed adds up to about {one.mean[0]:,.0f} "
+        f"({one.level:.0%}: {one.low[0]:,} to {one.high[0]:,})"
+    )
 
 
 def _method(inference: Inference, /) -> Check:
@@ -281,8 +291,8 @@ def _method(inference: Inference, /) -> Check:
     said = [f"Assumed: {_belief(inference)}."]
     said += [f"Assumed: {line}." for line in evidence.assumes]
     said += [f"{name} is not used: {reason}." for name, reason in evidence.left_out]
-    if not posterior.converged:
-        said.append(f"{posterior.unsettled:,} cells had not settled when the limit on sweeps was reached.")
+    fit = inference.engine.checks if inference.engine.knows_sums else ()
+    said += [f"Fit, {check.name} ({check.outcome}): {check.says}." for check in fit]
     return Check(
         id="inference",
         outcome="known",
@@ -334,7 +344,11 @@ def show(assessment: Assessment, /) -> Exhibit | None:
         caption="What is suppressed adds up to",
         columns=("table", "events", f"{assessment.level:.0%} interval"),
         rows=tuple(
-            (name, f"{float(one.mean[0]):,.0f}", f"{int(one.low[0]):,} to {int(one.high[0]):,}")
+            (
+                name,
+                f"{float(one.mean[0]):,.0f}" if one.told[0] else "not told",
+                f"{int(one.low[0]):,} to {int(one.high[0]):,}",
+            )
             for name, one in inference.totals.items()
         ),
         numeric=(1, 2),

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.assessment.finding import Check, Result, assumed
+from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
 from noisegate.assessment.words import ends, percent
-from noisegate.inference import ThresholdExcess
+from noisegate.inference import SumEstimates, ThresholdExcess
 from noisegate.laws import Law
 from noisegate.mechanisms import Mechanism
 from noisegate.reading import Structure
@@ -56,6 +57,8 @@ class TripShare:
         How many noises the estimate holds.
     rows_missing
         Rows of the margin that are suppressed themselves: what they hold comes on top.
+    told
+        Whether the tables tell; if not, `low` and `high` are bounds.
     """
 
     source: str
@@ -66,6 +69,7 @@ class TripShare:
     level: float
     noises: int
     rows_missing: int
+    told: bool = True
 
     @property
     def share(self) -> float:
@@ -89,6 +93,7 @@ class TripShare:
             "level": self.level,
             "noises": self.noises,
             "margin_rows_suppressed": self.rows_missing,
+            "status": "estimate" if self.told else "withdrawn",
         }
 
 
@@ -105,10 +110,18 @@ class Dropped:
     rows: tuple[MarginRows, ...]
     mechanisms: Mapping[str, Mechanism]
     level: float
+    inference: Inference | None = None
 
     @classmethod
     def of(
-        cls, structure: Structure, rows: Sequence[MarginRows], makers: Makers, /, *, level: float
+        cls,
+        structure: Structure,
+        rows: Sequence[MarginRows],
+        makers: Makers,
+        /,
+        *,
+        level: float,
+        inference: Inference | None = None,
     ) -> Dropped:
         """What is dropped from the tables of `structure`; margins that a card calls derived or reconciled tell nothing."""
         shared = makers.card is not None and makers.card.margins in ("derive", "reconcile")
@@ -119,6 +132,7 @@ class Dropped:
             rows=() if shared else tuple(rows),
             mechanisms={one.cells.name: one.mechanism for one in seen if one is not None},
             level=level,
+            inference=inference,
         )
 
     def count(self, cells: Table, chosen: Mapping[int, int], /) -> RowCount:
@@ -134,7 +148,24 @@ class Dropped:
             return None
         found = [self._from_margin(rows, chosen) for rows in self.rows if _has_own_noise(rows)]
         usable = [one for one in found if one is not None]
-        return min(usable, key=lambda one: (one.rows_missing, one.high - one.low)) if usable else None
+        best = min(usable, key=lambda one: (one.rows_missing, one.high - one.low)) if usable else None
+        inferred = None if self.inference is None or best is None else self.inference.hidden_sum(chosen)
+        return best if best is None or inferred is None else self._inferred(best, inferred, chosen)
+
+    def _inferred(self, by_margin: TripShare, found: SumEstimates, chosen: Mapping[int, int], /) -> TripShare:
+        """The same number as the suppressed total of the inference, which holds rows of the margin that are suppressed themselves."""
+        base = self.structure.base
+        shown = float(base.values[chosen_cells(base, chosen)].sum())
+        dropped = float(found.mean[0])
+        return replace(
+            by_margin,
+            total=max(shown + dropped, by_margin.total),
+            dropped=dropped,
+            low=float(found.low[0]),
+            high=float(found.high[0]),
+            rows_missing=0,
+            told=bool(found.told[0]),
+        )
 
     def _from_margin(self, rows: MarginRows, chosen: Mapping[int, int], /) -> TripShare | None:
         """The trips missing from the base according to one margin."""
@@ -309,6 +340,8 @@ def _row(one: dict[str, Any], /) -> str:
     if trips is None:
         return f"{text}."
     low, high = trips["share_interval"]
+    if trips["status"] == "withdrawn":
+        return f"{text}; how many trips these hold the tables do not tell: {low:.2%} to {high:.2%} of all."
     more = " or more" if trips["margin_rows_suppressed"] else ""
     return f"{text}, with {trips['share']:.2%}{more} of the events ({low:.2%} to {high:.2%}, by {trips['source']})."
 

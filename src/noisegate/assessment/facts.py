@@ -457,7 +457,9 @@ class Facts:
     @cached_property
     def dropped(self) -> Dropped:
         """Rows and trips that the tables do not show."""
-        return Dropped.of(self.structure, self.rows, self.makers, level=self.request.level)
+        return Dropped.of(
+            self.structure, self.rows, self.makers, level=self.request.level, inference=self.inference
+        )
 
     @cached_property
     def claims(self) -> tuple[Judged, ...]:

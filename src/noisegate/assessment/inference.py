@@ -9,7 +9,7 @@ every cell, and of what is suppressed in each table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -54,6 +54,20 @@ class Inference:
         """The estimate of every cell under the same beliefs from its own record alone, without margins and couplings."""
         return self.evidence.placed(self.engine.alone(self.posterior.level))
 
+    def hidden_sum(self, chosen: Mapping[int, int], /) -> SumEstimates | None:
+        """What suppressed cells of the base with some values add up to: the same as `totals`; None if no margin tells, or nobody who knows sums asks."""
+        if self.cells.name not in self.totals:
+            return None
+        if not chosen:
+            return self.totals[self.cells.name]
+        cells = np.flatnonzero(self.evidence.suppressed)
+        codes = self.cells.codes(cells)
+        for which, code in chosen.items():
+            cells, codes = cells[codes[which] == code], codes[:, codes[which] == code]
+        place = self.evidence.place
+        numbers = cells if place is None else place[cells][place[cells] >= 0]
+        return self.engine.sums(numbers, np.zeros(len(numbers), np.int64), size=1, level=self.posterior.level)
+
     def to_json(self) -> dict[str, Any]:
         """As it stands in `assessment.json`: how the posteriors in `cells.parquet` were made."""
         posterior = self.posterior
@@ -78,9 +92,11 @@ class Inference:
                     "mean": float(one.mean[0]),
                     "sd": float(one.sd[0]),
                     "interval": [int(one.low[0]), int(one.high[0])],
+                    "status": "estimate" if one.told[0] else "withdrawn",
                 }
                 for name, one in self.totals.items()
             },
+            "fit": [check.to_json() for check in self.engine.checks] if self.engine.knows_sums else [],
         }
 
     def __repr__(self) -> str:
@@ -113,7 +129,6 @@ def infer_cells(
     engine = engine_for(
         evidence.known,
         attacker=attacker,
-        released=evidence.released,
         report=lambda what, done, whole: report(f"{what} ({done / max(whole, 1):.0%})"),
     )
     posterior = engine.cells(level)

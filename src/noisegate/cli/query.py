@@ -15,6 +15,7 @@ from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
     from noisegate.query import Answers, Askable
+    from noisegate.tables import Clipped
     from noisegate.workload import WorkloadAnswer
 
 #: Rows that are printed; all of them are in the JSON.
@@ -206,11 +207,33 @@ def _simulated(source: Askable, /) -> bool:
 
 def _assumed(source: Askable, answers: Answers, /) -> dict[str, Any]:
     """What had to be assumed, and, where answers were withdrawn, what the engine found when it tried itself."""
-    found = {
+    clipped = _clipped(source)
+    found: dict[str, Any] = {
         "assumes": list(getattr(source, "assumes", ())),
         "checks": [] if answers.told.all() else [one.to_json() for one in source.checks],
+        "clipped": None if clipped is None else clipped.to_json(),
     }
     return {name: said for name, said in found.items() if said}
+
+
+def _clipped(source: Askable, /) -> Clipped | None:
+    """What the card says of events beyond the bound, if it does."""
+    card = getattr(source, "card", None)
+    bounding = getattr(card, "bounding", None)
+    return None if bounding is None else bounding.clipped
+
+
+def _show_clipped(source: Askable, /) -> None:
+    """Say how much bounding left out, and what a total would be with it."""
+    clipped = _clipped(source)
+    if clipped is None:
+        return
+    low, high = 1 / (1 - min(clipped.events_low, 0.99)), 1 / (1 - min(clipped.events_high, 0.99))
+    console.print(
+        f"[yellow]Bounded:[/yellow] {100 * clipped.events:.1f} % of all events ({100 * clipped.events_low:.1f} to "
+        f"{100 * clipped.events_high:.1f} %) are beyond the bound and in no count. Answers are about events that count; for all "
+        f"events multiply by {low:.2f} to {high:.2f}, if those left out are like the others."
+    )
 
 
 _FORMS = {"total": "", "rank": "", "difference": " less ", "ratio": " for each of "}
@@ -237,6 +260,7 @@ def _show(source: Askable, answers: Answers, where: list[str], /, *, beside: str
     if len(answers) > _SHOWN_ROWS:
         console.print(f"... and {len(answers) - _SHOWN_ROWS:,} more rows; --json FILE writes all of them.")
     _show_notes(source, answers)
+    _show_clipped(source)
     console.print(
         f"From table '{escape(answers.table)}'; missing: cells without a published row, which the interval allows for."
     )

@@ -40,6 +40,14 @@ def release(
             help="With --plan: the expected error to find an epsilon for, where a question states none."
         ),
     ] = None,
+    want: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="With --plan: errors that 19 answers in 20 must stay within, such as 'by mode: 5%, by location: 50'; "
+            "gives the least epsilon for all of them.",
+        ),
+    ] = None,
     like: Annotated[
         Path | None,
         typer.Option(
@@ -107,12 +115,12 @@ def release(
     check_outputs(json, inputs=inputs, picture=picture, utility=utility)
     loaded = load_spec(spec)
     if plan:
-        show_plan(loaded, error=error, like=like, picture=picture, json=json, quiet=quiet)
+        show_plan(loaded, error=error, want=want, like=like, picture=picture, json=json, quiet=quiet)
         return
     if check:
         show_check(loaded, engine=engine, json=json, quiet=quiet)
         return
-    folder = _folder(out, options={"--error": error, "--like": like, "--picture": picture})
+    folder = _folder(out, options={"--error": error, "--want": want, "--like": like, "--picture": picture})
     measured: list[Measured] = []
     looks = bool(loaded.workload) and (not quiet or utility is not None)
     with Steps(silent=quiet) as steps:

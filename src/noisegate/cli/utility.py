@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from noisegate.engine import SlicedCounts
     from noisegate.releases import Plan
     from noisegate.spec import ReleaseSpec
-    from noisegate.workload import Measured, Outlook, QuestionOutlook
+    from noisegate.workload import Measured, NeededBudget, Outlook, QuestionOutlook
 
 #: The places among the factors of an outlook that a terminal has room for.
 _SHOWN_FACTORS = frozenset({1, 2, 3, 4, 5})
@@ -29,6 +29,7 @@ def show_plan(
     /,
     *,
     error: float | None,
+    want: str | None,
     like: Path | None,
     picture: Path | None,
     json: Path | None,
@@ -38,7 +39,7 @@ def show_plan(
     from noisegate.workload import outlook
 
     with Bar("planning", silent=quiet) as bar:
-        found = outlook(spec, wanted=error, like=like, report=bar.show)
+        found = outlook(spec, wanted=error, want=want, like=like, report=bar.show)
     _print_plan(found)
     if picture is not None:
         from noisegate.pictures import outlook_picture, save
@@ -63,6 +64,9 @@ def _print_plan(found: Outlook, /) -> None:
             "What bounding and coarse bins add depends on the events."
         )
         _print_assumption(found)
+        _print_laws(found)
+    if found.needed is not None:
+        show_needed(found.needed)
     _print_unanswered([(one.name, one.reason) for one in found.questions])
     what = "Nothing was read" if found.like is None else "No event was read"
     console.print(f"{what} and nothing was spent.")
@@ -113,6 +117,75 @@ def _print_assumption(found: Outlook, /) -> None:
             f"[yellow]Assumes {escape(found.assumes)}.[/yellow] Where they are small, other errors are likely, mostly smaller "
             f"ones, in: {escape(names)}. To plan with counts, add --like DIR: an earlier release, or a simulated one."
         )
+
+
+def _print_laws(found: Outlook, /) -> None:
+    """Which law has the smaller error for these questions, with both figures."""
+    if not found.laws:
+        return
+    best, other = found.laws
+    verb = "suits these questions best" if best.chosen else "would suit these questions better"
+    sentence = (
+        f"{best.law} {verb}: expected error {short(best.error)}, base sd {short(best.base)} at epsilon "
+        f"{number(best.epsilon)}, delta {number(best.delta)}; {other.law}: {short(other.error)}, base sd {short(other.base)}"
+        f" (delta {number(other.delta)}; means over questions)."
+    )
+    console.print(sentence)
+
+
+def show_needed(needed: NeededBudget, /) -> None:
+    """Print the least budget for what is wanted, and what it means."""
+    table = Table(
+        title=f"What is wanted, 19 times in 20: needs epsilon {number(needed.epsilon)} of one {needed.unit}",
+        title_justify="left",
+    )
+    table.add_column("question")
+    for name in ("wanted", "events", "within", "alone needs"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in needed.wants:
+        limit = "?" if one.limit is None else f"{one.limit:,.1f}".removesuffix(".0")
+        table.add_row(escape(one.name), escape(one.wanted), limit, f"± {one.half_width:,}", number(one.alone))
+    console.print(table)
+    for one in needed.wants:
+        if one.limit is None:
+            console.print(
+                f"[yellow]{escape(one.name)}[/yellow]: a percentage of what? With this epsilon {escape(one.wanted)} holds for "
+                f"counts from {one.holds_from:,} on. Add --like DIR, or write {escape(one.wanted)} of a size."
+            )
+    if needed.binding is not None and len(needed.wants) > 1 and needed.epsilon_without is not None:
+        console.print(
+            f"{escape(needed.binding)} costs most: without it epsilon {number(needed.epsilon_without)} would do."
+        )
+    _print_ways(needed)
+    for view in needed.attacker:
+        console.print(
+            f"Somebody who knows all else is right about {escape(view.whose)} {100 * view.right:.1f} % of the time at most "
+            f"(guessing: {100 * view.guessing:.0f} %)."
+        )
+    console.print(f"Assumes {escape(needed.assumes)}.")
+
+
+def _print_ways(needed: NeededBudget, /) -> None:
+    """What other choices would need."""
+    if len(needed.ways) == 1:
+        return
+    table = Table(title="Ways to meet it", title_justify="left")
+    table.add_column("change to the spec")
+    for name in ("epsilon", "delta"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for way in needed.ways:
+        style = "bold" if way is needed.least else ""
+        table.add_row(escape(way.change), number(way.epsilon), number(way.delta), style=style)
+    console.print(table)
+    keys = _yaml(needed.least.keys)
+    if needed.least is not needed.ways[0]:
+        console.print(f"For the least of these write into the spec:\n{escape(keys)}", soft_wrap=True)
+
+
+def _yaml(keys: Any, /) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(keys, sort_keys=False, default_flow_style=None)).rstrip()
 
 
 def short(value: float, /) -> str:

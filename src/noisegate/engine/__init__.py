@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
-from noisegate.engine.count import connect, count, count_slices, expected_counts
-from noisegate.engine.counts import Counts, ExpectedCounts, Tally
+from noisegate.engine.count import connect, count, count_slices, expected_counts, unit_sizes
+from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
 from noisegate.engine.draft import draft_spec
 from noisegate.engine.identity import EventsIdentity, identify_events
-from noisegate.engine.plan import AnyDimension, CountPlan, Unit
+from noisegate.engine.plan import CountPlan, Unit
 from noisegate.engine.session import leftovers, own_connection
 from noisegate.engine.sliced import (
     LocalCounts,
@@ -21,8 +21,8 @@ from noisegate.engine.source import Source, csv_header, one_row, quoted, reading
 from noisegate.engine.spill import CellRuns, SpillPlace, UnitEvents, UnitKeys
 
 __all__ = [
-    "AnyDimension",
     "CellRuns",
+    "Clipping",
     "CountPlan",
     "Counts",
     "EventsIdentity",
@@ -56,4 +56,5 @@ __all__ = [
     "quoted",
     "reading",
     "sum_published",
+    "unit_sizes",
 ]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
-from noisegate.engine.counts import ExpectedCounts
+from noisegate.engine.counts import Clipping, ExpectedCounts
 from noisegate.laws import Entropy, as_entropy
 from noisegate.spec import ContributionBound
 from noisegate.tables import Ints, Mask
@@ -35,6 +35,7 @@ class Bounded:
     cells: Ints
     repeated: int
     beyond: int
+    clipping: Clipping | None = None
 
 
 def count_runs(ordered: NDArray[Any], /) -> tuple[NDArray[Any], Ints]:
@@ -65,7 +66,9 @@ def add_counts(first: tuple[Ints, Ints], second: tuple[Ints, Ints], /) -> tuple[
     return cells[starts], np.add.reduceat(counts, starts)
 
 
-def bound_events(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy) -> Bounded:
+def bound_events(
+    keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy, clipping: bool = False
+) -> Bounded:
     """The cells that remain when every unit is held to its bound; uses up `keys`.
 
     Parameters
@@ -79,14 +82,18 @@ def bound_events(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, ent
         The most cells of a unit, and the most events in each.
     noise
         Decides which cells a unit with too many keeps.
+    clipping
+        Also tell what bounding did.
     """
     as_entropy(entropy)
     kept = repeated = beyond = 0
+    told = Clipping() if clipping else None
     for units in _whole_units(keys, cell_bits=cell_bits, events=limits.current().keys_at_once):
-        part = _bound_units(units, cell_bits=cell_bits, bound=bound, entropy=entropy)
+        part = _bound_units(units, cell_bits=cell_bits, bound=bound, entropy=entropy, clipping=clipping)
+        told = told + part.clipping if told is not None and part.clipping is not None else told
         keys[kept : kept + part.cells.size] = part.cells
         kept, repeated, beyond = kept + part.cells.size, repeated + part.repeated, beyond + part.beyond
-    return Bounded(cells=keys[:kept], repeated=repeated, beyond=beyond)
+    return Bounded(cells=keys[:kept], repeated=repeated, beyond=beyond, clipping=told)
 
 
 def expect_events(keys: Ints, /, *, cell_bits: int, bound: ContributionBound) -> ExpectedCounts:
@@ -129,8 +136,11 @@ def _expect_units(keys: Ints, /, *, cell_bits: int, bound: ContributionBound) ->
     return ExpectedCounts.sum_of([part])
 
 
-def _bound_units(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy) -> Bounded:
+def _bound_units(
+    keys: Ints, /, *, cell_bits: int, bound: ContributionBound, entropy: Entropy, clipping: bool
+) -> Bounded:
     """`bound_events` for some whole units."""
+    owners = keys >> cell_bits if clipping else None
     starts = run_starts(keys)
     pairs, times, repeated = keys, np.ones(keys.size, dtype=np.int64), 0
     if starts.size < keys.size:
@@ -139,10 +149,21 @@ def _bound_units(keys: Ints, /, *, cell_bits: int, bound: ContributionBound, ent
     kept = keep_cells(pairs >> cell_bits, most=bound.cells, entropy=entropy)
     if kept is not None:
         pairs, times = pairs[kept], times[kept]
+    told = None if owners is None else _clipping(owners, pairs >> cell_bits, times, bound)
     cells = pairs & ((1 << cell_bits) - 1)
     if bound.per_cell > 1:
         cells = np.repeat(cells, times)
-    return Bounded(cells=cells, repeated=repeated, beyond=keys.size - repeated - cells.size)
+    return Bounded(cells=cells, repeated=repeated, beyond=keys.size - repeated - cells.size, clipping=told)
+
+
+def _clipping(owners: Ints, kept_owners: Ints, times: Ints, bound: ContributionBound, /) -> Clipping:
+    """What bounding did: the unit of each event, the unit of each kept cell and how often that counts."""
+    units, had = count_runs(owners)
+    kept = np.add.reduceat(times, run_starts(kept_owners)) if units.size else had
+    lost = np.minimum(had - kept, bound.total)
+    return Clipping(
+        units=units.size, beyond=int((lost > 0).sum()), kept=int(kept.sum()), lost=int(lost.sum())
+    )
 
 
 def keep_cells(units: Ints, /, *, most: int, entropy: Entropy) -> Mask | None:

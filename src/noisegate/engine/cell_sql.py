@@ -14,10 +14,18 @@ import pyarrow as pa
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
 from noisegate.engine.source import Source, literal, one_row
 from noisegate.errors import DataError
-from noisegate.spec import DateDimension, ListedDimension, TimeDimension
+from noisegate.spec import (
+    BandDimension,
+    CalendarDimension,
+    DateDimension,
+    ListedDimension,
+    LookupDimension,
+    TimeDimension,
+)
 from noisegate.tables import Ints, arrow_numbers, arrow_texts
 
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
+_WIDE = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
 _FLOATS = frozenset({"FLOAT", "DOUBLE"})
 _NAIVE = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
 _AWARE = "TIMESTAMP WITH TIME ZONE"
@@ -41,13 +49,38 @@ def column_sql(dimension: DimensionPlan, source: Source, /, *, timezone: str | N
     """SQL for the value of a dimension: text for listed values, else the number of the day or bin."""
     name, kind = source.column(dimension.column)
     spec = dimension.spec
-    if isinstance(spec, ListedDimension):
+    if isinstance(spec, ListedDimension | LookupDimension):
         _refuse_nested(source, dimension.column, kind)
         return ColumnSql(raw=name, value=name if kind == "VARCHAR" else f"CAST({name} AS VARCHAR)")
-    if isinstance(spec, DateDimension):
+    if isinstance(spec, BandDimension):
+        return ColumnSql(raw=name, value=_band(source, dimension, spec))
+    if isinstance(spec, DateDimension | CalendarDimension):
         day = name if kind == "DATE" else f"CAST({_timestamp(source, dimension, timezone)} AS DATE)"
-        return ColumnSql(raw=name, value=f"({day} - DATE {literal(spec.first.isoformat())})")
+        return ColumnSql(raw=name, value=_day_number(day, spec))
     return ColumnSql(raw=name, value=_time_bin(source, dimension, spec, timezone))
+
+
+def _day_number(day: str, spec: DateDimension | CalendarDimension, /) -> str:
+    """SQL for the number of a day, a day of the week, a week or a month."""
+    if isinstance(spec, CalendarDimension):
+        if spec.each == "weekday":
+            return f"(isodow({day}) - 1)"
+        if spec.each == "week":
+            start = literal(spec.start.isoformat())
+            return f"CAST(floor(({day} - DATE {start}) / 7.0) AS BIGINT)"
+        return f"(12 * year({day}) + month({day}) - {12 * spec.start.year + spec.start.month})"
+    return f"({day} - DATE {literal(spec.first.isoformat())})"
+
+
+def _band(source: Source, dimension: DimensionPlan, spec: BandDimension, /) -> str:
+    """SQL for the number of a band; a value beyond all of them, or no number at all, has one that does not exist."""
+    name, kind = source.column(dimension.column)
+    if kind not in _INTEGERS | _FLOATS | _WIDE and kind != "VARCHAR" and not kind.startswith("DECIMAL"):
+        raise DataError(
+            f"Column {dimension.column!r} of {source.name} holds {kind}; dimension {dimension.name} needs a number."
+        )
+    number = f"TRY_CAST({name} AS DOUBLE)"
+    return spec.bands.case(number, missing=f"{name} IS NULL", nan=f"isnan({number})")
 
 
 def person_kind(source: Source, column: str, /) -> tuple[str, bool]:
@@ -93,7 +126,7 @@ def _timestamp(source: Source, dimension: DimensionPlan, timezone: str | None, /
             return f"TRY(timezone({literal(timezone)}, TRY_CAST({name} AS TIMESTAMPTZ)))"
         # Without a time zone, text that carries an offset is not guessed at.
         return f"CASE WHEN NOT regexp_matches(substr({name}, 12), '[Zz+-]') THEN TRY_CAST({name} AS TIMESTAMP) END"
-    what = "a date" if isinstance(dimension.spec, DateDimension) else "a time"
+    what = "a date" if isinstance(dimension.spec, DateDimension | CalendarDimension) else "a time"
     raise DataError(
         f"Column {dimension.column!r} of {source.name} holds {kind}; dimension {dimension.name} needs {what}: "
         "a timestamp, or text such as 2016-07-25 06:15:00."
@@ -159,10 +192,14 @@ def cell_sql(
 
 def lookup_table(dimension: DimensionPlan, /) -> pa.Table:
     """For each value (text, or the number of a day or bin) its number and its term in each block."""
-    spec = dimension.spec
-    codes = arrow_numbers(np.arange(dimension.size, dtype=np.int64))
-    values = arrow_texts(spec.values) if isinstance(spec, ListedDimension) else codes
-    return pa.table({"value": values, "code": codes, **_terms(dimension.terms)})
+    texts, codes = dimension.keys
+    values = (
+        arrow_numbers(np.arange(dimension.size, dtype=np.int64))
+        if isinstance(texts, range)
+        else arrow_texts(texts)
+    )
+    terms = _terms(tuple(term[codes] for term in dimension.terms))
+    return pa.table({"value": values, "code": arrow_numbers(codes), **terms})
 
 
 def nest_table(nest: NestPlan, /) -> pa.Table:

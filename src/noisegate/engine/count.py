@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from noisegate.engine.counts import Counts, ExpectedCounts
-from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb
+from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb, sizes_with_duckdb
 from noisegate.engine.plan import CountPlan
 from noisegate.engine.private_log import keep_words
 from noisegate.engine.session import believing_no_statistics, own_connection
@@ -20,6 +20,7 @@ from noisegate.engine.spill import SpillPlace
 from noisegate.errors import DataError, NoisegateError, SpecError
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.spec import ReleaseSpec
+from noisegate.tables import Ints
 
 
 def count(
@@ -95,6 +96,11 @@ def count_slices(
                 counts = count_with_duckdb(plan, duck, own=own, entropy=lots, progress=progress, place=place)
             yield counts
         return
+    if plan.clipping:
+        raise SpecError(
+            "privacy.report_clipped is worked out from single units, which other engines do not hand over; count a copy "
+            "of the events with DuckDB, or leave it out."
+        )
     session = session_of(connection)
     if session is not None:
         from noisegate.engine.spark_counts import count_with_spark
@@ -113,6 +119,21 @@ def count_slices(
 
     whole = count_with_ibis(plan, connection, entropy=lots, progress=progress)
     yield LocalCounts.held(whole, cells=plan.domain.size)
+
+
+def unit_sizes(wanted: CountPlan | ReleaseSpec, /, *, connection: Any = None) -> Ints:
+    """How many cells each unit is in, in no order that means anything. Raw data: to be perturbed before anybody sees it.
+
+    `connection` is None or one of DuckDB.
+    """
+    plan = wanted if isinstance(wanted, CountPlan) else CountPlan.of(wanted)
+    if connection is not None and _duckdb(connection) is None:
+        raise SpecError(
+            "privacy.choose_bound looks at single units, which other engines do not hand over; count a copy of the "
+            "events with DuckDB, or state max_cells."
+        )
+    with ExitStack() as stack, _connected(connection) as (duck, own):
+        return sizes_with_duckdb(plan, duck, own=own, place=SpillPlace(stack))
 
 
 def expected_counts(wanted: CountPlan, /, *, connection: Any = None) -> ExpectedCounts:

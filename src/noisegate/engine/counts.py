@@ -52,17 +52,48 @@ class Tally:
         return said
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clipping:
+    """What bounding did, in figures that one unit changes little. Raw numbers: to be perturbed before anybody sees them.
+
+    Attributes
+    ----------
+    units
+        Units with an event inside the domain: one unit changes it by 1.
+    beyond
+        Units that had more than counts: one unit changes it by 1.
+    kept, lost
+        Events that count, and events that do not, of the latter at most as many of one unit as its bound: one unit changes
+        each by its bound at most.
+    """
+
+    units: int = field(default=0, repr=False)
+    beyond: int = field(default=0, repr=False)
+    kept: int = field(default=0, repr=False)
+    lost: int = field(default=0, repr=False)
+
+    def __add__(self, other: Clipping, /) -> Clipping:
+        return Clipping(
+            units=self.units + other.units,
+            beyond=self.beyond + other.beyond,
+            kept=self.kept + other.kept,
+            lost=self.lost + other.lost,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
     """The raw counts of the base table after bounding, without its zeros.
 
     `cells` are numbers of cells of the spec's domain in ascending order, each once; `raw_counts` how
-    often each was counted, at least once. They are raw data: they do not show in `repr`.
+    often each was counted, at least once; `clipping` what bounding did, if that was asked for. They are raw data: they do not
+    show in `repr`.
     """
 
     cells: Ints = field(repr=False)
     raw_counts: Ints = field(repr=False)
     tally: Tally
+    clipping: Clipping | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.cells.shape != self.raw_counts.shape:

@@ -21,9 +21,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate.engine.accumulator import Buffer, accumulator
-from noisegate.engine.bounding import Bounded, bound_events, expect_events
+from noisegate.engine.bounding import Bounded, bound_events, count_runs, expect_events, run_starts
 from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind
-from noisegate.engine.counts import ExpectedCounts, Tally
+from noisegate.engine.counts import Clipping, ExpectedCounts, Tally
 from noisegate.engine.people import numbered_people
 from noisegate.engine.plan import CellPlan, CountPlan, plan_cells
 from noisegate.engine.sliced import LocalCounts
@@ -54,7 +54,11 @@ def count_with_duckdb(
         for unit_keys in _unit_keys(wanted, connection, counter):
             counter.add(
                 bound_events(
-                    unit_keys.keys, cell_bits=unit_keys.cell_bits, bound=wanted.bound, entropy=entropy
+                    unit_keys.keys,
+                    cell_bits=unit_keys.cell_bits,
+                    bound=wanted.bound,
+                    entropy=entropy,
+                    clipping=wanted.clipping,
                 ),
                 unit_keys.cells,
             )
@@ -76,6 +80,19 @@ def expect_with_duckdb(
         parts.append(part if unit_keys.cells is None else replace(part, cells=unit_keys.cells[part.cells]))
     counter.finish()
     return ExpectedCounts.sum_of(parts)
+
+
+def sizes_with_duckdb(
+    wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool, place: SpillPlace
+) -> Ints:
+    """How many cells each unit is in."""
+    counter = _Counter(wanted, _source(wanted, connection, own=own), None, place=place)
+    found = [np.zeros(0, dtype=np.int64)]
+    for unit_keys in _unit_keys(wanted, connection, counter):
+        pairs = unit_keys.keys[run_starts(unit_keys.keys)]
+        found.append(count_runs(pairs >> unit_keys.cell_bits)[1])
+    counter.finish()
+    return np.concatenate(found)
 
 
 def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Source:
@@ -223,6 +240,7 @@ class _Counter:
         self._left_out: Counter[str] = Counter()
         self._cells = accumulator(cells=wanted.domain.size, place=place)
         self._weights: tuple[Ints, Ints] | None = None
+        self._clipping = Clipping() if wanted.clipping else None
 
     def count_rows(self, connection: duckdb.DuckDBPyConnection, /) -> None:
         """Count every event on its own, or every row by its weight."""
@@ -295,6 +313,8 @@ class _Counter:
         for start in range(0, kept.size, at_once):
             self._cells.add(kept[start : start + at_once])
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
+        if self._clipping is not None and bounded.clipping is not None:
+            self._clipping += bounded.clipping
 
     def finish(self) -> LocalCounts:
         """What was counted; unless the plan is total, refuses a source without events or with times that cannot be read."""
@@ -308,7 +328,7 @@ class _Counter:
         tally = Tally(events=self._events, outside=outside, **self._left_out)
         size = self.wanted.domain.size
         slices = self._cells.slices() if self._weights is None else [RawSlice.held(size, *self._weights)]
-        return LocalCounts(tally=tally, slices=slices, place=self.place)
+        return LocalCounts(tally=tally, slices=slices, place=self.place, clipping=self._clipping)
 
     def _inside(self, numbers: NDArray[Any], /) -> NDArray[Any]:
         """The numbers without negative ones, which are tallied."""

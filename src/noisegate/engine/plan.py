@@ -21,10 +21,16 @@ import numpy as np
 
 from noisegate.engine.source import Source
 from noisegate.errors import InternalError
-from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import (
+    AnyDimension,
+    ContributionBound,
+    DateDimension,
+    ListedDimension,
+    LookupDimension,
+    ReleaseSpec,
+)
 from noisegate.tables import Domain, Ints, combine
 
-AnyDimension = ListedDimension | DateDimension | TimeDimension
 Unit = Literal["event", "person-day", "person"]
 
 
@@ -52,6 +58,8 @@ class CountPlan:
         do not say whose they are.
     timezone
         Whose clock times with an offset are read on.
+    clipping
+        Also tell what bounding did; only with a bound.
     total
         Count whatever the rows hold, as a release must: no event at all, a text that should be a time and is none, or a line that
         cannot be split is no error but falls outside.
@@ -66,6 +74,7 @@ class CountPlan:
     person: str | None = None
     weight: str | None = None
     timezone: str | None = None
+    clipping: bool = False
     total: bool = False
 
     def __post_init__(self) -> None:
@@ -88,6 +97,7 @@ class CountPlan:
             bound=spec.privacy.contribution if by_unit else None,
             person=spec.events.person if by_unit else None,
             timezone=spec.events.timezone,
+            clipping=spec.privacy.report_clipped is not None,
         )
 
     @property
@@ -118,14 +128,14 @@ class DimensionPlan:
     """
 
     name: str
-    spec: ListedDimension | DateDimension | TimeDimension
+    spec: AnyDimension
     terms: tuple[Ints, ...]
     nested: bool = False
     steps: tuple[tuple[int, int], ...] | None = field(init=False)
 
     def __post_init__(self) -> None:
         steps = [_step(terms) for terms in self.terms]
-        regular = not isinstance(self.spec, ListedDimension) and None not in steps
+        regular = not isinstance(self.spec, ListedDimension | LookupDimension) and None not in steps
         object.__setattr__(self, "steps", tuple(steps) if regular else None)
 
     @property
@@ -137,6 +147,16 @@ class DimensionPlan:
     def size(self) -> int:
         """How many values there are."""
         return self.terms[0].size
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...] | range, Ints]:
+        """What a column can hold, as text or as the number of a day or bin, and the number of the value that each stands for."""
+        if isinstance(self.spec, LookupDimension):
+            codes = np.asarray(self.spec.lookup.codes, dtype=np.int64)
+            inside = np.flatnonzero(codes >= 0)
+            return tuple(self.spec.lookup.keys[place] for place in inside.tolist()), codes[inside]
+        texts = self.spec.values if isinstance(self.spec, ListedDimension) else range(self.size)
+        return texts, np.arange(self.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

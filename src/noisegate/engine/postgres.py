@@ -24,7 +24,15 @@ from noisegate.engine.sliced import LocalCounts
 from noisegate.engine.source import literal, quoted
 from noisegate.engine.spill import CellRuns, SpillPlace
 from noisegate.errors import DataError, InternalError
-from noisegate.spec import DateDimension, ListedDimension, TimeDimension, did_you_mean
+from noisegate.spec import (
+    BandDimension,
+    CalendarDimension,
+    DateDimension,
+    ListedDimension,
+    LookupDimension,
+    TimeDimension,
+    did_you_mean,
+)
 
 _WHOLE = ("smallint", "integer", "bigint")
 _NESTED = ("json", "jsonb", "xml", "bytea", "point", "polygon")
@@ -229,18 +237,31 @@ class _Code:
     def _column(self, dimension: DimensionPlan, /) -> _Column:
         name, kind = self._named(dimension.column)
         spec = dimension.spec
-        if isinstance(spec, ListedDimension):
+        if isinstance(spec, ListedDimension | LookupDimension):
             if kind in _NESTED or kind.endswith("[]"):
                 raise DataError(
                     f"Column {dimension.column!r} of {self.wanted.source_name} holds {kind}; plain text or numbers are needed."
                 )
             return _Column(value=f"{name}::text", missing=f"{name} IS NULL")
-        if isinstance(spec, DateDimension):
+        if isinstance(spec, BandDimension):
+            value = self._band(dimension, spec, name, kind)
+        elif isinstance(spec, DateDimension | CalendarDimension):
             day = name if kind == "date" else f"({self._clock(dimension, name, kind)})::date"
-            value = f"({day} - DATE {literal(spec.first.isoformat())})"
+            value = _day_number(day, spec)
         else:
             value = self._bin(dimension, spec, name, kind)
         return _Column(value=value, missing=f"{name} IS NULL")
+
+    def _band(self, dimension: DimensionPlan, spec: BandDimension, name: str, kind: str, /) -> str:
+        number = f"{name}::double precision"
+        if kind in _TEXTS:
+            number = f"CASE WHEN {name} ~ '^-?[0-9]+([.][0-9]+)?$' THEN {number} END"
+        elif kind not in (*_WHOLE, "numeric", "real", "double precision"):
+            raise DataError(
+                f"Column {dimension.column!r} of {self.wanted.source_name} holds {kind}; dimension {dimension.name} needs "
+                "a number."
+            )
+        return spec.bands.case(f"({number})", missing=f"{name} IS NULL", nan=f"({number}) = 'NaN'")
 
     def _bin(self, dimension: DimensionPlan, spec: TimeDimension, name: str, kind: str, /) -> str:
         def seconds(clock: str, shift: int) -> str:
@@ -271,7 +292,7 @@ class _Code:
                 ("", "timestamp") if zone is None else (_OFFSET, f"timestamptz AT TIME ZONE {literal(zone)}")
             )
             return f"CASE WHEN {name} ~ '^{_DATE}([ T]{_TIME}{offset})?$' THEN {name}::{cast} END"
-        what = "a date" if isinstance(dimension.spec, DateDimension) else "a time"
+        what = "a date" if isinstance(dimension.spec, DateDimension | CalendarDimension) else "a time"
         raise DataError(
             f"Column {dimension.column!r} of {self.wanted.source_name} holds {kind}; dimension {dimension.name} needs {what}: "
             "a timestamp, or text such as 2016-07-25 06:15:00."
@@ -323,3 +344,15 @@ def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:
         return f"l{n}.t{block}"
     start, step = dimension.steps[block]
     return f"CASE WHEN e.v{n} BETWEEN 0 AND {dimension.size - 1} THEN {start}::bigint + e.v{n} * {step}::bigint END"
+
+
+def _day_number(day: str, spec: DateDimension | CalendarDimension, /) -> str:
+    """SQL for the number of a day, a day of the week, a week or a month."""
+    if isinstance(spec, DateDimension):
+        return f"({day} - DATE {literal(spec.first.isoformat())})"
+    if spec.each == "weekday":
+        return f"(extract(isodow FROM {day})::bigint - 1)"
+    if spec.each == "week":
+        return f"floor(({day} - DATE {literal(spec.start.isoformat())}) / 7.0)::bigint"
+    months = f"12 * extract(year FROM {day}) + extract(month FROM {day})"
+    return f"(({months})::bigint - {12 * spec.start.year + spec.start.month})"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from typing import Any
 
 import ibis
@@ -23,8 +24,20 @@ from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, 
 from noisegate.engine.private_log import keep_words
 from noisegate.errors import DataError, InternalError, NoisegateError
 from noisegate.laws import Entropy
-from noisegate.spec import ContributionBound, DateDimension, ListedDimension, TimeDimension, did_you_mean
+from noisegate.spec import (
+    BandDimension,
+    CalendarDimension,
+    ContributionBound,
+    DateDimension,
+    ListedDimension,
+    LookupDimension,
+    TimeDimension,
+    did_you_mean,
+)
 from noisegate.tables import Ints
+
+_DAY_S = 86_400
+_WEEKS_BEFORE = 1_000_000
 
 
 def count_with_ibis(
@@ -114,14 +127,14 @@ def _reasons(plan: CellPlan, table: Any, /) -> Iterator[tuple[Any, int]]:
 
 
 def _lookup_table(dimension: DimensionPlan, n: int, /) -> pa.Table:
-    spec = dimension.spec
-    if isinstance(spec, DateDimension):
-        first = np.datetime64(spec.first)
-        values = pa.array(first + np.arange(dimension.size), pa.date32())
-    else:
-        values = pa.array(spec.values if isinstance(spec, ListedDimension) else range(dimension.size))
-    terms = {f"t{n}_{b}": pa.array(term, mask=term < 0) for b, term in enumerate(dimension.terms)}
-    return pa.table({f"value{n}": values, f"code{n}": pa.array(range(dimension.size), pa.int64()), **terms})
+    texts, codes = dimension.keys
+    values = pa.array(texts)
+    if isinstance(dimension.spec, DateDimension):
+        values = pa.array(np.datetime64(dimension.spec.first) + codes, pa.date32())
+    terms = {
+        f"t{n}_{b}": pa.array(term[codes], mask=term[codes] < 0) for b, term in enumerate(dimension.terms)
+    }
+    return pa.table({f"value{n}": values, f"code{n}": pa.array(codes), **terms})
 
 
 def _nest_table(nest: NestPlan, n: int, /) -> pa.Table:
@@ -141,9 +154,13 @@ def _key(table: Any, nest: NestPlan, /) -> Any:
 def _value(events: Any, dimension: DimensionPlan, name: str, /) -> Any:
     """The value of an event: text, a date, or the number of a time bin."""
     column = _column(events, dimension.column, name)
-    if isinstance(dimension.spec, ListedDimension):
+    if isinstance(dimension.spec, ListedDimension | LookupDimension):
         return column.cast("string")
     kind = column.type()
+    if isinstance(dimension.spec, BandDimension):
+        if not kind.is_numeric():
+            raise DataError(_wrong_type(name, dimension, str(kind), "a number"))
+        return _band(column, dimension)
     if kind.is_timestamp() and kind.timezone is not None:
         raise DataError(
             f"Column {dimension.column!r} of {name} has a time zone; count a view with local times instead."
@@ -152,9 +169,37 @@ def _value(events: Any, dimension: DimensionPlan, name: str, /) -> Any:
         if not (kind.is_timestamp() or kind.is_date()):
             raise DataError(_wrong_type(name, dimension, str(kind), "a date or a timestamp"))
         return column if kind.is_date() else column.date()
+    if isinstance(dimension.spec, CalendarDimension):
+        if not (kind.is_timestamp() or kind.is_date()):
+            raise DataError(_wrong_type(name, dimension, str(kind), "a date or a timestamp"))
+        return _calendar(column, dimension.spec)
     if not (kind.is_timestamp() or kind.is_time()):
         raise DataError(_wrong_type(name, dimension, str(kind), "a time or a timestamp"))
     return _time_bin(column, dimension.spec)
+
+
+def _calendar(column: Any, spec: CalendarDimension, /) -> Any:
+    """The number of a day of the week, a week or a month, by arithmetic that all engines share."""
+    if spec.each == "month":
+        months = column.year().cast("int64") * 12 + column.month().cast("int64")
+        return months - (12 * spec.start.year + spec.start.month)
+    # Days since a Monday long ago, so that nothing is negative; that of 1970 was a Thursday.
+    days = column.cast("timestamp").epoch_seconds().cast("int64") // _DAY_S + 3 + 7 * _WEEKS_BEFORE
+    if spec.each == "weekday":
+        return days % 7
+    start = (spec.start - date(1970, 1, 1)).days + 3 + 7 * _WEEKS_BEFORE
+    return days // 7 - start // 7
+
+
+def _band(column: Any, dimension: DimensionPlan, /) -> Any:
+    """The number of a band; NULL only where the column is."""
+    assert isinstance(dimension.spec, BandDimension)
+    bands, number = dimension.spec.bands, column.cast("float64")
+    first, *rest = bands.borders
+    cases = [(number.isnull(), ibis.null("int64")), (number.isnan(), -1)]
+    cases.append((number < float(first), 0 if bands.under else -1))
+    cases += [(number < float(border), int(bands.under) + place) for place, border in enumerate(rest)]
+    return ibis.cases(*cases, else_=dimension.size - 1 if bands.over else dimension.size).cast("int64")
 
 
 def _time_bin(column: Any, spec: TimeDimension, /) -> Any:

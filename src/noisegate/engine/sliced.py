@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from noisegate import limits
-from noisegate.engine.counts import Counts, Tally
+from noisegate.engine.counts import Clipping, Counts, Tally
 from noisegate.engine.spill import CellRuns, RawSlice, SpillPlace
 from noisegate.errors import InternalError
 from noisegate.laws import Entropy
@@ -48,6 +48,10 @@ class SlicedCounts(Protocol):
     @property
     def tally(self) -> Tally:
         """What became of the events."""
+
+    @property
+    def clipping(self) -> Clipping | None:
+        """What bounding did, if that was asked for. Raw numbers."""
 
     def histogram(self) -> tuple[Ints, Ints]:
         """Which raw counts there are, ascending, and how many cells have each; zeros are not counted."""
@@ -111,6 +115,7 @@ class LocalCounts:
     tally: Tally
     slices: Sequence[RawSlice] = field(repr=False)
     place: SpillPlace | None = field(default=None, repr=False)
+    clipping: Clipping | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         borders = [0, *(one.stop for one in self.slices)]
@@ -133,7 +138,7 @@ class LocalCounts:
         """All counts in memory."""
         parts = [one.read() for one in self.slices]
         cells, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Counts(cells=cells, raw_counts=counts, tally=self.tally)
+        return Counts(cells=cells, raw_counts=counts, tally=self.tally, clipping=self.clipping)
 
     def publish(self, works: Sequence[NoiseWork], /, *, entropy: Entropy) -> dict[str, PublishedSlices]:
         """Noisy tables, in the order of `works`."""

@@ -12,11 +12,20 @@ from noisegate.engine.cell_sql import lookup_table, nest_table
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
 from noisegate.engine.source import files_of, is_remote, literal
 from noisegate.errors import DataError
-from noisegate.spec import DateDimension, ListedDimension, TimeDimension, did_you_mean
+from noisegate.spec import (
+    BandDimension,
+    CalendarDimension,
+    DateDimension,
+    ListedDimension,
+    LookupDimension,
+    TimeDimension,
+    did_you_mean,
+)
 
 _PARQUET = (".parquet", ".pq")
 _TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".json")
 _NAIVE, _AWARE = "timestamp_ntz", "timestamp"
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "string"})
 
 
 def open_events(wanted: CountPlan, session: Any, /) -> Any:
@@ -113,16 +122,27 @@ class EventCode:
         """SQL of the value (text, or the number of a day or bin), and of the column itself."""
         name, kind = self._column(dimension.column)
         spec = dimension.spec
-        if isinstance(spec, ListedDimension):
+        if isinstance(spec, ListedDimension | LookupDimension):
             if kind.startswith(("array", "map", "struct", "binary", "variant")):
                 raise DataError(
                     f"Column {dimension.column!r} of {self._wanted.source_name} holds {kind}; plain text or numbers are needed."
                 )
             return f"CAST({name} AS STRING)", name
-        if isinstance(spec, DateDimension):
+        if isinstance(spec, BandDimension):
+            return self._band(dimension, spec, name, kind), name
+        if isinstance(spec, DateDimension | CalendarDimension):
             day = name if kind == "date" else f"CAST({self._clock(dimension, name, kind)} AS DATE)"
-            return f"datediff({day}, DATE {literal(spec.first.isoformat())})", name
+            return _day_number(day, spec), name
         return self._bin(dimension, spec, name, kind), name
+
+    def _band(self, dimension: DimensionPlan, spec: BandDimension, name: str, kind: str, /) -> str:
+        if kind not in _NUMBERS and not kind.startswith("decimal"):
+            raise DataError(
+                f"Column {dimension.column!r} of {self._wanted.source_name} holds {kind}; dimension {dimension.name} needs "
+                "a number."
+            )
+        number = f"TRY_CAST({name} AS DOUBLE)"
+        return spec.bands.case(number, missing=f"{name} IS NULL", nan=f"isnan({number})")
 
     def _bin(self, dimension: DimensionPlan, spec: TimeDimension, name: str, kind: str, /) -> str:
         def seconds(clock: str) -> str:
@@ -153,7 +173,7 @@ class EventCode:
             return (
                 f"CASE WHEN NOT substr({name}, 12) RLIKE '[Zz+-]' THEN TRY_CAST({name} AS TIMESTAMP_NTZ) END"
             )
-        what = "a date" if isinstance(dimension.spec, DateDimension) else "a time"
+        what = "a date" if isinstance(dimension.spec, DateDimension | CalendarDimension) else "a time"
         raise DataError(
             f"Column {dimension.column!r} of {self._wanted.source_name} holds {kind}; dimension {dimension.name} needs "
             f"{what}: a timestamp, or text such as 2016-07-25 06:15:00."
@@ -208,3 +228,14 @@ def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:
     start, step = dimension.steps[block]
     inside = f"{start}L + CAST(v{n} AS BIGINT) * {step}L"
     return f"CASE WHEN v{n} BETWEEN 0 AND {dimension.size - 1} THEN {inside} END"
+
+
+def _day_number(day: str, spec: DateDimension | CalendarDimension, /) -> str:
+    """SQL for the number of a day, a day of the week, a week or a month."""
+    if isinstance(spec, DateDimension):
+        return f"datediff({day}, DATE {literal(spec.first.isoformat())})"
+    if spec.each == "weekday":
+        return f"weekday({day})"
+    if spec.each == "week":
+        return f"CAST(floor(datediff({day}, DATE {literal(spec.start.isoformat())}) / 7.0) AS INT)"
+    return f"(12 * year({day}) + month({day}) - {12 * spec.start.year + spec.start.month})"

@@ -134,6 +134,7 @@ class SparkCounts:
     pairs: int
     size: int
     tally: Tally
+    clipping: None = None
 
     @classmethod
     def committed(cls, session: Any, raw: str, /, *, wanted: CountPlan, plan: CellPlan) -> SparkCounts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noisegate.inference.beliefs import Levels, Profile
 from noisegate.inference.bounds import (
     ENDLESS,
     Bounds,
@@ -15,7 +16,7 @@ from noisegate.inference.bounds import (
 )
 from noisegate.inference.checks import FitCheck
 from noisegate.inference.draws import CellSampler
-from noisegate.inference.engine import Attacker, Engine, LinkedPosterior, engine_for
+from noisegate.inference.engine import Attacker, Engine, engine_for
 from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.hidden import FromRows, ShownTotals
@@ -80,8 +81,8 @@ __all__ = [
     "Ints",
     "Layout",
     "LevelTotal",
+    "Levels",
     "LinkedCells",
-    "LinkedPosterior",
     "Model",
     "NegativeBinomial",
     "NoisySums",
@@ -93,6 +94,7 @@ __all__ = [
     "Posterior",
     "Prior",
     "Problem",
+    "Profile",
     "ProfileEffect",
     "Report",
     "RowMap",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.hidden import ShownTotals
+from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.laws import compiled
@@ -30,16 +30,20 @@ _TRIM = 1e-7
 _SURE = 0.05
 #: A cell keeps at least this share of its variance when rows are moved.
 _LEAST_OWN = 0.02
-_ROUNDS = 6
+_ROUNDS, _PASSES = 6, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TiedSums:
-    """Groups of cells whose sums are known: the group of each cell (-1 for none), the variance of each sum, and the sum itself where it is sure (else NaN)."""
+    """Groups of cells whose sums are known: the group of each cell (-1 for none), the variance of each sum, and the sum itself where it is sure (else NaN).
+
+    Single counts are moved (`mended`) until the sums are whole numbers that go together; with one sum over very many cells that is not worth it.
+    """
 
     codes: Ints
     variance: Floats
     exactly: Floats
+    mended: bool = True
 
     @classmethod
     def of(cls, totals: ShownTotals, cells: Ints, /) -> list[TiedSums]:
@@ -57,7 +61,25 @@ class TiedSums:
             codes[codes >= 0] = place
             sure = np.where(said.variance[used] < _SURE, np.rint(said.sum[used]), np.nan)
             found.append(cls(codes=codes, variance=said.variance[used], exactly=sure))
-        return sorted(found, key=lambda one: (int((one.codes < 0).sum()), float(one.variance.sum())))
+        found = sorted(found, key=lambda one: (int((one.codes < 0).sum()), float(one.variance.sum())))
+        return found + cls._hidden(totals, cells)
+
+    @classmethod
+    def _hidden(cls, totals: ShownTotals, cells: Ints, /) -> list[TiedSums]:
+        """All hidden cells together, by the margin that says most of them."""
+        hidden = np.flatnonzero(np.isnan(totals.evidence.base.values[cells]))
+        best: tuple[tuple[int, float], TiedSums] | None = None
+        for margin in totals.margins if hidden.size else ():
+            said = totals.of(margin).of_groups(cells[hidden], np.zeros(len(hidden), np.int64), 1)
+            rank = (int(said.taken.sum()), -float(said.variance[0]))
+            if rank[0] > 1 and (best is None or rank > best[0]):
+                codes = np.full(len(cells), -1, np.int64)
+                codes[hidden[said.taken]] = 0
+                best = (
+                    rank,
+                    cls(codes=codes, variance=said.variance, exactly=np.full(1, np.nan), mended=False),
+                )
+        return [] if best is None else [best[1]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,7 +103,7 @@ class CellSampler:
     Attributes
     ----------
     cells
-        Their numbers.
+        Their numbers, and which of them are not shown (`hidden`).
     mean, alone
         Their means, and the variance that each shares with no other.
     laws
@@ -95,6 +117,7 @@ class CellSampler:
     """
 
     cells: Ints
+    hidden: Bools
     mean: Floats
     alone: Floats
     laws: Pmfs
@@ -103,6 +126,7 @@ class CellSampler:
     ties: Sequence[TiedSums] = ()
     same: Ints | None = None
     _plans: list[_Tie] = field(init=False, repr=False)
+    _mended: list[_Tie] = field(init=False, repr=False)
     _sd: Floats = field(init=False, repr=False)
     _table: _Repair = field(init=False, repr=False)
 
@@ -115,14 +139,15 @@ class CellSampler:
             variance += one**2
         self._plans = []
         for tie in self.ties:
-            plan = _Tie.of(tie, variance, self._shared(tie), self.mean)
+            plan = _Tie.of(tie, variance, self._shared(tie), self.mean, self.hidden)
             self._plans.append(plan)
             variance = plan.left(variance)
         self._sd = np.sqrt(np.maximum(variance, 1e-12))
         tied = np.zeros(len(self.cells), bool)
         if self.same is not None:
             tied = np.bincount(self.same, minlength=len(self.cells))[self.same] > 1
-        self._table = _Repair.of(self._plans, free=~tied & (self.laws.sizes > 1))
+        self._mended = [plan for plan, tie in zip(self._plans, self.ties, strict=True) if tie.mended]
+        self._table = _Repair.of(self._mended, free=~tied & (self.laws.sizes > 1))
 
     def _shared(self, tie: TiedSums, /) -> Floats:
         """What cells err together, in the variance of each tied sum."""
@@ -151,11 +176,12 @@ class CellSampler:
         if self.same is not None:
             error = error[self.same]
         wanted = [plan.moved(error, rng) for plan in self._plans]
-        for plan, sums in zip(reversed(self._plans), reversed(wanted), strict=True):
-            plan.set(error, sums)
+        for _ in range(_PASSES):
+            for plan, sums in zip(reversed(self._plans), reversed(wanted), strict=True):
+                plan.set(error, sums)
         laws = self.laws
         counts = _quantiles(laws.low, laws.start, laws.p, special.ndtr(error / self._sd))
-        self._table.mend(counts, laws, [plan.target(error) for plan in self._plans], rng)
+        self._table.mend(counts, laws, [plan.target(error) for plan in self._mended], rng)
         return counts if self.same is None else counts[self.same]
 
 
@@ -173,19 +199,23 @@ class _Tie:
     exactly: Floats
 
     @classmethod
-    def of(cls, tie: TiedSums, variance: Floats, shared: Floats, mean: Floats, /) -> _Tie:
+    def of(cls, tie: TiedSums, variance: Floats, shared: Floats, mean: Floats, hidden: Bools, /) -> _Tie:
         inside = np.flatnonzero(tie.codes >= 0)
         codes, size = tie.codes[inside], len(tie.variance)
         own = np.bincount(codes, weights=variance[inside], minlength=size)
         whole = np.maximum(own + np.maximum(shared, 0.0), 1e-12)
-        kept = np.minimum(tie.variance / whole, 1.0)
+        # Beside its cells, the prior may be off for all of a sum at once.
+        own_mean = np.bincount(codes, weights=mean[inside] * hidden[inside], minlength=size)
+        doubt = whole + (PRIOR_OFF * own_mean) ** 2
+        variance_of = tie.variance * doubt / (tie.variance + doubt)
+        kept = np.minimum(variance_of / whole, 1.0)
         return cls(
             codes=tie.codes,
             inside=inside,
             weights=variance[inside] / np.maximum(own[codes], 1e-12),
             whole=whole,
             kept=kept,
-            new=np.sqrt(np.minimum(tie.variance, whole) * (1 - kept)),
+            new=np.sqrt(np.maximum(variance_of - kept**2 * whole, 0.0)),
             mean=np.bincount(codes, weights=mean[inside], minlength=size).astype(np.float64),
             exactly=tie.exactly,
         )

@@ -17,7 +17,7 @@ Cells that are known to hold the same count, and cells that are empty for a publ
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, permutations
 from typing import cast
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.inference.excess import ThresholdExcess
+from noisegate.inference.excess import ThresholdExcess, threshold_of
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.raw_law import TotalSeen
+from noisegate.inference.raw_law import RawHistogram, ThresholdSelection, TotalSeen
 from noisegate.inference.roles import Layout, Roles, numbered
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
@@ -122,6 +122,11 @@ class Observation:
         return self.mechanism.published_law.variance if self.measured else math.inf
 
     @property
+    def usable_rows(self) -> Bools:
+        """Which rows are evidence."""
+        return np.ones(len(self.values), bool) if self.usable is None else self.usable
+
+    @property
     def least(self) -> float:
         """No row that is missing was above this."""
         return float(self.mechanism.threshold or 0)
@@ -195,6 +200,35 @@ class Evidence:
         kept = tuple(margin for margin in self.margins if margin.name not in tables)
         return replace(self, base=base, margins=kept)
 
+    def among(self, cells: Ints, /) -> Evidence:
+        """The evidence about some cells, numbered from 0; of margins those rows that hold no other cells."""
+        layout = self.layout
+        size = len(cells)
+        margins = []
+        for margin in self.margins:
+            row = margin.where.of(cells)
+            inside = np.bincount(row[row >= 0], minlength=len(margin.values))
+            whole = (
+                inside
+                == np.bincount(margin.where.of(np.arange(layout.size)) + 1, minlength=len(margin.values) + 1)[
+                    1:
+                ]
+            )
+            usable = whole if margin.usable is None else whole & margin.usable
+            rows = replace(margin.where, of=_within(margin.where.of, cells))
+            margins.append(replace(margin, rows=rows, usable=usable))
+        base = self.base
+        return replace(
+            self,
+            layout=replace(layout, size=size, decode=_decoded(layout.decode, cells)),
+            base=replace(
+                base, values=base.values[cells], usable=None if base.usable is None else base.usable[cells]
+            ),
+            margins=tuple(margins),
+            equal=self.equal_among(cells) if self.equal is not None else None,
+            zero=None if self.zero is None else self.zero[cells],
+        )
+
     @property
     def roles(self) -> Roles:
         """What each dimension is to a profile of counts."""
@@ -208,31 +242,50 @@ class Evidence:
         return self._excess[0]
 
     def _base_excess(self) -> ThresholdExcess:
-        """From the cells of the margin that says most of them: those of its shown rows, and what these add up to."""
-        base, live = self.base, self.live
-        usable = base.usable is None or bool(base.usable[live].all())
-        measured = [margin for margin in self.margins if margin.measured]
-        if not measured or not usable:
-            return ThresholdExcess.of(base.values[~np.isnan(base.values)], base.mechanism)
-        covered = []
-        for margin in measured:
-            row = margin.where.of(live)
-            covered.append((row >= 0) & margin.shown(np.maximum(row, 0)))
-        best = max(range(len(measured)), key=lambda k: (int(covered[k].sum()), -len(measured[k].values)))
-        margin, inside = measured[best], live[covered[best]]
-        rows = np.unique(margin.where.of(inside))
-        values = base.values[inside]
-        shown = values[~np.isnan(values)]
-        if len(shown) < len(base.values[~np.isnan(base.values)]) / 2:
-            return ThresholdExcess.of(base.values[~np.isnan(base.values)], base.mechanism)
+        """From the cells of the margin that says most of them, and what these add up to."""
+        base = self.base
+        every = base.values[~np.isnan(base.values)]
+        population = self._population(self.live)
+        if population is None or len(population.values) < len(every) / 2:
+            return ThresholdExcess.of(every, base.mechanism)
         return ThresholdExcess.of(
-            shown,
-            base.mechanism,
-            hidden=len(values) - len(shown),
-            total=TotalSeen(
-                sum=float(margin.values[rows].sum()),
-                variance=margin.noise * len(rows) + base.noise * len(shown),
-            ),
+            population.values, base.mechanism, hidden=len(population.hidden), total=population.total
+        )
+
+    def raw_histogram(self, cells: Ints, /) -> RawHistogram | None:
+        """How many hidden ones of these cells held 0, 1, 2 ..., by what their totals, their shown values and their number tell."""
+        population = self._population(cells)
+        at = threshold_of(self.base.mechanism)
+        if population is None or at is None or not population.hidden.size:
+            return None
+        selection = ThresholdSelection.of(self.base.mechanism, edge=at[0], scale=at[1])
+        law = selection.raw_law(population.values, hidden=len(population.hidden), total=population.total)
+        return RawHistogram.of(selection, law, hidden_cells=population.hidden, shown=len(population.values))
+
+    def _population(self, cells: Ints, /) -> _Population | None:
+        """The cells among these of shown rows of the margin that says most of them; None if none does."""
+        base = self.base
+        measured = [margin for margin in self.margins if margin.measured]
+        if not measured or (base.usable is not None and not base.usable[cells].all()):
+            return None
+        rows = [margin.where.of(cells) for margin in measured]
+        covered = [
+            (row >= 0) & margin.shown(np.maximum(row, 0)) for margin, row in zip(measured, rows, strict=True)
+        ]
+        best = max(range(len(measured)), key=lambda k: (int(covered[k].sum()), -len(measured[k].values)))
+        margin, inside = measured[best], cells[covered[best]]
+        used = np.unique(rows[best][covered[best]])
+        # Rows of which only some cells are asked for say nothing of these.
+        whole = np.bincount(rows[best][covered[best]], minlength=len(margin.values))[used]
+        if not used.size or (whole != self.cells_in(margin)[used]).any():
+            return None
+        values = base.values[inside]
+        shown = ~np.isnan(values)
+        noise = margin.noise * len(used) + base.noise * int(shown.sum())
+        return _Population(
+            values=values[shown],
+            hidden=inside[~shown],
+            total=TotalSeen(sum=float(margin.values[used].sum()), variance=max(noise, 1e-6)),
         )
 
     @property
@@ -400,6 +453,23 @@ class Evidence:
             # Whole numbers with the same sum, up to one.
             rest = np.diff(np.rint(np.cumsum(left.rest[rows])), prepend=0.0)
             yield Sums.by(asked, rest, mechanism=mechanism, name="remainders")
+
+
+def _within(of: Callable[[Ints], Ints], cells: Ints, /) -> Callable[[Ints], Ints]:
+    return lambda places: of(cells[places])
+
+
+def _decoded(decode: Callable[[Ints], Sequence[Ints]], cells: Ints, /) -> Callable[[Ints], Sequence[Ints]]:
+    return lambda places: decode(cells[places])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Population:
+    """Cells whose sum is known: the values of those that are shown, the numbers of those that are not, and the sum."""
+
+    values: Floats
+    hidden: Ints
+    total: TotalSeen
 
 
 def _observation(table: Table, release: Release, card: Card, /) -> Observation:

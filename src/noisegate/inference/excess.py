@@ -19,8 +19,8 @@ from noisegate.inference.raw_law import ThresholdSelection, TotalSeen
 from noisegate.laws import DiscreteLaplace, Laplace, Law, RoundedLaplace
 from noisegate.mechanisms import Mechanism
 
-#: Of so few published values nothing is said about their histogram at the threshold.
-_FEW_VALUES = 3
+#: Of so few published values nothing is said about their histogram at the threshold; nor of so few cells, if it is known how many there are.
+_FEW_VALUES, _FEW_SHOWN = 30, 3
 #: What is not seen is off by this share of itself at least.
 _LEAST_DOUBT = 0.05
 
@@ -52,14 +52,11 @@ class ThresholdExcess:
         """From the published values of a table, the number of its cells that show nothing, and what all of them add up to, if these are known."""
         law = mechanism.law
         none = cls(edge=0.0, scale=1.0, amplitude=0.0, below=0.0, doubt=0.0)
-        if mechanism.threshold is None or not 0 < law.variance < math.inf or len(shown) < _FEW_VALUES:
+        few = len(shown) + (hidden or 0) < _FEW_VALUES or len(shown) < _FEW_SHOWN
+        if threshold_of(mechanism) is None or few:
             return none
-        edge = float(mechanism.threshold)
-        if not mechanism.cuts_before_rounding:
-            whole = mechanism.whole_threshold
-            assert whole is not None
-            edge = whole - 0.5
-        scale, amplitude = _kernel(law)
+        edge, scale = threshold_of(mechanism) or (0.0, 1.0)
+        amplitude = _kernel(law)[1]
         plain = cls(edge=edge, scale=scale, amplitude=amplitude, below=0.0, doubt=0.0)
         seen = float(plain.seen(shown).sum())
         if seen < 1e-6 * amplitude:
@@ -88,6 +85,18 @@ class ThresholdExcess:
         chance = np.bincount(codes[inside], weights=one**2, minlength=size)
         whole = 1 + self.below
         return np.asarray(whole * seen), np.asarray(whole**2 * chance + self.doubt * seen**2)
+
+
+def threshold_of(mechanism: Mechanism, /) -> tuple[float, float] | None:
+    """Where the threshold of a mechanism lies among real numbers, and the scale of its noise; None without either."""
+    if mechanism.threshold is None or not 0 < mechanism.law.variance < math.inf:
+        return None
+    edge = float(mechanism.threshold)
+    if not mechanism.cuts_before_rounding:
+        whole = mechanism.whole_threshold
+        assert whole is not None
+        edge = whole - 0.5
+    return edge, _kernel(mechanism.law)[0]
 
 
 def _kernel(law: Law, /) -> tuple[float, float]:

@@ -19,20 +19,26 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import DataError
+from noisegate.inference.anchor import Anchor
+from noisegate.inference.beliefs import Levels, Profile
 from noisegate.inference.checks import FitCheck, settled
 from noisegate.inference.components import components
 from noisegate.inference.draws import CellSampler, LevelErrors, TiedSums
 from noisegate.inference.evidence import Evidence
-from noisegate.inference.hidden import Anchor, KeptLaws, ShownTotals
+from noisegate.inference.hidden import ShownTotals
+from noisegate.inference.kept import KeptLaws
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.problem import Bools, Floats, Ints, NegativeBinomial
+from noisegate.inference.linked.problem import Bools, Flat, Floats, Ints, NegativeBinomial, Prior
 from noisegate.inference.linked.totals import SumEstimates
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
+from noisegate.inference.recensoring import Retold, Trust, some_parts, tried
+from noisegate.inference.remainder import without_remainders
 from noisegate.inference.roles import Roles
 from noisegate.inference.uncertainty import CellErrors
+from noisegate.inference.withdrawal import widen_cells, withdraw
 
 #: Called with what is being done, and how far it is.
 Report = Callable[[str, int, int], None]
@@ -47,32 +53,12 @@ _AT_ONCE = 100_000
 _FEW_TERMS, _FEW_IN_ALL = 64, 4_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """Counts near a product of effects that is learnt from the tables, as `profile.fit_profile` does.
-
-    A cell is empty for a reason of its own (no service) with probability `zero_share`, which no table can tell from a
-    small count: without it, cells of busy rows would be called occupied too surely. In five simulated cities of 5,000 to 25,000
-    people, 750 of 751 cells that "surely hold somebody" (99 %) did as in 2016, and 406 of 406 if person-days were reconciled. At 0.01 it
-    was down to 97.1 % of a reconciled week; 0.02 named half as many, 0.05 none.
-    """
-
-    zero_share: float = 0.015
-
-    def law(self, fit: ProfileFit, /) -> NegativeBinomial:
-        """The prior of the cells of one part; their means stay what the fit says."""
-        share = self.zero_share
-        return NegativeBinomial(
-            mean=fit.prior.mean / (1 - share), shape=fit.prior.shape, zero_share=np.full(1, share)
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Unit:
     """Cells that were solved together, ascending, and how."""
 
     cells: Ints
-    prior: NegativeBinomial
+    prior: Prior
     laws: CellLaws | KeptLaws
     exact: Bools
     sweeps: int
@@ -96,15 +82,19 @@ class Posterior:
     """
 
     evidence: Evidence
-    prior: Profile = field(default_factory=Profile)
+    prior: Profile | Levels = field(default_factory=Profile)
     report: Report = lambda _what, _done, _all: None
     errors: CellErrors = field(init=False)
     _unit_of: Ints = field(init=False)
     fits: dict[int, ProfileFit] = field(default_factory=dict)
+    held: dict[int, Prior] = field(default_factory=dict)
     _parts: dict[int, _Part] = field(init=False, default_factory=dict)
     _samplers: dict[int, CellSampler] = field(init=False, default_factory=dict)
+    _trust: Trust | None = None
+    _heard: tuple[FitCheck, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
+        self.evidence, self._heard = without_remainders(self.evidence)
         part_of, self._unit_of = _split(self.evidence)
         totals, same = ShownTotals(evidence=self.evidence), representatives(self.evidence)
         self.errors = CellErrors(evidence=self.evidence, totals=totals, part_of=part_of, same=same)
@@ -116,13 +106,13 @@ class Posterior:
 
     @property
     def knows_sums(self) -> bool:
-        """How cells err together is part of it."""
-        return True
+        """Whether how cells err together is part of it: only a profile tells, and many small cells add up to what no flat prior knows."""
+        return isinstance(self.prior, Profile)
 
     @property
     def flat(self) -> bool:
-        """A profile is never flat."""
-        return False
+        """Whether every count is as likely as any other beforehand."""
+        return isinstance(self.law, Flat)
 
     @property
     def size(self) -> int:
@@ -163,6 +153,9 @@ class Posterior:
 
     def _work_out(self, cells: Ints, /) -> None:
         """Fit every part of a unit, and solve it."""
+        if isinstance(self.prior, Levels):
+            self._work_out_levels(cells, self.prior)
+            return
         part_of = self._part_of[cells]
         live = self._live(cells)
         fits = [
@@ -170,23 +163,33 @@ class Posterior:
             for part in np.unique(part_of[live]).tolist()
             for places in [np.flatnonzero(live & (part_of == part))]
         ]
-        laws = [(places, self.prior.law(fit)) for _, _, fit, places in fits]
-        unit = self._anchored(self._solved(cells, _joined(laws, len(cells))))
+        prior = self.prior
+        laws = [(places, prior.law(fit)) for _, _, fit, places in fits]
+        unit, level = self._anchored(self._solved(cells, _joined(laws, len(cells))))
         errors, found = self.errors, unit.laws
-        errors.mean[cells], errors.variance[cells], errors.third[cells] = (
-            found.mean,
-            found.variance,
-            found.third,
-        )
+        errors.moments(cells, found.mean, found.variance, found.third)
         for part, effects, fit, places in fits:
             shared = SharedError.of(
                 effects, own=fit.own, common=fit.common, prior=fit.prior, variance=found.variance[places]
             )
-            errors.note(part, cells[places], shared)
+            errors.note(part, cells[places], shared.beside(level[places]))
             self._parts[part] = _Part(unit=unit, places=places)
 
-    def _anchored(self, unit: _Unit, /) -> _Unit:
-        """The unit with hidden cells that add up to what shown totals leave for them."""
+    def _work_out_levels(self, cells: Ints, prior: Levels, /) -> None:
+        """Solve a unit under the levels of its totals: what cells err together is not known then."""
+        law = self.held.get(int(cells[0])) or prior.law(self.evidence, cells)
+        self.held[int(cells[0])] = law
+        unit = self._solved(cells, law)
+        errors, found = self.errors, unit.laws
+        errors.moments(cells, found.mean, found.variance, found.third)
+        part_of = self._part_of[cells]
+        for part in np.unique(part_of).tolist():
+            places = np.flatnonzero(part_of == part)
+            errors.note(part, cells[places], SharedError.none(len(places)))
+            self._parts[part] = _Part(unit=unit, places=places)
+
+    def _anchored(self, unit: _Unit, /) -> tuple[_Unit, Floats]:
+        """The unit with hidden cells that add up to what shown totals leave for them, and how far the error of that moves each cell."""
         evidence, same = self.evidence, self.errors.same
         free = self._live(unit.cells)
         if same is not None:
@@ -194,7 +197,8 @@ class Posterior:
         within = all(evidence.roles.serves(margin.where.labels) for margin in self.errors.totals.margins)
         parts = self._part_of[unit.cells].astype(np.int64) if within else np.zeros(len(unit.cells), np.int64)
         anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free)
-        return replace(unit, laws=anchor.hold(unit.laws))
+        laws, level = anchor.hold(unit.laws)
+        return replace(unit, laws=laws), level
 
     def _live(self, cells: Ints, /) -> Bools:
         """Which of these cells could hold something."""
@@ -215,13 +219,17 @@ class Posterior:
             )
         return effects, self.fits[part]
 
-    def _solved(self, cells: Ints, prior: NegativeBinomial, /) -> _Unit:
+    def _solved(self, cells: Ints, prior: Prior, /) -> _Unit:
         """The laws of the cells of one unit, given its prior."""
         evidence = self.evidence
         plain = suits(evidence.base.mechanism) and evidence.zero is None and evidence.base.usable is None
         tied = evidence.equal_among(cells).size > 0
         alone = not evidence.margins and not tied
-        if plain and (alone or (len(cells) > _FEW_CELLS and not tied and self._one_part(cells))):
+        if (
+            isinstance(prior, NegativeBinomial)
+            and plain
+            and (alone or (len(cells) > _FEW_CELLS and not tied and self._one_part(cells)))
+        ):
             laws = cell_laws(
                 evidence.base.values[cells],
                 mechanism=evidence.base.mechanism,
@@ -256,6 +264,9 @@ class Posterior:
                 found.write(unit.cells[places], unit.laws.pmfs(places), exact=unit.exact[places])
         found.mean[:] = self.mean
         found.sd[:] = np.sqrt(self.errors.variance)
+        trust = self._judge(np.arange(self.size))
+        if trust is not None and not trust.holds:
+            widen_cells(self.errors, found)
         return found.judged(
             iterations=max(unit.sweeps for unit in units),
             change=max(unit.change for unit in units),
@@ -263,10 +274,11 @@ class Posterior:
         )
 
     @property
-    def law(self) -> NegativeBinomial:
-        """What was believed of every cell beforehand."""
+    def law(self) -> Prior:
+        """What was believed of every cell beforehand: flat if no table says anything."""
         self.prepare()
-        return _joined([(unit.cells, unit.prior) for unit in self._units()], self.size)
+        told = [(u.cells, u.prior) for u in self._units() if isinstance(u.prior, NegativeBinomial)]
+        return _joined(told, self.size) if told else Flat()
 
     def alone(self, level: float, /) -> CellEstimates:
         """The same under the same prior, from the record of each cell alone."""
@@ -285,6 +297,7 @@ class Posterior:
         With `cells`, only what these touch is worked out, and their counts are given.
         """
         self.prepare(cells)
+        self._judge(np.arange(self.size) if cells is None else cells)
         touched = None if cells is None else set(np.unique(self._part_of[cells]).tolist())
         units = self._units(touched)
         samplers = [self._sampler(unit) for unit in units]
@@ -314,6 +327,7 @@ class Posterior:
             ]
             found = CellSampler(
                 cells=cells,
+                hidden=np.isnan(self.evidence.base.values[cells]),
                 mean=errors.mean[cells],
                 alone=errors.alone[cells],
                 laws=unit.laws.pmfs(np.arange(len(cells))),
@@ -340,10 +354,13 @@ class Posterior:
 
     @property
     def checks(self) -> tuple[FitCheck, ...]:
-        """What it found when it tried itself on the tables, of what was worked out so far."""
+        """What it found when it tried itself on the tables."""
+        self.prepare()
         units = self._units()
         cells = sum(len(unit.cells) for unit in units)
-        return (settled(unsettled=sum(unit.unsettled for unit in units), cells=cells),)
+        trust = self._judge(np.arange(self.size))
+        found = settled(unsettled=sum(unit.unsettled for unit in units), cells=cells)
+        return (found, *self._heard) if trust is None else (found, *self._heard, trust.check)
 
     def _units(self, parts: set[int] | None = None, /) -> list[_Unit]:
         """The units that were worked out, or those of some parts."""
@@ -362,18 +379,37 @@ class Posterior:
         self.prepare(cells)
         live = self._live(cells)
         cells, groups = cells[live], groups[live]
+        trust = self._judge(cells)
         mean = np.bincount(groups, weights=self.mean[cells], minlength=size).astype(np.float64)
         spread, surest = self.errors.sums(cells, groups, size)
         low, high = cumulant_intervals(surest.centre, surest.variance, surest.third, level=level)
-        free = np.asarray(surest.variance >= spread.variance)
+        free = np.asarray(surest.variance == spread.variance)
         self._convolve(cells, groups, np.where(free, spread.shared, np.nan), level, low, high)
-        return SumEstimates(
+        found = SumEstimates(
             level=level,
             mean=mean,
             sd=np.sqrt(surest.variance),
             low=np.minimum(low, np.floor(mean).astype(np.int64)),
             high=np.maximum(high, np.ceil(mean).astype(np.int64)),
         )
+        return found if trust is None or trust.holds else withdraw(self.errors, found, cells, groups)
+
+    def _judge(self, cells: Ints, /) -> Trust | None:
+        """Whether the learnt law may speak of those of these cells that no total tells; None if there are none, or nothing was learnt."""
+        if not self.knows_sums or not self.errors.lacking(cells).any():
+            return None
+        if self._trust is None:
+            self._trust = tried(self.evidence, some_parts(self.evidence, self._part_of), self._learnt_again)
+        self.errors.unseen = self._trust.off
+        return self._trust
+
+    def _learnt_again(self, evidence: Evidence, cells: Ints, /) -> Retold:
+        """What the same engine makes of other evidence."""
+        other = Posterior(evidence=evidence, prior=self.prior)
+        other.prepare()
+        spread = other.errors.sums(cells, np.zeros(len(cells), np.int64), 1)[0]
+        off = float(np.sqrt(spread.shared[0]) / max(spread.centre[0], 1.0))
+        return Retold(laws=other._laws(cells), off=off)
 
     def _convolve(
         self, cells: Ints, groups: Ints, shared: Floats, level: float, low: Ints, high: Ints, /

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from noisegate.inference.linked.problem import Floats
+from noisegate.inference.linked.problem import Floats, Ints
 from noisegate.laws import Law
 from noisegate.mechanisms import Mechanism
 
@@ -59,6 +59,38 @@ class RawLaw:
             spreads.append(float(slope @ covariance @ slope))
         mean = float(self.weights @ means)
         return mean, float(self.weights @ (np.array(spreads) + (np.array(means) - mean) ** 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RawHistogram:
+    """How many of some hidden cells held 0, 1, 2, ..., and the variance of the log of each of these numbers."""
+
+    hidden_cells: Ints
+    shown: int
+    hidden: Floats
+    doubt: Floats
+
+    @classmethod
+    def of(
+        cls, selection: ThresholdSelection, law: RawLaw, /, *, hidden_cells: Ints, shown: int
+    ) -> RawHistogram:
+        """The part of a histogram that a threshold hides, number by number."""
+        width = max(1.0, float(np.diff(law.at[1:]).max(initial=1.0)))
+        every = np.array(law.logs)
+        logs = law.weights @ every
+        spread = np.array([np.diagonal(one) for one in law.covariances]) + (every - logs) ** 2
+        counts = np.arange(1.0, math.floor(law.at[-1]) + 1)
+        inner = law.at[1:]
+        hidden = np.concatenate(
+            [
+                [math.exp(min(float(logs[0]), 40.0)) * float(selection.hidden[0])],
+                np.exp(np.interp(counts, inner, logs[1:] - math.log(width)))
+                * np.interp(counts, inner, selection.hidden[1:]),
+            ]
+        )
+        doubt = np.concatenate([[0.0], np.interp(counts, inner, law.weights @ spread[:, 1:])])
+        doubt[0] = float(law.weights @ spread[:, 0])
+        return cls(hidden_cells=hidden_cells, shown=shown, hidden=hidden, doubt=doubt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

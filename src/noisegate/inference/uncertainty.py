@@ -13,16 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.hidden import ShownTotals
-from noisegate.inference.linked.problem import Floats, Ints
+from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
+from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.profile.sum_law import SharedError
 from noisegate.inference.roles import numbered
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
 _LEAST_OWN = 0.05
-#: What no row of a margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it. At 0.25 and at 0.4, 95 % intervals of
-#: random sums held 92.0 and 95.3 % in two simulated cities as in 2016, and 97.0 and 97.7 % in worlds of the prior's own kind, where at most 97 % is asked for.
-_UNSEEN = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,14 +31,13 @@ class SumSpread:
     shared: Floats
     third: Floats
 
-    def or_surer(self, other: SumSpread, /) -> SumSpread:
-        """Of each sum whichever is less uncertain."""
-        surer = other.variance < self.variance
+    def where(self, mine: Bools, other: SumSpread, /) -> SumSpread:
+        """Some of these, and the others of another."""
         return SumSpread(
-            centre=np.where(surer, other.centre, self.centre),
-            variance=np.where(surer, other.variance, self.variance),
-            shared=np.where(surer, other.shared, self.shared),
-            third=np.where(surer, other.third, self.third),
+            centre=np.where(mine, self.centre, other.centre),
+            variance=np.where(mine, self.variance, other.variance),
+            shared=np.where(mine, self.shared, other.shared),
+            third=np.where(mine, self.third, other.third),
         )
 
 
@@ -57,12 +53,15 @@ class CellErrors:
         The part of each cell, and its place there; `shared` is what the cells of each part err together, and `cells_of` which these are.
     same
         For each cell one of those that hold its count; None if all differ.
+    unseen
+        What no row of some margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it. How large it is, a trial says (`recensoring`).
     """
 
     evidence: Evidence
     totals: ShownTotals
     part_of: NDArray[np.int32]
     same: Ints | None
+    unseen: float = 0.0
     mean: Floats = field(init=False)
     variance: Floats = field(init=False)
     third: Floats = field(init=False)
@@ -79,6 +78,10 @@ class CellErrors:
         self.place = np.zeros(size, np.int32)
         self._row_variance = {margin.name: np.zeros(len(margin.values)) for margin in self.evidence.margins}
 
+    def moments(self, cells: Ints, mean: Floats, variance: Floats, third: Floats, /) -> None:
+        """Take up the moments of some cells."""
+        self.mean[cells], self.variance[cells], self.third[cells] = mean, variance, third
+
     def note(self, part: int, cells: Ints, shared: SharedError, /) -> None:
         """Take up the cells of one part, whose moments are there, and what they err together."""
         variance = self.variance[cells]
@@ -91,12 +94,14 @@ class CellErrors:
         self.shared[part] = left
 
     def sums(self, cells: Ints, groups: Ints, size: int, /) -> tuple[SumSpread, SumSpread]:
-        """How uncertain the sum of each of `size` groups of cells is: by the cells, and by rows of margins where these are surer."""
+        """How uncertain the sum of each of `size` groups of cells is: by the cells, and by rows of the margin that says most of it."""
         by_cells = self._spread(cells, groups, size)
-        surest = by_cells
+        best, taken = by_cells, np.zeros(size)
         for margin in self.totals.margins if size else ():
-            surest = surest.or_surer(self._by_rows(margin, cells, groups, size))
-        return by_cells, surest
+            found, more = self._by_rows(margin, cells, groups, size)
+            better = (more > taken) | ((more == taken) & (more > 0) & (found.variance < best.variance))
+            best, taken = best.where(~better, found), np.maximum(taken, more)
+        return by_cells, best
 
     def _told_by_totals(self, shared: SharedError, cells: Ints, /) -> SharedError:
         """What cells err together, once shown totals have said what whole levels of an effect add up to.
@@ -141,7 +146,7 @@ class CellErrors:
         group, rows = np.divmod(keys, len(margin.values))
         summed = self.evidence.base.noise * self.evidence.cells_in(margin)[rows]
         noise = np.full(len(rows), margin.noise) if margin.measured else summed
-        gone = own**2 / (self._row_variance[margin.name][rows] + noise)
+        gone = own**2 / np.maximum(self._row_variance[margin.name][rows] + noise, 1e-12)
         return np.asarray(np.bincount(group, weights=gone, minlength=size))
 
     def _added(self, values: Floats, cells: Ints, groups: Ints, size: int, /) -> Floats:
@@ -164,30 +169,53 @@ class CellErrors:
             third=self._added(self.third, cells, groups, size),
         )
 
-    def _unseen(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
-        """The variance of what no row of a margin shows, by the margin that shows least of it."""
-        found = np.zeros(size)
-        for margin in self.evidence.margins:
+    def lacking(self, cells: Ints, /) -> Bools:
+        """Which of these cells are hidden, and of no shown row of some margin."""
+        hidden = np.isnan(self.evidence.base.values[cells])
+        if self.evidence.zero is not None:
+            hidden &= ~self.evidence.zero[cells]
+        if not self.totals.margins:
+            return hidden
+        lacking = np.zeros(len(cells), bool)
+        for margin in self.totals.margins:
             row = margin.where.of(cells)
-            lacking = (row >= 0) & ~margin.shown(row)
-            off = _UNSEEN * self._added(self.mean, cells[lacking], groups[lacking], size)
-            found = np.maximum(found, off**2)
-        return found
+            lacking |= (row < 0) | ~margin.shown(np.maximum(row, 0))
+        return hidden & lacking
 
     def unseen_moves(self, cells: Ints, /) -> Floats:
         """How far the one error of what no row shows moves each cell."""
-        lacking = np.zeros(len(cells), bool)
-        for margin in self.evidence.margins:
-            row = margin.where.of(cells)
-            lacking |= (row >= 0) & ~margin.shown(row)
-        return np.where(lacking, _UNSEEN * self.mean[cells], 0.0)
+        if not self.unseen:
+            return np.zeros(len(cells))
+        return np.where(self.lacking(cells), self.unseen * self.mean[cells], 0.0)
 
-    def _by_rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> SumSpread:
-        """How uncertain sums are if what shown rows say is taken from a margin, and only other cells from their laws."""
+    def _unseen(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        """The variance of what no row of a margin shows."""
+        if not self.unseen:
+            return np.zeros(size)
+        return np.asarray(np.bincount(groups, weights=self.unseen_moves(cells), minlength=size) ** 2)
+
+    def _by_rows(
+        self, margin: Observation, cells: Ints, groups: Ints, size: int, /
+    ) -> tuple[SumSpread, Floats]:
+        """How uncertain sums are if what shown rows say counts beside the laws of cells, and how many cells it says something of.
+
+        The prior may be off for all hidden cells of the rows at once (`PRIOR_OFF`), and what rows say is known up to their noise.
+        """
         found = self.totals.of(margin).of_groups(cells, groups, size)
-        others = ~found.taken
+        others, taken = ~found.taken, found.taken
         rest = self._spread(cells[others], groups[others], size)
-        return replace(rest, centre=rest.centre + found.sum, variance=rest.variance + found.variance)
+        mine = self._spread(cells[taken], groups[taken], size)
+        hidden = taken & np.isnan(self.evidence.base.values[cells])
+        off = PRIOR_OFF * self._added(self.mean, cells[hidden], groups[hidden], size)
+        own = mine.variance + off**2
+        both = own * found.variance / np.maximum(own + found.variance, 1e-12)
+        spread = SumSpread(
+            centre=rest.centre + mine.centre,
+            variance=rest.variance + both,
+            shared=rest.shared,
+            third=rest.third,
+        )
+        return spread, np.bincount(groups[taken], minlength=size).astype(np.float64)
 
     def _shared(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
         """The variance of what cells err together, part by part."""

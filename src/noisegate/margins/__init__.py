@@ -26,6 +26,7 @@ from noisegate.margins.error import (
     error_figures,
 )
 from noisegate.margins.integers import ConsistentTables, derive, round_consistent
+from noisegate.margins.minimax import minimax_split
 from noisegate.margins.nested import Ladder
 from noisegate.margins.pieces import (
     AnyPiece,
@@ -41,6 +42,7 @@ from noisegate.margins.pieces import (
 from noisegate.margins.plan import Apportion, Join, Nearest, Step, coarse_tables, plan_rounding
 from noisegate.margins.prediction import LEVEL, Prediction, predict
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
+from noisegate.margins.series import SeriesStrategy, plan_series, prefix_strategy, strategy_of
 from noisegate.margins.split import best_split, error_ratios
 
 __all__ = [
@@ -66,6 +68,7 @@ __all__ = [
     "Piece",
     "Prediction",
     "Reconciled",
+    "SeriesStrategy",
     "Step",
     "SumErrors",
     "Table",
@@ -82,12 +85,16 @@ __all__ = [
     "fit_vector",
     "fix_matrix",
     "fix_vector",
+    "minimax_split",
     "pieces",
     "plan_rounding",
+    "plan_series",
     "predict",
+    "prefix_strategy",
     "reconcile",
     "reconcile_tables",
     "round_consistent",
     "round_matrix",
     "round_vector",
+    "strategy_of",
 ]

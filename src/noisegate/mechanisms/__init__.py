@@ -12,6 +12,7 @@ from noisegate.mechanisms.composition import (
     composed_delta,
     composed_epsilon,
     loss_by_week,
+    safe_delta,
 )
 from noisegate.mechanisms.known import (
     Authority,
@@ -121,6 +122,7 @@ __all__ = [
     "perturb",
     "perturb_dense",
     "pure_epsilon",
+    "safe_delta",
     "scale_for",
     "second_algorithm",
     "seen_by",

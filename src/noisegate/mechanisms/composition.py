@@ -151,6 +151,14 @@ def composed_delta(contributions: Sequence[Contribution], epsilon: float, /) -> 
     return _bracket(live, epsilon, _FINE)
 
 
+def safe_delta(contributions: Sequence[Contribution], epsilon: float, /) -> float:
+    """The upper bound of `composed_delta` alone, in a quarter of the time."""
+    live = tuple(c for c in contributions if c.cells)
+    if not live:
+        return 0.0
+    return min(1.0, _composed(live, "upper", 0, _FINE).delta(epsilon) * (1 + _ROUNDING))
+
+
 def certainty(contributions: Sequence[Contribution], /, *, prior: float = 0.5) -> Bracket:
     """How often the best test is right about whether one person is in the data, between two bounds.
 

@@ -117,7 +117,7 @@ class OpenRelease(Askable):
     def posterior(self) -> Engine:
         """What is known of every cell, worked out as far as questions need it."""
         evidence = Evidence.of(self.release, equal=equal_cells(self.release.base))
-        return engine_for(evidence, released=True, report=self.report)
+        return engine_for(evidence, report=self.report)
 
     def __repr__(self) -> str:
         return f"{self.release!r}\n  ask with .answer(where=..., by=...)"

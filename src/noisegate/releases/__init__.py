@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from noisegate.releases.attacker import AttackerView, attacker_views, right_at_most
+from noisegate.releases.bound_choice import bound_scores, choose_bound, score_sensitivity
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text, escaped
 from noisegate.releases.checking import EventCheck, check_events
@@ -28,15 +30,19 @@ from noisegate.releases.tables import publish_tables
 
 __all__ = [
     "EXAMPLE_EVENTS",
+    "AttackerView",
     "EventCheck",
     "Plan",
     "ReleaseResult",
     "TablePlan",
     "all_days_change",
     "asked_questions",
+    "attacker_views",
+    "bound_scores",
     "card_text",
     "check_events",
     "check_output",
+    "choose_bound",
     "day_of_person_change",
     "depends_on_counts",
     "escaped",
@@ -46,7 +52,9 @@ __all__ = [
     "make_plan",
     "publish_tables",
     "release",
+    "right_at_most",
     "rounded_up",
+    "score_sensitivity",
     "spread_change",
     "state_losses",
     "sum_errors",

@@ -17,11 +17,13 @@ from noisegate.mechanisms import detection
 from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
+from noisegate.spec import BoundChoice
 from noisegate.tables import (
     Bounding,
     Card,
     CardLoss,
     CardNoise,
+    Clipped,
     ExampleLoss,
     NestingLeftOut,
     Software,
@@ -41,7 +43,14 @@ _METHODS = {
 
 
 def make_card(
-    plan: Plan, /, *, rows: Mapping[str, int], dataset: str | None, reservation: str, simulated: bool
+    plan: Plan,
+    /,
+    *,
+    rows: Mapping[str, int],
+    clipped: Clipped | None = None,
+    dataset: str | None,
+    reservation: str,
+    simulated: bool,
 ) -> Card:
     """The card of a release. `rows` are the published rows of each table, `dataset` its public name if any."""
     spec, privacy = plan.spec, plan.spec.privacy
@@ -55,7 +64,7 @@ def make_card(
         dp_variant=_variant(plan),
         parameters=_stated(plan.charged),
         losses=_losses(plan),
-        bounding=_bounding(plan),
+        bounding=_bounding(plan, clipped),
         composition="losses of all measured tables add up; the figures hold for all tables together",
         mechanism=StatedMechanism(
             law=privacy.law,
@@ -154,14 +163,24 @@ def _losses(plan: Plan, /) -> StatedLosses:
     )
 
 
-def _bounding(plan: Plan, /) -> Bounding | None:
+def _bounding(plan: Plan, clipped: Clipped | None, /) -> Bounding | None:
     privacy = plan.spec.privacy
     if privacy.unit == "event":
         return None
     bound = privacy.contribution
     return Bounding(
-        max_cells=bound.cells, max_per_cell=bound.per_cell, kept="uniformly at random beyond the bound"
+        max_cells=bound.cells,
+        max_per_cell=bound.per_cell,
+        kept="uniformly at random beyond the bound" + _choice_words(privacy.choose_bound),
+        clipped=clipped,
     )
+
+
+def _choice_words(choice: BoundChoice | None, /) -> str:
+    if choice is None:
+        return ""
+    among = ", ".join(map(str, choice.among))
+    return f"; max_cells was chosen with epsilon {float(choice.epsilon):g} among {among}"
 
 
 def _table(plan: Plan, table: TablePlan, rows: int, /) -> StatedTable:
@@ -229,4 +248,9 @@ def _domain(plan: Plan, /) -> StatedDomain:
         NestingLeftOut(dimension=one.dimension, within=one.within, reason=one.reason)
         for one in plan.spec.nesting_left_out
     )
-    return replace(StatedDomain.of(plan.spec.domain), nesting_left_out=left_out)
+    described = {
+        name: words
+        for name in plan.spec.domain.names
+        if (words := plan.spec.dimensions[name].description) is not None
+    }
+    return replace(StatedDomain.of(plan.spec.domain), nesting_left_out=left_out, described=described)

@@ -137,7 +137,17 @@ def _reading(card: Card, /) -> list[str]:
         "  small published counts are a little too high on average, because only those above the threshold are shown.",
     ]
     lines += [f"- {step[0].upper()}{step[1:]}." for step in card.post_processing]
+    clipped = None if card.bounding is None else card.bounding.clipped
+    if clipped is not None:
+        lines.append(
+            f"- Beyond the bound: {_share(clipped.units, clipped.units_low, clipped.units_high)} of the units had more than "
+            f"counts, and {_share(clipped.events, clipped.events_low, clipped.events_high)} of the events, at least, are not counted."
+        )
     return [*lines, ""]
+
+
+def _share(share: float, low: float, high: float, /) -> str:
+    return f"{100 * share:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
 
 
 def _details(card: Card, /) -> list[str]:

@@ -65,9 +65,12 @@ def _unit_loss(plan: Plan, unit: str, loss: StatedLoss, /) -> UnitLoss:
     spec = plan.spec
     change = _change(spec, unit, plan.losses.days)
     measured = {table.name: (table.noise, table.least) for table in plan.tables if table.noise is not None}
-    return UnitLoss(
-        loss=loss, parts=tuple(_parts(spec, measured, change, several_days=_days_add_up(spec, unit)))
-    )
+    parts = _parts(spec, measured, change, several_days=_days_add_up(spec, unit))
+    if spec.privacy.beside_tables:
+        # What is told or chosen beside the tables: once for each unit that changes.
+        many = (plan.losses.days or 1) if unit == "person" and spec.privacy.unit == "person-day" else 1
+        parts.append(("pure", spec.privacy.beside_tables, many))
+    return UnitLoss(loss=loss, parts=tuple(parts))
 
 
 def _change(spec: ReleaseSpec, unit: str, days: int | None, /) -> Change:

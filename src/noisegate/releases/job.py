@@ -13,12 +13,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noisegate.engine import PublishedSlices, SlicedCounts, Tally, connect, count_slices, identify_events
+from noisegate.engine import (
+    PublishedSlices,
+    SlicedCounts,
+    Tally,
+    connect,
+    count_slices,
+    identify_events,
+    unit_sizes,
+)
 from noisegate.errors import NoisegateError, OutputError
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.ledger import (
@@ -29,9 +37,11 @@ from noisegate.ledger import (
     open_ledger,
     signatures,
 )
+from noisegate.releases.bound_choice import choose_bound
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
 from noisegate.releases.charging import charge_of
+from noisegate.releases.clipped import report_clipped
 from noisegate.releases.files import check_output, staged, write_card, write_table
 from noisegate.releases.guards import MistakeGuard, account_name, former_accounts, refuse_other_people
 from noisegate.releases.plan import Plan, make_plan
@@ -40,6 +50,8 @@ from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Card
 
+#: What chooses a bound once that was charged, and counts by it as long as the context.
+ByChoice = Callable[[], AbstractContextManager[tuple[Plan, SlicedCounts]]]
 #: Called with a short description of what is being done.
 Report = Callable[[str], None]
 #: Called with the plan and the raw counts, for the custodian's eyes; what it makes of them must not be published.
@@ -110,12 +122,34 @@ def release(
         for sentence in warnings_before_spending(plan):
             say(sentence)
         job.guard_events(counts, bindings)
-        if inspect is not None:
+        by_choice = _bound_to_choose(spec, engine, source)
+        if inspect is not None and by_choice is None:
             inspect(plan, counts)
-        card, marked = job.spend(counts, bindings, entropy=source, report=report)
+        card, marked = job.spend(counts, bindings, entropy=source, report=report, by_choice=by_choice)
     return ReleaseResult(
         folder=out, card=card, account=job.account, tally=counts.tally, warnings=tuple(said), marked=marked
     )
+
+
+def _bound_to_choose(spec: ReleaseSpec, engine: Any, entropy: Entropy, /) -> ByChoice | None:
+    """What chooses the bound and counts anew, once that was charged; None if the spec states a bound.
+
+    The plan that is charged has the smallest bound: the loss of a unit is the same for all, and that of one event is largest there.
+    """
+    wanted = spec.privacy.choose_bound
+    if wanted is None:
+        return None
+    make_plan(spec.bounded_by(wanted.among[-1]))  # refuses now what could not be made then
+    connection = connect(engine) if isinstance(engine, str) else engine
+    raw_sizes = unit_sizes(spec, connection=connection)
+
+    @contextmanager
+    def choose() -> Iterator[tuple[Plan, SlicedCounts]]:
+        chosen = choose_bound(spec, raw_sizes, entropy=entropy)
+        with count_slices(chosen, entropy=entropy, connection=connection, total=True) as counts:
+            yield make_plan(chosen), counts
+
+    return choose
 
 
 @contextmanager
@@ -179,11 +213,18 @@ class _Job:
             refuse_other_people(book, self.account, bindings, guard=self.guard, say=self.say)
 
     def spend(
-        self, counts: SlicedCounts, bindings: tuple[Binding, ...], /, *, entropy: Entropy, report: Report
+        self,
+        counts: SlicedCounts,
+        bindings: tuple[Binding, ...],
+        /,
+        *,
+        entropy: Entropy,
+        report: Report,
+        by_choice: ByChoice | None,
     ) -> tuple[Card, bool]:
         """Charge, draw, write, put in place and mark; the card, and whether it could be marked."""
-        spec = self.plan.spec
-        with open_ledger(self.ledger) as book:
+        spec, plan = self.plan.spec, self.plan
+        with open_ledger(self.ledger) as book, ExitStack() as stack:
             reservation = book.reserve(
                 self.account,
                 epsilon=self.plan.charged.epsilon,
@@ -197,14 +238,19 @@ class _Job:
                     self.plan, bindings=bindings, by=self.by, adopts=former_accounts(spec, book)
                 ),
             )
+            if by_choice is not None:
+                report("choosing the bound and counting again")
+                plan, counts = stack.enter_context(by_choice())
             report("drawing noise")
-            tables = publish_tables(self.plan, counts, entropy=entropy)
+            tables = publish_tables(plan, counts, entropy=entropy)
+            clipped = report_clipped(spec, counts.clipping, entropy=entropy)
             report("writing tables")
             with staged(reservation.staging, reservation.output) as folder:
-                _write_tables(self.plan, tables, folder)
+                _write_tables(plan, tables, folder)
                 card = make_card(
-                    self.plan,
+                    plan,
                     rows={name: table.rows for name, table in tables.items()},
+                    clipped=clipped,
                     dataset=spec.account,
                     reservation=reservation.id,
                     simulated=entropy.simulated,

@@ -48,7 +48,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.ledger import Loss
-from noisegate.mechanisms import Contribution, Mechanism, PublishedNoise, composed_delta
+from noisegate.mechanisms import Contribution, Mechanism, PublishedNoise, safe_delta
 from noisegate.spec import DateDimension, ReleaseSpec
 
 
@@ -125,7 +125,7 @@ EXAMPLE_EVENTS = 40
 
 
 #: Gaussian noise up to this sigma is composed exactly; the time for it grows with the fourth power.
-_WIDEST_COMPOSED = 40
+WIDEST_COMPOSED = 40
 
 Measured = Mapping[str, tuple[PublishedNoise, int | None]]
 
@@ -160,8 +160,11 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
     unit = spec.privacy.unit
     days = spec.day.days if spec.day is not None and unit != "event" else None
 
-    def loss(change: Change) -> StatedLoss:
-        return _loss(spec, measured, change)
+    def loss(change: Change, *, units: int = 1) -> StatedLoss:
+        # What bounding did is told beside the tables, a bound may be chosen: each costs the same for each unit that changes.
+        told = units * spec.privacy.beside_tables
+        tables = _loss(spec, measured, change)
+        return StatedLoss(epsilon=tables.epsilon + told, delta=tables.delta)
 
     whole, day, person, example = loss(unit_change(spec)), None, None, None
     if unit == "event":
@@ -170,7 +173,7 @@ def state_losses(spec: ReleaseSpec, measured: Measured, /) -> LossStatement:
         day, person = loss(day_of_person_change(spec)), whole
     else:
         day = whole
-        person = loss(all_days_change(spec, days)) if days is not None else None
+        person = loss(all_days_change(spec, days), units=days) if days is not None else None
     return LossStatement(
         unit=whole,
         event=loss(event_change(spec)),
@@ -213,8 +216,8 @@ def gaussian_delta(noises: Mapping[str, PublishedNoise], change: Change, epsilon
         for name, noise in noises.items()
         for cells, most in change.worst(name)
     ]
-    if max(noise.scale for noise in noises.values()) <= _WIDEST_COMPOSED:
-        return composed_delta(made, epsilon).upper
+    if max(noise.scale for noise in noises.values()) <= WIDEST_COMPOSED:
+        return safe_delta(made, epsilon)
     rho = sum(float(change.square(name) / (2 * noise.scale**2)) for name, noise in noises.items())
     return _concentrated_delta(rho, epsilon)
 

@@ -8,7 +8,7 @@ What suppression, bounding and coarse bins add depends on the events: that is me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from noisegate.laws import LatticeLaw
@@ -18,9 +18,11 @@ from noisegate.spec import ReleaseSpec
 from noisegate.tables import Asked, Question, StatedQuestion, shares_of_values
 
 
-def asked_questions(spec: ReleaseSpec, /) -> tuple[Asked, ...]:
-    """All questions of the spec's workload; refuses values that no dimension has."""
-    return tuple(_asked(spec, question) for question in spec.questions)
+def asked_questions(
+    spec: ReleaseSpec, /, *, questions: Sequence[Question] | None = None
+) -> tuple[Asked, ...]:
+    """All questions of the spec's workload, or others put to its cells; refuses values that no dimension has."""
+    return tuple(_asked(spec, one) for one in (spec.questions if questions is None else questions))
 
 
 def _asked(spec: ReleaseSpec, question: Question, /) -> Asked:

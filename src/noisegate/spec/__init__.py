@@ -5,17 +5,23 @@ from __future__ import annotations
 from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimension, ValueList
 from noisegate.spec.document import load_spec, parse_spec
 from noisegate.spec.fields import SpecBlock, clock, did_you_mean
+from noisegate.spec.kinds import AnyDimension, BandDimension, CalendarDimension, LookupDimension
 from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
-from noisegate.spec.privacy import ContributionBound, Law, Privacy, Suppress
+from noisegate.spec.privacy import BoundChoice, ContributionBound, Law, Privacy, Suppress
 from noisegate.spec.workload import QuestionBlock
 
 __all__ = [
+    "AnyDimension",
+    "BandDimension",
+    "BoundChoice",
     "Budget",
+    "CalendarDimension",
     "ContributionBound",
     "DateDimension",
     "Events",
     "Law",
     "ListedDimension",
+    "LookupDimension",
     "Merge",
     "Privacy",
     "QuestionBlock",

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Discriminator, Field, PlainValidator, Tag, ValidationInfo, model_validator
+from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 
 from noisegate import limits
 from noisegate.places import MARK, is_marked, try_reading
@@ -274,23 +274,3 @@ class TimeDimension(SpecBlock):
     def values(self) -> tuple[str, ...]:
         """The start of each bin, such as 06:15."""
         return tuple(clock_text(n * self.every, step_s=self.every) for n in range(self.bins))
-
-
-def _kind(data: Any) -> str | None:
-    if isinstance(data, SpecBlock):
-        return str(getattr(data, "kind", None))
-    keys = data if isinstance(data, dict) else {}
-    if "values" in keys:
-        return "listed"
-    if "every" in keys:
-        return "time"
-    return "date" if "from" in keys or "to" in keys else None
-
-
-DimensionSpec = Annotated[
-    Annotated[ListedDimension, Tag("listed")]
-    | Annotated[DateDimension, Tag("date")]
-    | Annotated[TimeDimension, Tag("time")],
-    Discriminator(_kind, custom_error_type="no_kind", custom_error_message="no kind"),
-]
-KINDS = frozenset({"listed", "date", "time"})

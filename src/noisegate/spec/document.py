@@ -21,7 +21,7 @@ from pydantic_core import ErrorDetails
 from noisegate import limits
 from noisegate.errors import InputError, SpecError
 from noisegate.places import compose_yaml, read_octets
-from noisegate.spec.dimensions import KINDS
+from noisegate.spec.kinds import KINDS
 from noisegate.spec.model import ReleaseSpec
 
 Place = tuple[str | int, ...]
@@ -110,7 +110,7 @@ def dotted(place: Place, /) -> str:
 #: What is wrong, for the kinds of error that do not bring a phrase of their own.
 _PHRASES = {
     "missing": "is missing",
-    "no_kind": "must have values (a list or a CSV file), every (a time span), or from and to (dates)",
+    "no_kind": "must have values (a list or a CSV file), every (a time span), from and to (dates), bands (of a number), each (weekday, week or month), join (a lookup), or of (a level)",
     "dict_type": "must be a block of keys",
     "tuple_type": "must be a list",
 }

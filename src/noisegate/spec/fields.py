@@ -196,6 +196,11 @@ class SpecBlock(BaseModel):
             raise refusal(f"is not a known key{hint}", at=[key], more=len(unknown) - 1)
         return {key: value for key, value in data.items() if value is not None}
 
+    @property
+    def description(self) -> str | None:
+        """What the values of a dimension mean, where they do not say so themselves; None for all other blocks."""
+        return None
+
     @classmethod
     def known_keys(cls) -> list[str]:
         """The keys as they are written in a spec."""

@@ -12,8 +12,9 @@ from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_v
 
 from noisegate.errors import SpecError
 from noisegate.margins import pieces
-from noisegate.spec.dimensions import Conditions, DateDimension, DimensionSpec, ListedDimension
+from noisegate.spec.dimensions import Conditions, DateDimension, ListedDimension
 from noisegate.spec.fields import Positive, Share, SpecBlock, Text, Word, placed, refusal, shown, word
+from noisegate.spec.kinds import DimensionSpec, resolve_levels
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import LeftOut, MergeRule, PublicDomain, build_domain, known, merge_rule
 from noisegate.spec.workload import QuestionBlock
@@ -106,6 +107,14 @@ class ReleaseSpec(SpecBlock):
         """Remember the folder that the spec was read from."""
         self._folder = (context or {}).get("folder", Path())
 
+    @model_validator(mode="before")
+    @classmethod
+    def _levels(cls, data: Any) -> Any:
+        """Levels of a hierarchy are lookups in the file of the dimension that they are levels of."""
+        if isinstance(data, dict) and isinstance(data.get("dimensions"), dict):
+            return {**data, "dimensions": resolve_levels(data["dimensions"])}
+        return data
+
     @model_validator(mode="after")
     def _agrees(self) -> ReleaseSpec:
         check_population(self)
@@ -130,6 +139,10 @@ class ReleaseSpec(SpecBlock):
     def folder(self) -> Path:
         """Where relative paths start."""
         return self._folder
+
+    def bounded_by(self, cells: int, /) -> ReleaseSpec:
+        """The same release with a bound that was chosen."""
+        return self.model_copy(update={"privacy": self.privacy.model_copy(update={"max_cells": cells})})
 
     @property
     def base(self) -> str:

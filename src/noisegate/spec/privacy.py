@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import PlainValidator, model_validator
@@ -53,6 +54,23 @@ def _shares(value: object) -> dict[str, Fraction]:
     return {str(name): exact(share) for name, share in value.items()}
 
 
+def _bounds(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or len(value) < 2:
+        raise refusal(f"must list at least two bounds such as [2, 4, 8], got {shown(value)}")
+    found = tuple(int(number) for one in value if (number := exact(one)).denominator == 1 and number >= 1)
+    if len(found) < len(value) or any(a >= b for a, b in pairwise(found)):
+        raise refusal("must list whole numbers from 1 on in ascending order, each once")
+    return found
+
+
+class BoundChoice(SpecBlock):
+    """A bound that is chosen privately: among which, at what epsilon, and the share of units that it should leave whole."""
+
+    epsilon: Positive
+    among: Annotated[tuple[int, ...], PlainValidator(_bounds)]
+    keeps: Share = Fraction(19, 20)
+
+
 class Privacy(SpecBlock):
     """What is promised about one unit, and how the noise is made."""
 
@@ -68,13 +86,22 @@ class Privacy(SpecBlock):
     zeros: Annotated[Zeros, one_of("perturb", "keep")] = "perturb"
     suppress: Suppress | None = None
     margins: Annotated[Margins, one_of("derive", "reconcile", "independent")] = "reconcile"
+    report_clipped: Positive | None = None
+    choose_bound: BoundChoice | None = None
     split: Annotated[dict[str, Fraction], PlainValidator(_shares)] | None = None
     unsafe: Flag = False
 
     @property
     def contribution(self) -> ContributionBound:
-        """The most that one unit changes the base table."""
-        return ContributionBound(cells=self.max_cells or 1, per_cell=self.max_per_cell)
+        """The most that one unit changes the base table; by the smallest bound until one is chosen."""
+        smallest = 1 if self.choose_bound is None else self.choose_bound.among[0]
+        return ContributionBound(cells=self.max_cells or smallest, per_cell=self.max_per_cell)
+
+    @property
+    def beside_tables(self) -> Fraction:
+        """The epsilon of what is told or chosen beside the tables, for each unit."""
+        chosen = Fraction(0) if self.choose_bound is None else self.choose_bound.epsilon
+        return chosen + (self.report_clipped or Fraction(0))
 
     @model_validator(mode="after")
     def _noise_is_stated_once(self) -> Privacy:
@@ -100,6 +127,16 @@ class Privacy(SpecBlock):
                 raise refusal(
                     "bounds what a person adds, but an event always adds one to one cell; remove it", at=[at]
                 )
+            for name in ("report_clipped", "choose_bound"):
+                if getattr(self, name) is not None:
+                    raise refusal("is about a bound, but events are not bounded; remove it", at=[name])
+        elif self.choose_bound is not None:
+            if self.max_cells is not None:
+                raise refusal(
+                    "is stated and chosen; keep one of max_cells and choose_bound", at=["max_cells"]
+                )
+            if self.epsilon is None:
+                raise refusal("fits the noise to the bound; give epsilon, not scale", at=["choose_bound"])
         elif self.max_cells is None:
             raise refusal(
                 f"is missing; unit {self.unit} needs the most cells that one unit may add to",

@@ -5,8 +5,9 @@ Nothing here has seen an event: the domain is a function of the spec and of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,9 @@ from noisegate.spec.fields import (
     shown,
     span_text,
 )
+from noisegate.spec.kinds import AnyDimension, CalendarDimension, LookupDimension
 from noisegate.tables import DAY_S, Dimension, Domain, Ints, Mask, shares_of_values
 
-AnyDimension = ListedDimension | DateDimension | TimeDimension
 At = tuple[str | int, ...]
 
 
@@ -147,6 +148,8 @@ def build_domain(
     for name, dimension in listed:
         for other in dimension.only:
             domain = _nested(domain, dimensions, name, other)
+    for name, other, pairs in public_pairs(dimensions, names):
+        domain = domain.nest(name, other, pairs)
     told = [
         (name, other)
         for name, dimension in listed
@@ -156,6 +159,49 @@ def build_domain(
         and _rules_out(dimensions[other], dimension.listed.attributes[other])
     ]
     return _told(domain, dimensions, told, check)
+
+
+def public_pairs(
+    dimensions: Mapping[str, AnyDimension], names: Sequence[str], /
+) -> Iterator[tuple[str, str, Ints]]:
+    """The pairs of two dimensions over one column that the calendar or a lookup ties together, and which of their values go together."""
+    for name in names:
+        fine = dimensions[name]
+        for other in names:
+            coarse = dimensions[other]
+            if other == name or coarse.column != fine.column:
+                continue
+            if isinstance(fine, DateDimension) and isinstance(coarse, CalendarDimension):
+                days = [fine.first + timedelta(days=n) for n in range(fine.days)]
+                yield name, other, _inside([coarse.code(day) for day in days], len(coarse.values))
+            elif isinstance(fine, ListedDimension) and isinstance(coarse, LookupDimension):
+                code = dict(zip(coarse.lookup.keys, coarse.lookup.codes, strict=True))
+                yield name, other, _inside([code.get(value, -1) for value in fine.values], len(coarse.values))
+    yield from _tied_lookups(dimensions, names)
+
+
+def _tied_lookups(
+    dimensions: Mapping[str, AnyDimension], names: Sequence[str], /
+) -> Iterator[tuple[str, str, Ints]]:
+    """Lookups over one column whose own values no table lists: what goes together is what some key has."""
+    lookups = [(name, one) for name in names if isinstance(one := dimensions[name], LookupDimension)]
+    listed = {one.column for name in names if isinstance(one := dimensions[name], ListedDimension)}
+    for place, (name, fine) in enumerate(lookups):
+        for other, coarse in lookups[place + 1 :]:
+            if fine.column == coarse.column and fine.column not in listed:
+                code = dict(zip(coarse.lookup.keys, coarse.lookup.codes, strict=True))
+                both = {
+                    (mine, code.get(key, -1))
+                    for key, mine in zip(fine.lookup.keys, fine.lookup.codes, strict=True)
+                }
+                yield name, other, np.array(sorted(p for p in both if min(p) >= 0), dtype=np.int64).T
+
+
+def _inside(codes: Sequence[int], size: int, /) -> Ints:
+    """The pairs (place, code) with a code from 0 up to `size`, as two rows."""
+    column = np.asarray(codes, dtype=np.int64)
+    here = np.flatnonzero((column >= 0) & (column < size))
+    return np.stack([here, column[here]])
 
 
 def _told(

@@ -117,16 +117,38 @@ class StatedLosses:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clipped:
+    """What the bound leaves out, as noise shows it: shares of units and of events, with 95 % intervals.
+
+    Of one unit at most as many lost events are counted as its bound, so the share of events is a lower bound where some
+    units are far beyond it.
+    """
+
+    epsilon: float
+    units: float
+    units_low: float
+    units_high: float
+    events: float
+    events_low: float
+    events_high: float
+
+    def to_json(self) -> Json:
+        """As it stands on a card."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bounding:
     """The most that one unit adds: so many cells, each so many times; and what is kept beyond that."""
 
     max_cells: int
     max_per_cell: int
     kept: str
+    clipped: Clipped | None = None
 
     def to_json(self) -> Json:
         """As it stands on a card."""
-        return {
+        found: Json = {
             "max_cells": self.max_cells,
             "max_per_cell": self.max_per_cell,
             "l0": self.max_cells,
@@ -134,6 +156,9 @@ class Bounding:
             "linf": self.max_per_cell,
             "kept": self.kept,
         }
+        if self.clipped is not None:
+            found["clipped"] = self.clipped.to_json()
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,6 +352,8 @@ class StatedDomain:
         The combinations of dimensions that depend on each other.
     nesting_left_out
         Dimensions that depend on each other and of which the domain has all combinations.
+    described
+        What the labels of a dimension mean, where they do not say so themselves.
     """
 
     cells: int | None
@@ -336,6 +363,7 @@ class StatedDomain:
     blocks: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     nesting: tuple[Nesting, ...] = ()
     nesting_left_out: tuple[NestingLeftOut, ...] = ()
+    described: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, domain: Domain, /) -> Self:
@@ -383,6 +411,8 @@ class StatedDomain:
                 {"dimension": one.dimension, "within": one.within, "reason": one.reason}
                 for one in self.nesting_left_out
             ]
+        if self.described:
+            found["described"] = dict(self.described)
         return found
 
 
@@ -800,7 +830,13 @@ def _bounding(block: _Block, /) -> Bounding:
         max_cells=block.required("max_cells", block.whole("max_cells")),
         max_per_cell=block.required("max_per_cell", block.whole("max_per_cell")),
         kept=block.text("kept") or "",
+        clipped=None if (told := block.block("clipped")) is None else _clipped(told),
     )
+
+
+def _clipped(block: _Block, /) -> Clipped:
+    names = Clipped.__slots__
+    return Clipped(**{name: float(block.required(name, block.number(name))) for name in names})
 
 
 def _table(name: str, block: _Block, /) -> StatedTable:
@@ -862,7 +898,7 @@ def _question(block: _Block, /) -> StatedQuestion:
 
 def _domain(block: _Block, /) -> StatedDomain:
     dimensions = block.needed("dimensions")
-    merged = block.block("merged")
+    merged, described = block.block("merged"), block.block("described")
     return StatedDomain(
         cells=block.whole("cells"),
         product=block.flag("product"),
@@ -884,6 +920,9 @@ def _domain(block: _Block, /) -> StatedDomain:
             )
             for one in block.blocks("nesting_left_out")
         ),
+        described={}
+        if described is None
+        else {str(name): described.text(str(name)) or "" for name in described.content},
     )
 
 

@@ -4,6 +4,8 @@
     mode=ferry|train            any of several
     time=06:00..09:00           times from 06:00 up to 09:00, past midnight if the second is not later
     date=2016-07-25..2016-07-29 days, both included
+    weekday=Monday..Friday      days of the week; likewise weeks (2016-W30..2016-W33) and months (2016-07..2016-09), both included
+    age=15..64                  numbers, both included: all of the bands 15-24 ... 55-64, and part of a band that is cut
     stop="Manly, Wharf 1"       quotation marks keep what they hold together
 
 Conditions are separated by commas; a comma belongs to a value unless `dimension=` follows it. The same in Python is a mapping
@@ -37,6 +39,7 @@ from noisegate.tables.dimension import (
     unknown_label,
 )
 from noisegate.tables.domain import Domain
+from noisegate.tables.ordered import ordered_shares
 
 Floats = NDArray[np.float64]
 
@@ -291,6 +294,9 @@ def _of_range(values: Sequence[str], text: str, /, *, subject: str) -> Floats:
     kind = kind_of(values)
     first, _, last = (piece.strip() for piece in text.partition(".."))
     if kind == "name":
+        ordered = ordered_shares(values, first, last)
+        if ordered is not None:
+            return ordered
         raise SpecError(
             f"{subject} is a list of names, not of times or dates: {text!r} cannot be a range. "
             f"Write {subject.rpartition('.')[2]}=A|B for several. It has {listed(values)}."

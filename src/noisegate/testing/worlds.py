@@ -116,7 +116,7 @@ class LinkedWorld:
 
     def engine(self) -> Engine:
         """The engine that serves what the tables say."""
-        return engine_for(self.evidence(), released=self.release is not None)
+        return engine_for(self.evidence())
 
     def write(self, folder: Path, /, *, marker: str | None = None) -> list[Path]:
         """The tables as CSV files in `folder`, without the rows of suppressed cells, or with `marker` in them."""

@@ -13,19 +13,23 @@ from noisegate.workload.frame import (
     wanted_by_spec,
 )
 from noisegate.workload.measure import Workload, measure
+from noisegate.workload.needed import BudgetWay, NeededBudget, WantedAnswer, needed_budget
 from noisegate.workload.noised import MissingRows, draw_tables
 from noisegate.workload.outlook import Outlook, QuestionOutlook, outlook
 from noisegate.workload.raw import count_file, merged_truth
 from noisegate.workload.rehearsal import Rehearsed, StandIn, rehearse, stand_in
 from noisegate.workload.truth_file import Truth, TruthFile
 from noisegate.workload.usefulness import Usefulness, usefulness
+from noisegate.workload.want import Want, Wants, parse_wants
 
 __all__ = [
     "STAGES",
     "Answered",
+    "BudgetWay",
     "ErrorParts",
     "Measured",
     "MissingRows",
+    "NeededBudget",
     "Outlook",
     "QuestionOutlook",
     "Rehearsed",
@@ -34,6 +38,9 @@ __all__ = [
     "Truth",
     "TruthFile",
     "Usefulness",
+    "Want",
+    "WantedAnswer",
+    "Wants",
     "Workload",
     "WorkloadAnswer",
     "WorkloadSource",
@@ -47,7 +54,9 @@ __all__ = [
     "frame_of_spec",
     "measure",
     "merged_truth",
+    "needed_budget",
     "outlook",
+    "parse_wants",
     "rehearse",
     "stand_in",
     "stated_dimension",

@@ -18,7 +18,14 @@ from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, open_release
 from noisegate.reading import Structure, place_rows
-from noisegate.spec import ContributionBound, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import (
+    AnyDimension,
+    ContributionBound,
+    DateDimension,
+    ListedDimension,
+    ReleaseSpec,
+    TimeDimension,
+)
 from noisegate.tables import (
     CARD,
     DAY_S,
@@ -34,8 +41,6 @@ from noisegate.tables import (
     folded,
     kind_of,
 )
-
-AnyDimension = ListedDimension | DateDimension | TimeDimension
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -26,7 +26,10 @@ from noisegate.margins import Prediction, SumErrors, predict
 from noisegate.releases import Plan, asked_questions, depends_on_counts, make_plan, sum_errors
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Asked
+from noisegate.workload.law_choice import LawError, compared_laws
+from noisegate.workload.needed import NeededBudget, needed_budget
 from noisegate.workload.rehearsal import DRAWS, Rehearsed, StandIn, rehearse, stand_in
+from noisegate.workload.want import Wants
 
 #: The epsilons that are shown, as multiples of the spec's own.
 FACTORS = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
@@ -171,7 +174,8 @@ class QuestionOutlook:
 class Outlook:
     """All questions of a spec. `epsilon` is the loss of one unit that the spec as it stands would be charged.
 
-    `like` are the counts that stood in for the truth, if any did.
+    `like` are the counts that stood in for the truth, if any did; `needed` is the budget that stated errors need, if any
+    were; `laws` are the noise laws that could be used, that with the smaller errors first.
     """
 
     spec_name: str
@@ -179,6 +183,8 @@ class Outlook:
     epsilon: float
     questions: tuple[QuestionOutlook, ...]
     like: StandIn | None = None
+    needed: NeededBudget | None = None
+    laws: tuple[LawError, ...] = ()
 
     @property
     def assumes(self) -> str | None:
@@ -197,6 +203,8 @@ class Outlook:
             "assumes": self.assumes,
             "like": None if self.like is None else self.like.as_json(),
             "questions": [one.as_json() for one in self.questions],
+            "laws": [one.as_json() for one in self.laws],
+            "needed": None if self.needed is None else self.needed.as_json(),
         }
 
 
@@ -205,6 +213,7 @@ def outlook(
     /,
     *,
     wanted: float | None = None,
+    want: Wants | None = None,
     like: Path | None = None,
     report: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Outlook:
@@ -214,13 +223,16 @@ def outlook(
     ----------
     wanted
         The mean absolute error to aim for where a question states none.
+    want
+        Questions with the errors that 19 answers in 20 must stay within: text such as "by mode: 5%, by location: 50", or a
+        mapping. The spec then needs no workload.
     like
         The directory of a release whose published counts stand in for the truth. Noise is drawn on them again and again; it
         is seeded, so that the plan is the same every time.
     report
         Told how much is done, and of how much.
     """
-    if not spec.workload:
+    if not spec.workload and want is None:
         raise SpecError(
             "the spec has no workload, so there is nothing to plan for; add one: "
             "workload: {morning-peak: {where: {time: 07:00..09:00}, by: [mode]}}."
@@ -230,7 +242,9 @@ def outlook(
     plan = make_plan(spec)
     stand = None if like is None else stand_in(spec, like, rng=np.random.default_rng(_SEED))
     asked = asked_questions(spec)
-    steps = _Steps(report, len(asked) + (0 if stand is None else len(FACTORS)))
+    steps = _Steps(
+        report, 1 + len(asked) + (0 if stand is None else len(FACTORS)) + (0 if want is None else 1)
+    )
     errors_at = errors_by_factor(plan)
     found = []
     for one in asked:
@@ -238,12 +252,20 @@ def outlook(
         steps.done()
     if stand is not None:
         found = _rehearsed(plan, stand, asked, found, steps)
+    needed = None
+    if want is not None:
+        needed = needed_budget(spec, want, like=stand)
+        steps.done()
+    laws = compared_laws(plan, asked)
+    steps.done()
     return Outlook(
         spec_name=spec.name,
         unit=spec.privacy.unit,
         epsilon=float(plan.charged.epsilon),
         questions=tuple(found),
         like=stand,
+        needed=needed,
+        laws=laws,
     )
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.engine import AnyDimension, CountPlan, ExpectedCounts, Unit, count, expected_counts
+from noisegate.engine import CountPlan, ExpectedCounts, Unit, count, expected_counts
 from noisegate.errors import DataError, SpecError
 from noisegate.reading import Structure, place_rows
-from noisegate.spec import DateDimension, TimeDimension, clock
+from noisegate.spec import AnyDimension, DateDimension, TimeDimension, clock
 from noisegate.tables import DAY_S, Dimension, Domain, Margin, Question, folded, members, shares_of_values
 from noisegate.workload.error_parts import Floats, Reader
 from noisegate.workload.frame import Frame, WorkloadSource

@@ -20,7 +20,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate.engine import (
-    AnyDimension,
     CountPlan,
     Source,
     count,
@@ -31,7 +30,7 @@ from noisegate.engine import (
     reading,
 )
 from noisegate.errors import DataError, SpecError
-from noisegate.spec import DateDimension, ListedDimension, ReleaseSpec, TimeDimension
+from noisegate.spec import AnyDimension, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
 from noisegate.tables import Dimension, Domain, Kind, Table, folded, kind_of
 
 

@@ -282,6 +282,8 @@ def solve(part: Part, prior: Prior, options: Options, /) -> Solved:
         return Solved(pmfs=part.pmfs(prior, nats=options.exact_nats), exact=True)
     if part.stars:
         return _solve_totals(part, prior, options)
+    if part.many and options.exact_limit < np.inf:
+        return _by_messages(part, prior, options)
     exactly = _exactly(part, prior, options)
     return _by_messages(part, prior, options) if exactly is None else exactly
 

@@ -40,10 +40,13 @@ class Part:
     own: tuple[Own, ...]
     factors: Factors
     mechanisms: tuple[Mechanism, ...]
+    many: bool = False
 
     @classmethod
-    def of(cls, model: Model, low: int, high: int, /, *, factors: tuple[int, int]) -> Part:
-        """The unknowns low .. high-1 of `model` with the factors that link them."""
+    def of(
+        cls, model: Model, low: int, high: int, /, *, factors: tuple[int, int], many: bool = False
+    ) -> Part:
+        """The unknowns low .. high-1 of `model` with the factors that link them; `many` says that these are many small sets of linked sums."""
         own = (evidence.between(low, high) for evidence in model.own)
         linked = model.factors.take(np.arange(*factors))
         return cls(
@@ -52,6 +55,7 @@ class Part:
             own=tuple(evidence for evidence in own if evidence.values.size),
             factors=replace(linked, members=linked.members - low),
             mechanisms=model.mechanisms,
+            many=many,
         )
 
     @property
@@ -208,29 +212,38 @@ CHUNK = 50_000
 _TOTALS, _THEIR_CELLS = 256, 8_000
 
 
+#: Linked sets of at most this many unknowns are solved together if there are more of them than so many: one by one, most of the time would go into setting them up.
+_SMALL, _MANY = 40, 400
+
+
 def parts_of(model: Model, /) -> Iterator[tuple[slice, Part]]:
-    """Every part with its range of unknowns: components, single totals several at a time, unlinked unknowns."""
+    """Every part with its range of unknowns: components, single totals and very many small sets several at a time, unlinked unknowns."""
     for first, last in _runs(model):
         low, high = int(model.bounds[first]), int(model.bounds[last])
         factors = int(model.factor_bounds[first]), int(model.factor_bounds[last])
         step = CHUNK if factors[0] == factors[1] else high - low
+        many = last > first + 1 and factors[1] - factors[0] > last - first
         for a in range(low, high, step):
             b = min(a + step, high)
-            yield slice(a, b), Part.of(model, a, b, factors=factors)
+            yield slice(a, b), Part.of(model, a, b, factors=factors, many=many)
 
 
 def _runs(model: Model, /) -> Iterator[tuple[int, int]]:
-    """Ranges of components: each by itself, but for neighbours of one total each."""
+    """Ranges of components: each by itself, but for neighbours of one total each, and for small ones of which there are very many."""
     count = len(model.bounds) - 1
-    single = np.diff(model.factor_bounds) == 1
+    sums, sizes = np.diff(model.factor_bounds), np.diff(model.bounds)
+    kind = np.where(sums == 1, 1, 0)
+    small = (sums > 1) & (sizes <= _SMALL)
+    if int(small.sum()) > _MANY:
+        kind[small] = 2
     first = 0
     while first < count:
         last = first + 1
         room = min(first + _TOTALS, count)
         while (
-            single[first]
+            kind[first] > 0
             and last < room
-            and single[last]
+            and kind[last] == kind[first]
             and model.bounds[last + 1] - model.bounds[first] <= _THEIR_CELLS
         ):
             last += 1

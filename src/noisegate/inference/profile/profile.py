@@ -195,15 +195,34 @@ class CellLaws:
     variance: Floats
     third: Floats
 
-    def tilted(self, cells: Ints, tilt: float, /) -> CellLaws:
-        """The same, with the laws of some cells times exp(tilt * count)."""
-        odds = self.odds.copy()
-        odds[cells] *= math.exp(tilt)
-        mean, variance, third = self.mean.copy(), self.variance.copy(), self.third.copy()
+    def copied(self) -> CellLaws:
+        """The same, free to be moved."""
+        return replace(
+            self,
+            odds=self.odds.copy(),
+            mean=self.mean.copy(),
+            variance=self.variance.copy(),
+            third=self.third.copy(),
+        )
+
+    def tilt(self, cells: Ints, tilts: Floats, /) -> None:
+        """Take the laws of some cells times exp(tilt * count), each with its own tilt, in place."""
+        self.odds[cells] *= np.exp(tilts)
+        self.renew(cells)
+
+    def weigh(self, cells: Ints, weights: Floats, /) -> CellLaws:
+        """The laws of hidden cells, which `cells` are, times a weight of each count, the last one for all larger ones."""
+        counts = np.minimum(np.arange(len(self.weights.hidden)), len(weights) - 1)
+        found = replace(self, weights=replace(self.weights, hidden=self.weights.hidden * weights[counts]))
+        found.renew(cells)
+        return found
+
+    def renew(self, cells: Ints, /) -> None:
+        """Work out the moments of some cells anew, in place."""
         w = self.weights
-        mean[cells], variance[cells], third[cells] = _moments(
+        self.mean[cells], self.variance[cells], self.third[cells] = _moments(
             self.shown[cells],
-            odds[cells],
+            self.odds[cells],
             self.shape[cells],
             self.empty[cells],
             w.hidden,
@@ -211,7 +230,6 @@ class CellLaws:
             w.reach,
             w.least,
         )
-        return replace(self, odds=odds, mean=mean, variance=variance, third=third)
 
     def pmfs(self, cells: Ints, /) -> Pmfs:
         """The laws of some cells, number by number."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,6 +223,18 @@ class SharedError:
             common=slope * np.sqrt(together),
             joint=slope**2 * sum(alone, start=together),
         )
+
+    def beside(self, moves: Floats, /) -> SharedError:
+        """The same with one more error that all cells have in common, which moves each of them by so much."""
+        if not moves.any():
+            return self
+        none = np.zeros(len(moves), np.int32)
+        return replace(self, codes=(*self.codes, none), moves=(*self.moves, moves.astype(np.float32)))
+
+    @classmethod
+    def none(cls, cells: int, /) -> SharedError:
+        """Nothing that cells would err together by."""
+        return cls(codes=(), moves=(), common=np.zeros(cells), joint=np.zeros(cells))
 
     def variance(self, cells: Ints, groups: Ints, /, *, size: int) -> Floats:
         """What effects add to the variance of the sum of each of `size` groups of cells."""

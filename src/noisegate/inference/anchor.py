@@ -1,0 +1,231 @@
+"""Hidden cells that add up to what shown totals leave for them: the totals say how many, the prior only where.
+
+Three steps, each from what needs no prior (`hidden`, `raw_law`):
+
+*Shape.* Hidden cells together have the histogram that the published values, the number of hidden cells and the totals tell: two humps, lumps, many empty ones. The laws of
+all hidden cells are weighed by one function of the count, so that expected counts of zeros, ones, twos ... are those of that histogram, as far as it is known.
+
+*Level.* One tilt exp(t * count) moves the laws of all hidden cells of a part alike, so that their means add up to the hidden sum. Shown cells are
+moved in the same way, so that their values exceed them by what selection adds.
+
+*Rows.* The same row by row. If a prior is right, what rows leave strays from it by so much and no more; as far as it strays more, the prior is wrong about rows, and
+rows have their way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisegate.inference.evidence import Evidence, Observation
+from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
+from noisegate.inference.kept import KeptLaws, added
+from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.inference.profile.profile import CellLaws
+
+#: Hidden cells keep at least this share of what the prior gives them, whatever totals say.
+_LEAST_LEFT = 0.02
+#: The prior may be off by this share of what it draws shown values down by.
+_DRAWN = 0.25
+_TILTS, _LONGEST_TILT = 12, 0.5
+#: Of fewer hidden or shown cells no histogram is learnt.
+_FEW_HIDDEN, _FEW_SHOWN = 100, 50
+#: The log-histogram of the prior is off by about this, before the tables are looked at.
+_SHAPE_OFF = 0.7
+_SHAPE_ROUNDS, _LONGEST_SHAPE = 4, 3.0
+#: Rows of which totals say less than this are left alone.
+_LEAST_ROWS = 8
+_ROW_ROUNDS = 3
+_AT_ONCE = 100_000
+
+AnyLaws = CellLaws | KeptLaws
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Anchor:
+    """What shown totals say of the cells of a unit; cells that hold the same count as others are left as they are."""
+
+    totals: ShownTotals
+    cells: Ints
+    parts: Ints
+    free: Bools
+
+    def hold(self, given: AnyLaws, /) -> tuple[AnyLaws, Floats]:
+        """The laws with hidden cells that add up to what shown totals leave, and how far one standard deviation of what they leave moves each cell."""
+        hidden = self.free & np.isnan(self._evidence.base.values[self.cells])
+        margins = self.totals.margins
+        if not margins or not hidden.any():
+            return given, np.zeros(len(self.cells))
+        laws = self._shaped(given.copied(), hidden)
+        wanted = [
+            self._wanted(laws, margins, np.flatnonzero(hidden & (self.parts == part)))
+            for part in np.unique(self.parts[hidden])
+        ]
+        every = np.ones(len(self.cells), bool)
+        ordered = sorted(margins, key=lambda one: len(one.values))
+        for which in (hidden, *[every] * _ROW_ROUNDS):
+            self._hold_levels(laws, wanted)
+            for margin in ordered:
+                self._hold_rows(laws, margin, which)
+        self._hold_levels(laws, wanted)
+        moves = np.zeros(len(self.cells))
+        for level in wanted:
+            for places, sd in ((level.hidden, level.sd), (level.shown, -level.sd)):
+                width = laws.variance[places]
+                moves[places] += sd * width / max(float(width.sum()), 1e-12)
+        return laws, moves
+
+    def _wanted(self, laws: AnyLaws, margins: Sequence[Observation], places: Ints, /) -> _Level:
+        """What hidden cells of a part are to add up to, and shown ones beside them, by the margin that shows most of the hidden cells.
+
+        A total whose noise is large beside what the prior may be off by leaves the prior its word.
+        """
+        found = [self._left_for(margin, places) for margin in margins]
+        margin, (taken, left, variance) = max(
+            zip(margins, found, strict=True), key=lambda one: (int(one[1][0].sum()), -one[1][2])
+        )
+        shown = self._beside(margin, places[taken])
+        excess, more, less = self._excess(laws, shown)
+        left, variance = left + more, variance - less
+        mean = float(laws.mean[places[taken]].sum())
+        doubt = (PRIOR_OFF * mean) ** 2
+        total = (left * doubt + mean * variance) / max(doubt + variance, 1e-12)
+        return _Level(
+            hidden=places[taken],
+            sum=max(total, _LEAST_LEFT * mean),
+            sd=float(np.sqrt(doubt * variance / max(doubt + variance, 1e-12))),
+            shown=shown,
+            shown_sum=float(self._evidence.base.values[self.cells[shown]].sum()) - excess,
+        )
+
+    def _excess(self, laws: AnyLaws, shown: Ints, /) -> tuple[float, float, float]:
+        """By how much some shown values exceed raw counts, how much more that is than their share in all excess, and how much less unsure.
+
+        What all shown values exceed by is known without a prior; how much of it is that of some rows is not, if rows differ: a prior that knows which rows are
+        busy has its word, by how far it draws single values down. Each counts as far as it is sure.
+        """
+        evidence = self._evidence
+        values = evidence.base.values[self.cells[shown]]
+        seen, doubt = evidence.excess.added(values, np.zeros(len(values), np.int64), 1)
+        every = evidence.base.values[np.isfinite(evidence.base.values)]
+        whole = evidence.excess.added(every, np.zeros(len(every), np.int64), 1)[0]
+        share = float(seen[0] / whole[0]) if whole[0] > 0 else 1.0
+        unsure = float(doubt[0]) + (float(seen[0]) * (1 - share)) ** 2
+        drawn = float((values - laws.mean[shown]).sum())
+        own = (_DRAWN * drawn) ** 2 + 1e-6
+        both = (float(seen[0]) * own + drawn * unsure) / (own + unsure)
+        return both, both - float(seen[0]), float(doubt[0]) - own * unsure / (own + unsure)
+
+    def _hold_levels(self, laws: AnyLaws, wanted: Sequence[_Level], /) -> None:
+        """Move hidden cells of each part, and shown ones, so that they add up to what is wanted."""
+        for level in wanted:
+            _move(laws, level.shown, level.shown_sum)
+            _move(laws, level.hidden, level.sum)
+
+    @property
+    def _evidence(self) -> Evidence:
+        return self.totals.evidence
+
+    def _shaped(self, laws: AnyLaws, hidden: Bools, /) -> AnyLaws:
+        """The laws with the histogram of hidden cells that the tables tell, as far as they do."""
+        told = self._evidence.raw_histogram(self.cells[self.free])
+        if told is None:
+            return laws
+        places = np.flatnonzero(hidden)
+        places = places[np.isin(self.cells[places], told.hidden_cells, assume_unique=True)]
+        if len(places) < _FEW_HIDDEN or told.shown < _FEW_SHOWN:
+            return laws
+        size = len(told.hidden)
+        before = self._histogram(laws, places, size)
+        trust = 1 / (1 + told.doubt / _SHAPE_OFF**2)
+        logs = np.log(np.maximum(told.hidden, 1e-9))
+        own = np.log(np.maximum(before, 1e-9))
+        wanted = np.exp(own + trust * np.clip(logs - own, -_LONGEST_SHAPE, _LONGEST_SHAPE))
+        wanted *= before.sum() / wanted.sum()
+        for _ in range(_SHAPE_ROUNDS):
+            now = self._histogram(laws, places, size)
+            ratio = np.clip(wanted / np.maximum(now, 1e-9), 0.02, 50.0)
+            laws = laws.weigh(places, ratio)
+        return laws
+
+    def _histogram(self, laws: AnyLaws, places: Ints, size: int, /) -> Floats:
+        """How many of some cells are expected to hold 0, 1, 2, ..."""
+        found = np.zeros(size)
+        for first in range(0, len(places), _AT_ONCE):
+            pmfs = laws.pmfs(places[first : first + _AT_ONCE])
+            found += added(pmfs.low, pmfs.start, pmfs.p, size)
+        return found
+
+    def _left_for(self, margin: Observation, places: Ints, /) -> tuple[Bools, float, float]:
+        """Which hidden cells a margin says something about, what it leaves for them together, and with what variance."""
+        found = self.totals.of(margin).of_groups(self.cells[places], np.zeros(len(places), np.int64), 1)
+        return found.taken, float(found.sum[0]), float(found.variance[0])
+
+    def _hold_rows(self, laws: AnyLaws, margin: Observation, which: Bools, /) -> None:
+        """Move some cells row by row to what rows leave for them, as far as the prior is wrong about rows."""
+        row = margin.where.of(self.cells)
+        inside = np.flatnonzero(which & (row >= 0))
+        found = self.totals.of(margin).of_groups(self.cells[inside], row[inside], len(margin.values))
+        inside = inside[found.taken]
+        free = self.free[inside]
+        tied, moved = inside[~free], inside[free]
+        left = found.sum - np.bincount(row[tied], weights=laws.mean[tied], minlength=len(found.sum))
+        noise = found.variance + np.bincount(row[tied], weights=laws.variance[tied], minlength=len(left))
+        _settle(laws, moved, row[moved], left, noise)
+
+    def _beside(self, margin: Observation, hidden: Ints, /) -> Ints:
+        """The shown cells of those rows of a margin that hold some hidden ones."""
+        row = margin.where.of(self.cells)
+        rows = np.zeros(len(margin.values), bool)
+        rows[row[hidden]] = True
+        there = self.free & np.isfinite(self._evidence.base.values[self.cells]) & (row >= 0)
+        return np.flatnonzero(there & rows[np.maximum(row, 0)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Level:
+    """What some hidden cells, and the shown ones beside them, are to add up to; `sd` is how unsure the first is, and what it has too much the second lacks."""
+
+    hidden: Ints
+    sum: float
+    sd: float
+    shown: Ints
+    shown_sum: float
+
+
+def _settle(laws: AnyLaws, places: Ints, row: Ints, left: Floats, noise: Floats, /) -> None:
+    """Move cells of rows to what is left for them, known up to noise of this variance, as far as the prior is wrong about rows.
+
+    If it is right, what is left strays from the means of the cells by so much: as far as it strays more, rows have their way.
+    """
+    rows, codes = np.unique(row, return_inverse=True)
+    if len(rows) < _LEAST_ROWS:
+        return
+    left, noise = left[rows], np.maximum(noise[rows], 1e-9)
+    mean = np.bincount(codes, weights=laws.mean[places])
+    width = np.maximum(np.bincount(codes, weights=laws.variance[places]), 1e-9)
+    squares = (left - mean) ** 2 * (width + noise) / noise**2
+    strays = float(np.average(squares, weights=noise / (width + noise)))
+    strays = max(1.0, strays - np.sqrt(2 / len(rows)))
+    _move_groups(laws, places, codes, np.maximum(left - (left - mean) / strays, _LEAST_LEFT * mean))
+
+
+def _move(laws: AnyLaws, cells: Ints, total: float, /) -> None:
+    """Tilt laws of cells alike, so that their means add up to `total`."""
+    _move_groups(laws, cells, np.zeros(len(cells), np.int64), np.array([total]))
+
+
+def _move_groups(laws: AnyLaws, cells: Ints, codes: Ints, totals: Floats, /) -> None:
+    """Tilt laws of cells alike in each group, so that the means of each group add up to its total."""
+    size = len(totals)
+    for _ in range(_TILTS if cells.size else 0):
+        off = totals - np.bincount(codes, weights=laws.mean[cells], minlength=size)
+        width = np.bincount(codes, weights=laws.variance[cells], minlength=size)
+        moving = (np.abs(off) > 1e-4 * np.maximum(totals, 1.0)) & (width > 0)
+        if not moving.any():
+            break
+        step = np.clip(off / np.maximum(width, 1e-12), -_LONGEST_TILT, _LONGEST_TILT)
+        chosen = moving[codes]
+        laws.tilt(cells[chosen], step[codes[chosen]])

@@ -1,0 +1,191 @@
+"""A learnt law on trial: cells that are shown are hidden, and it must say what they were (MATH 10 g).
+
+Where no total speaks of hidden cells only the learnt law does, and nothing in the tables contradicts it. So all tables are cut again, at twice their threshold; the
+law is learnt anew from what is left, and says how many cells were cut away, and how many people in them. Both are known. If it is off by more than chance, or if there are too few cells to
+try it on, its word is withdrawn: the sum lies between bounds, and that is all. If it holds, sums that hang on it may be off by what it was off by.
+Passing is no proof: laws may agree above the threshold and differ below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.inference.checks import FitCheck
+from noisegate.inference.evidence import Evidence, Observation
+from noisegate.inference.excess import ThresholdExcess
+from noisegate.inference.linked.pmfs import Pmfs
+from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.mechanisms import Mechanism
+
+#: A law that is off by more standard deviations than this is not believed.
+_MOST_OFF = 2.0
+#: Fewer cells than this are no trial.
+_FEW_CUT = 60
+#: What passed may be off by this share of itself at least: the trial looks above the threshold only.
+_LEAST_OFF = 0.15
+#: What cannot be tried may be off by this share of itself, where bounds do not replace it.
+_UNTRIED = 0.25
+#: At most so many cells are tried.
+MOST_TRIED = 40_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """Whether a learnt law may speak where no total does, and by which share of itself it may be off."""
+
+    holds: bool
+    off: float
+    check: FitCheck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Retold:
+    """What an engine that sees only the tables cut again says of hidden cells: their laws, and by which share their sum may be off."""
+
+    laws: Pmfs
+    off: float
+
+
+#: Learns from evidence and says what some cells are.
+Learner = Callable[[Evidence, Ints], Retold]
+
+
+def tried(evidence: Evidence, cells: Ints, learn: Learner, /) -> Trust:
+    """Try the law that `learn` finds in the tables on cells (all of whole parts), cut at twice the threshold."""
+    made = evidence.base.mechanism
+    if made.whole_threshold is None or not 0 < made.law.variance < math.inf:
+        return _no_trial("the base has no threshold to try it at")
+    again = _recut(evidence.among(cells))
+    before, after = evidence.base.values[cells], again.base.values
+    cut = ~np.isnan(before) & np.isnan(after)
+    left = ~np.isnan(after)
+    if cut.sum() < _FEW_CUT or left.sum() < _FEW_CUT:
+        return _no_trial(
+            f"{int(cut.sum()):,} cells between the threshold and twice that and {int(left.sum()):,} above are too few to try it on"
+        )
+    hidden = np.flatnonzero(np.isnan(after) & ~_told(again))
+    if cut[hidden].sum() < _FEW_CUT:
+        # Totals tell nearly all cells, even of tables that are cut higher: then it is learnt without them.
+        again = replace(again, margins=())
+        hidden = np.flatnonzero(np.isnan(after))
+    mine = hidden[cut[hidden]]
+    told = learn(again, hidden)
+    chance = _chance(made, again.base.mechanism, int((told.laws.low + told.laws.sizes).max()))
+    number, people, spread = _expected(told.laws, chance)
+    seen = before[mine]
+    over = _excess(before, made) - _excess(after, again.base.mechanism)
+    share = seen.sum() / max(before[cut].sum(), 1.0)
+    return _judged(
+        cells=(len(mine), number),
+        people=(float(seen.sum() - share * over), people),
+        variance=spread + made.published_law.variance * len(mine),
+        off=told.off,
+    )
+
+
+def some_parts(evidence: Evidence, part_of: NDArray[np.int32], /) -> Ints:
+    """Cells to try a law on: all of them, or of many some whole parts, or of one large part those of some labels of one dimension."""
+    size = evidence.layout.size
+    if size <= MOST_TRIED:
+        return np.arange(size)
+    sizes = np.bincount(part_of)
+    order = np.random.default_rng(1).permutation(len(sizes))
+    chosen = order[np.cumsum(sizes[order]) <= MOST_TRIED]
+    if chosen.size:
+        return np.flatnonzero(np.isin(part_of, chosen))
+    cells = np.flatnonzero(part_of == int(np.argmax(sizes)))
+    layout = evidence.layout
+    codes = dict(zip(layout.names, layout.decode(cells), strict=True))
+    name = max(layout.names, key=lambda one: (one in layout.days, len(np.unique(codes[one]))))
+    labels = np.unique(codes[name])
+    wanted = max(1, len(labels) * MOST_TRIED // len(cells))
+    return cells[np.isin(codes[name], labels[:: max(1, len(labels) // wanted)][:wanted])]
+
+
+def _judged(*, cells: tuple[int, float], people: tuple[float, float], variance: float, off: float) -> Trust:
+    """How far what was seen is from what was said."""
+    seen, said = people
+    z = (seen - said) / math.sqrt(variance + (off * said) ** 2)
+    z_cells = (cells[0] - cells[1]) / math.sqrt(max(cells[1], 1.0) + (off * cells[1]) ** 2)
+    worst = z if abs(z) >= abs(z_cells) else z_cells
+    holds = abs(worst) <= _MOST_OFF
+    missed = abs(seen / max(said, 1.0) - 1)
+    says = (
+        f"cut at twice the threshold, the learnt law gives {said:,.0f} people in {cells[1]:,.0f} cells where "
+        f"{seen:,.0f} in {cells[0]:,} were"
+    )
+    check = FitCheck(
+        name="re-censoring",
+        outcome="holds" if holds else "withdrawn",
+        says=says if holds else f"{says}: where no total speaks, only bounds are given",
+        z=worst,
+        numbers={"people": seen, "people_said": said, "cells": cells[0], "cells_said": cells[1]},
+    )
+    return Trust(holds=holds, off=max(missed, off, _LEAST_OFF), check=check)
+
+
+def _no_trial(why: str, /) -> Trust:
+    check = FitCheck(
+        name="re-censoring",
+        outcome="withdrawn",
+        says=f"the learnt law cannot be tried: {why}; where no total speaks, only bounds are given",
+    )
+    return Trust(holds=False, off=_UNTRIED, check=check)
+
+
+def _recut(evidence: Evidence, /) -> Evidence:
+    """The same tables, cut at twice their thresholds."""
+    return replace(
+        evidence, base=_higher(evidence.base), margins=tuple(_higher(margin) for margin in evidence.margins)
+    )
+
+
+def _higher(table: Observation, /) -> Observation:
+    made = table.mechanism
+    if made.threshold is None or made.whole_threshold is None:
+        return table
+    higher = replace(made, threshold=2.0 * made.threshold)
+    least = higher.whole_threshold or 0
+    values = np.where(table.values < least, np.nan, table.values)
+    return replace(table, values=values, mechanism=higher)
+
+
+def _told(evidence: Evidence, /) -> Bools:
+    """Which cells every margin shows a row of; none without margins."""
+    size = evidence.layout.size
+    every = np.arange(size)
+    told = np.full(size, bool(evidence.margins))
+    for margin in evidence.margins:
+        row = margin.where.of(every)
+        told &= (row >= 0) & margin.shown(np.maximum(row, 0))
+    return told
+
+
+def _chance(made: Mechanism, higher: Mechanism, size: int, /) -> Floats:
+    """The chance of each raw count to be shown, if it is not above the higher threshold."""
+    counts = np.arange(size)
+    nothing = np.full(size, np.nan)
+    hidden = np.exp(made.log_likelihood(nothing, counts))
+    below = np.exp(higher.log_likelihood(nothing, counts))
+    return np.asarray(np.clip(1 - hidden / np.maximum(below, 1e-300), 0.0, 1.0))
+
+
+def _expected(laws: Pmfs, chance: Floats, /) -> tuple[float, float, float]:
+    """How many cells would be shown, how many people would be in them, and the variance of that."""
+    counts = np.arange(len(laws.p)) - np.repeat(laws.start[:-1] - laws.low, laws.sizes)
+    shown = laws.p * chance[counts]
+    first = np.add.reduceat(shown * counts, laws.start[:-1])
+    second = np.add.reduceat(shown * counts**2, laws.start[:-1])
+    return float(shown.sum()), float(first.sum()), float((second - first**2).sum())
+
+
+def _excess(values: Floats, mechanism: Mechanism, /) -> float:
+    """By how much shown values exceed raw counts in all."""
+    shown = values[~np.isnan(values)]
+    found = ThresholdExcess.of(shown, mechanism)
+    return float(found.added(shown, np.zeros(len(shown), np.int64), 1)[0][0])
