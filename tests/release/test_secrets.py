@@ -113,10 +113,9 @@ def test_an_unforeseen_error_names_no_value(place, tmp_path, ledger, noisegate, 
         (lambda text: text.replace("person: card", "person: crad"), "spec"),
         (lambda text: text.replace("epsilon: 1/10", "epsilon: 100"), "spec"),
         (lambda text: text.replace("2016-07-26 10:15:00", "26/07/2016 10:15"), "taps"),
-        (lambda text: text + f'"{CARD}9999,broken', "taps"),
         (lambda text: text.replace("card,at,stop", "card,at,stop,extra"), "taps"),
     ],
-    ids=["no-times", "no-person", "over-budget", "other-times", "broken-csv", "ragged-csv"],
+    ids=["no-times", "no-person", "over-budget", "other-times", "ragged-csv"],
 )
 def test_no_error_message_quotes_the_data(spoil, where, place, tmp_path, ledger, noisegate):
     taps, spec = (place / "taps.csv").read_text(), (place / "derive.yaml").read_text()

@@ -121,7 +121,9 @@ def _pinned(inference: Inference, hidden: Ints, /, *, proven: bool) -> list[Resu
     """Cells with narrow intervals. What is `proven` to be exact is a finding of its own, and not counted here again."""
     posterior = inference.posterior
     width = (posterior.high - posterior.low)[hidden]
-    filled = posterior.low[hidden] > 0
+    own_low, own_high = inference.cells.ranges()
+    # What a marker says by itself is no finding: only cells that the other tables narrow count.
+    filled = (posterior.low[hidden] > 0) & (width < (own_high - own_low)[hidden])
     numbers: dict[str, Any] = {"suppressed": int(hidden.size), "level": posterior.level}
     for most in _WIDTHS:
         numbers[f"width_at_most_{most}"] = int((width <= most).sum())
@@ -158,13 +160,11 @@ def _baseline(inference: Inference, /) -> dict[str, Any]:
     """What a suppressed cell gives away by itself: that a larger count would hardly have been suppressed."""
     mechanism, level = inference.evidence.base.mechanism, inference.posterior.level
     if mechanism.whole_threshold is None:
-        least, most = inference.cells.ranges()
-        hidden = np.flatnonzero(inference.evidence.suppressed)
-        near = (most[hidden] - least[hidden] <= _WIDTHS[-1]) & (least[hidden] > 0)
-        return {
-            "from": "what its marker says alone",
-            f"width_at_most_{_WIDTHS[-1]}_non_empty": int(near.sum()),
-        }
+        least, most = (ends[inference.evidence.suppressed] for ends in inference.cells.ranges())
+        known = most[np.isfinite(most)]
+        if not known.size:
+            return {}
+        return {"from": "what its marker says alone", "lo": int(least.min()), "hi": int(known.max())}
     high = 0
     while np.exp(mechanism.response(high + 1).log_suppressed) >= 1 - level:
         high += 1

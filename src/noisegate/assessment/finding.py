@@ -60,6 +60,27 @@ class Finding:
         if self.severity not in SEVERITIES:
             raise InternalError(f"a finding cannot have severity {self.severity!r}")
 
+    @property
+    def comparison(self) -> str:
+        """The baseline in a sentence; empty if there is none.
+
+        Examples
+        --------
+        >>> base = {"from": "each cell by itself", "cells": 0}
+        >>> Finding(id="known-exactly", severity="low", title="", advice="", baseline=base).comparison
+        'From each cell by itself: cells 0.'
+        """
+        source = str(self.baseline.get("from", "a guess"))
+        rest = [
+            f"{name.replace('_', ' ')} {value:,}"
+            if isinstance(value, int | float)
+            else f"{name.replace('_', ' ')} {value}"
+            for name, value in self.baseline.items()
+            if name != "from" and isinstance(value, str | int | float)
+        ]
+        lead = source if source.startswith(("without", "nothing")) else f"from {source}"
+        return f"{lead[:1].upper()}{lead[1:]}: {', '.join(rest)}." if rest else ""
+
     def to_json(self) -> dict[str, Any]:
         """As plain values for JSON; assumptions stand among the evidence too, as they always did."""
         return {

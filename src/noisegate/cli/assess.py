@@ -404,6 +404,8 @@ def _show_finding(finding: Finding, said_below: tuple[str, ...], /) -> None:
     if len(finding.evidence) > _SHOWN:
         more = f"[dim]- and {len(finding.evidence) - _SHOWN} more, with --json or --out[/dim]"
         console.print(Padding(more, (0, 0, 0, 2), expand=False))
+    if finding.comparison:
+        console.print(_bullet(f"By comparison: {finding.comparison}"))
     for line in () if tuple(finding.assumptions) == said_below else finding.assumptions:
         console.print(_bullet(f"Assumed: {line}."))
     console.print(Padding(f"[bold]Advice[/bold]: {escape(finding.advice)}", (0, 0, 1, 2), expand=False))

@@ -73,6 +73,7 @@ def _part(one: Finding, anchor: str, figures: tuple[Figure, ...], /) -> FindingP
         method=words_of(one.id, one.title).method,
         evidence=tuple(one.evidence),
         assumptions=tuple(f"{line}." for line in one.assumptions),
+        comparison=one.comparison,
         numbers=Grid.of("Numbers", ("name", "value"), list(flat(numbers)), most=_MOST_NUMBERS)
         if numbers
         else None,

@@ -89,6 +89,8 @@ def _finding(finding: FindingPart, /) -> Iterator[str]:
         if lines:
             yield from (f"**{name}**", "", *(f"- {escaped(line)}" for line in lines), "")
     yield from _figures(finding.figures)
+    if finding.comparison:
+        yield from (f"**By comparison**: {escaped(finding.comparison)}", "")
     yield from (f"**Method**: {escaped(finding.method)}", "")
     if finding.advice:
         yield from (f"**What to do**: {escaped(finding.advice)}", "")

@@ -53,7 +53,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingPart:
-    """One finding with its evidence, pictures, method and assumptions."""
+    """One finding with its evidence, what would be known without it, pictures, method and assumptions."""
 
     anchor: str
     kind: str
@@ -63,6 +63,7 @@ class FindingPart:
     method: str
     evidence: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    comparison: str = ""
     numbers: Grid | None = None
     figures: tuple[Figure, ...] = ()
     elsewhere: tuple[Figure, ...] = ()

@@ -79,6 +79,17 @@ def _present(assessment: Assessment, /) -> Tile | None:
     )
 
 
+def _exact(assessment: Assessment, /) -> Tile | None:
+    found = assessment.finding("known-exactly")
+    if found is None:
+        return None
+    return Tile(
+        value=f"{found.numbers['cells']:,}",
+        label="hidden or rounded counts that are known exactly",
+        note=f"of {found.numbers['hidden']:,}; none from each cell by itself",
+    )
+
+
 def _alone(assessment: Assessment, /) -> Tile | None:
     found = assessment.finding("vehicle-unique-cells")
     if found is None:
@@ -126,7 +137,7 @@ def _threshold(assessment: Assessment, /) -> Tile | None:
         return None
     return Tile(
         value=short(base.threshold.value),
-        label=f"least count that {base.name} shows",
+        label=f"least count above 0 that {base.name} shows",
         note=f"{percent(round(base.threshold.sure, 6))} sure",
     )
 
@@ -140,6 +151,7 @@ _FINDERS: tuple[Callable[[Assessment], Tile | None], ...] = (
     _person,
     _shows,
     _scale,
+    _exact,
     _present,
     _alone,
     _twice,
