@@ -7,6 +7,7 @@ import yaml
 
 SPEC = {
     "name": "town",
+    "population": "townspeople",
     "events": {"source": "taps.csv", "person": "card"},
     "dimensions": {
         "mode": {"column": "mode", "values": ["train", "bus"]},
@@ -139,7 +140,7 @@ def test_a_plan_that_takes_its_time_shows_how_far_it_is(noisegate, spec, monkeyp
         "noisegate.cli.output.Bar.show", lambda _self, done, total: seen.append((done, total))
     )
     noisegate("release", spec, "--plan")
-    assert seen == [(0, 2), (1, 2), (2, 2)]
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]  # two questions, and the comparison of laws
 
 
 def test_what_is_published_of_a_workload_does_not_depend_on_the_events(noisegate, spec, tmp_path, town):
