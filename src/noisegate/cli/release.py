@@ -13,7 +13,7 @@ from noisegate.cli.checking import asking, show_check
 from noisegate.cli.ledger import ledger_file
 from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, number, write_json
 from noisegate.cli.utility import measured_json, measuring, show_measured, show_plan
-from noisegate.errors import SpecError
+from noisegate.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
     from noisegate.releases import ReleaseResult
@@ -142,6 +142,8 @@ def release(
         show_measured(measured)
     write_json(json, result.card.to_json())
     write_json(utility if measured else None, measured_json(loaded.name, measured))
+    if not result.marked:
+        raise OutputError(result.warnings[-1])
 
 
 def _folder(out: Path | None, /, *, options: dict[str, Any]) -> Path:
