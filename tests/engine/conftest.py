@@ -97,12 +97,23 @@ class Town:
         table = events if isinstance(events, pa.Table) else self.table(events)
         write(table, self.folder / name)
 
-    def spec(self, *, source="taps.parquet", dimensions=None, tables=None, merge=(), events=None, **privacy):
+    def spec(
+        self,
+        *,
+        source="taps.parquet",
+        dimensions=None,
+        tables=None,
+        merge=(),
+        events=None,
+        population=None,
+        **privacy,
+    ):
         """A spec of the town; unit person-day with many cells unless told otherwise."""
         unit = privacy.get("unit", "person-day")
         given = {"unit": unit, "epsilon": "1"} | ({} if unit == "event" else {"max_cells": 1000}) | privacy
         document = {
             "name": "town",
+            **({} if population is None else {"population": population}),
             "events": {"source": source, "person": "card_id"} | (events or {}),
             "dimensions": DIMENSIONS | (dimensions or {}),
             "tables": tables or TABLES,

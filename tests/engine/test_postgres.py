@@ -197,7 +197,7 @@ def test_a_connection_that_is_lost_costs_nothing(town, postgres, in_postgres, tm
     with pytest.raises(
         DataError, match=r"public\.taps cannot be counted: the engine reports an error of kind"
     ) as caught:
-        release(town.spec(**given), out=tmp_path / "out", engine=connection, ledger=ledger)
+        release(town.spec(**given, population="town"), out=tmp_path / "out", engine=connection, ledger=ledger)
     assert "Its own words" in str(caught.value)
     assert not ledger.exists()
     assert not (tmp_path / "out").exists()

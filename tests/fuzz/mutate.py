@@ -157,7 +157,9 @@ class Card(Target):
             "tables": {"lines": ["line"]},
             "privacy": {"unit": "person", "max_cells": 2, "epsilon": 2, "suppress": {"below": 3}},
         }
-        release(spec, events=pa.table(taps), out=self.folder / "day", ledger=self.folder / "l.sqlite")
+        release(
+            spec, events=pa.table(taps), out=self.folder / "day", ledger=self.folder / "l.sqlite", yes=True
+        )
         return [*super().make_seeds(), (self.folder / "day" / "card.json").read_bytes()]
 
     def read(self, octets: bytes, chance: random.Random) -> None:

@@ -50,13 +50,12 @@ def test_set_then_show(run, charge, sqlite_target, tmp_path, put_in_place):
     file = tmp_path / "out.json"
     lines = run("show", "--json", str(file)).splitlines()
     assert [line.split() for line in lines if "ε" in line] == [
-        ["event", "ε", "-", "unknown", "-", "-", "1", "1"],
-        ["person-day", "ε", "10", "0.433334", "0.433331", "9.56666"],
-        ["person", "ε", "-", "unknown", "-", "-"],
+        ["taps", "event", "ε", "-", "unknown", "-", "1", "1"],
+        ["person-day", "ε", "10", "0.433334", "9.56666"],
+        ["tight", "ε", "at", "1e-6", "0.433331"],
+        ["person", "ε", "-", "unknown", "-"],
     ]
-    assert [line.split() for line in lines if line.split()[:1] == ["δ"]] == [
-        ["δ", "1e-6", "1e-7", "1e-6", "9e-7"]
-    ]
+    assert [line.split() for line in lines if line.split()[:1] == ["δ"]] == [["δ", "1e-6", "1e-7", "9e-7"]]
     (account,) = json.loads(file.read_text())["accounts"]
     assert account["spent"]["exact"] == {"epsilon": "13/30", "delta": "1/10000000"}
     assert account["budget"] == {

@@ -27,7 +27,9 @@ SPEC = {
 @pytest.fixture
 def place(tmp_path):
     taps = {"card": [f"c{n % 90}" for n in range(600)], "line": ["AAB"[n % 3] for n in range(600)]}
-    noisegate.release(SPEC, events=pa.table(taps), out=tmp_path / "day", ledger=tmp_path / "l.sqlite")
+    noisegate.release(
+        SPEC, events=pa.table(taps), out=tmp_path / "day", ledger=tmp_path / "l.sqlite", yes=True
+    )
     return tmp_path / "day"
 
 

@@ -118,7 +118,6 @@ CASES = [
         "conditions disjoint."),
     ),
     ("dimensions:\n", "dimensions: all\nold:\n", "line 7: old is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload."),
-    ("privacy:\n", "budget: {epsilon: 3}\nprivacy:\n", "line 15: budget.dataset is missing."),
     ("privacy:\n", "merge: all\nprivacy:\n", "line 16: merge must be a list."),
 ]  # fmt: skip
 

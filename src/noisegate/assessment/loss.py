@@ -439,7 +439,7 @@ def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
 def _of_promise(card: Card, person: float, /) -> Severity | None:
     """How severe what a card promises is: by the same ends as what is recovered; None if it is strong.
 
-    A promise for each day is judged by the day, and weak from about three on; over all days together it may be ten times weaker.
+    A promise for each day is judged by the day, and weak from about three on; over all days together only a sum that is worn out counts.
     """
     if card.unit != "person-day":
         return "high" if person > _NOTHING else "medium" if person > _WEAK else None
@@ -447,7 +447,7 @@ def _of_promise(card: Card, person: float, /) -> Severity | None:
     promised = 0.0 if day is None or day.epsilon is None else float(day.epsilon)
     if promised > _NOTHING or person > _WORN_OUT:
         return "high"
-    return "medium" if promised > _WEAK_DAY or person > _NOTHING else None
+    return "medium" if promised > _WEAK_DAY else None
 
 
 def shown_mechanism(assessment: Assessment, /) -> Mechanism | None:

@@ -175,6 +175,8 @@ def cards_nobody_paid(
             continue
         if card is None or card.payment.reservation is None or card.payment.dataset != population:
             continue
+        if card.payment.simulated:
+            continue
         if not known(card.payment.reservation):
             yield directory
 

@@ -22,14 +22,6 @@ class DrawnTables:
         The published tables, the base first: their dimensions and names.
     counts
         What the cells of the base hold in this draw.
-
-    Examples
-    --------
-    >>> from noisegate.tables import Dimension, Domain
-    >>> towns = Table(name="towns", domain=Domain.product([Dimension(name="town", values=("A", "B"))]),
-    ...               cells=np.array([0]), values=np.array([12]))
-    >>> DrawnTables(tables=(towns,), counts=np.array([11, 3])).to_arrow().to_pydict()
-    {'town': ['A', 'B'], 'count': [11, 3]}
     """
 
     tables: tuple[Table, ...]

@@ -47,6 +47,20 @@ def check_events(
     occupied = {plan.base.name: len(counts.cells)}
     for name, margin in spec.margins.items():
         occupied[name] = int(np.unique(margin.of(counts.cells)).size)
-    return EventCheck(
-        plan=plan, tally=counts.tally, occupied=occupied, warnings=warnings_before_spending(plan)
+    warnings = (*_uncounted(plan, counts.tally), *warnings_before_spending(plan))
+    return EventCheck(plan=plan, tally=counts.tally, occupied=occupied, warnings=warnings)
+
+
+def _uncounted(plan: Plan, tally: Tally, /) -> tuple[str, ...]:
+    """The sentence about events of which none counts; nothing if some do."""
+    if tally.counted:
+        return ()
+    start = "none of the events is counted, so that the release would be noise alone"
+    reasons = list(tally.outside)
+    if reasons == ["no person is named"]:
+        return (
+            f"{start}: column {plan.spec.events.person!r} is empty throughout; name the column of persons.",
+        )
+    return (
+        f"{start}; compare the values, dates and columns of the spec with the events ({'; '.join(reasons)}).",
     )

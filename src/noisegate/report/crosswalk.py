@@ -66,6 +66,7 @@ ISO = (
         person="Which risk is acceptable for this disclosure, and whether the attacks tried here are the ones that matter.",
         results=(
             "unprotected",
+            "known-exactly",
             "noise-recovered",
             "no-noise",
             "coupled-cells",

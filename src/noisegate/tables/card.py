@@ -418,10 +418,14 @@ class StatedDomain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedPayment:
-    """The reservation that paid for a release, and the public name of its account if it has one."""
+    """The reservation that paid for a release, and the public name of its account if it has one.
+
+    What is `simulated` has repeatable noise, and is no release about anybody.
+    """
 
     dataset: str | None
     reservation: str | None
+    simulated: bool = False
 
     def to_json(self) -> Json:
         """As it stands on a card; older cards call the population a dataset."""
@@ -645,14 +649,16 @@ def _octets(path: Path, most: int, /) -> bytes:
 def stated_payment(octets: bytes, /) -> StatedPayment:
     """What paid for a release, by the bytes of its card, whatever else these say; nothing if they are no card."""
     try:
-        facts = read_document(octets).get("ledger")
+        card = read_document(octets)
     except DataError:
-        facts = None
+        card = {}
+    facts = card.get("ledger")
     named = facts if isinstance(facts, dict) else {}
     dataset, reservation = named.get("dataset"), named.get("reservation")
     return StatedPayment(
         dataset=dataset if isinstance(dataset, str) else None,
         reservation=reservation if isinstance(reservation, str) else None,
+        simulated=card.get("simulated") is True,
     )
 
 

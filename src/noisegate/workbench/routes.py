@@ -265,8 +265,9 @@ class Bench:
 
     async def upload(self, request: Request) -> Response:
         """Take files that were dropped; they become a case of their own."""
-        table = limits.current()
-        form = await request.form(max_files=table.upload_files, max_fields=10, max_part_size=1 << 20)
+        form = await request.form(
+            max_files=limits.current().upload_files, max_fields=10, max_part_size=1 << 20
+        )
         try:
             given = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
             if not given:
