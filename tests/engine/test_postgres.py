@@ -202,6 +202,7 @@ def test_a_connection_that_is_lost_costs_nothing(town, postgres, in_postgres, tm
     assert not ledger.exists()
     assert not (tmp_path / "out").exists()
     given, connection = in_postgres()(town, town.events(300))
-    made = release(town.spec(**given), out=tmp_path / "out", engine=connection, ledger=ledger)
+    spec = town.spec(**given, population="town")
+    made = release(spec, out=tmp_path / "out", engine=connection, ledger=ledger)
     connection.disconnect()
     assert made.tally.events == 300
