@@ -413,6 +413,13 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
     )
 
 
+#: For who keeps to days already.
+_ADVICE_DAYS = (
+    "What is promised for each day adds up over the days: promise it to persons (unit: person) or for fewer days, or choose a smaller epsilon "
+    "for the day; the card should state the sum."
+)
+
+
 def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
     """What a card promises to persons: a fact if it is strong, a finding like a recovered one if it is not."""
     parts = [f"unit {card.unit}"]
@@ -431,7 +438,7 @@ def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
             title=f"T{title[1:]}; protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}",
             numbers=privacy.to_json(),
             evidence=["The card says so."],
-            advice=_ADVICE,
+            advice=_ADVICE_DAYS if card.unit == "person-day" else _ADVICE,
         )
     ]
 
@@ -439,7 +446,7 @@ def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
 def _of_promise(card: Card, person: float, /) -> Severity | None:
     """How severe what a card promises is: by the same ends as what is recovered; None if it is strong.
 
-    A promise for each day is judged by the day, and weak from about three on; over all days together only a sum that is worn out counts.
+    A promise for each day is judged by the day, and weak from about three on; over all days together it may be ten times weaker.
     """
     if card.unit != "person-day":
         return "high" if person > _NOTHING else "medium" if person > _WEAK else None
@@ -447,7 +454,7 @@ def _of_promise(card: Card, person: float, /) -> Severity | None:
     promised = 0.0 if day is None or day.epsilon is None else float(day.epsilon)
     if promised > _NOTHING or person > _WORN_OUT:
         return "high"
-    return "medium" if promised > _WEAK_DAY else None
+    return "medium" if promised > _WEAK_DAY or person > _NOTHING else None
 
 
 def shown_mechanism(assessment: Assessment, /) -> Mechanism | None:
