@@ -425,7 +425,7 @@ class StatedPayment:
 
     dataset: str | None
     reservation: str | None
-    simulated: bool = False
+    simulated: bool = field(default=False, compare=False)
 
     def to_json(self) -> Json:
         """As it stands on a card; older cards call the population a dataset."""
