@@ -49,6 +49,15 @@ def test_with_everything_it_is_near_what_the_engine_says(towns):
         assert look.law.mean == pytest.approx(found.mean[cell], abs=0.25 * found.sd[cell] + 1e-6)
 
 
+@pytest.mark.xfail(
+    strict=True, reason="a look does not move cells to what totals leave for all of them, as the engine does"
+)
+def test_with_everything_it_is_what_the_engine_says(towns):
+    scope, found = Microscope(inference=towns), towns.posterior
+    for cell in range(0, found.cells, 7):
+        assert scope.look(cell).law.mean == pytest.approx(found.mean[cell], abs=1e-6)
+
+
 def test_it_solves_only_what_hangs_together(areas):
     look = Microscope(inference=areas).look(4)
     assert (look.neighbours, look.whole) == (3, True)
