@@ -54,8 +54,8 @@ def _is_running(column: Column) -> bool:
 
 
 def _texts(column: Column) -> tuple[str, ...]:
-    folded = np.array([folded(label) for label in column.labels], dtype=object)
-    return tuple(folded[column.codes].tolist())
+    labels = np.array([folded(label) for label in column.labels], dtype=object)
+    return tuple(labels[column.codes].tolist())
 
 
 def parents_of(keys: Sequence[str], labels: Sequence[str], hierarchy: Hierarchy, /) -> list[str | None]:
