@@ -170,7 +170,7 @@ def _unit_query(
         answer = partial(_Answer, sql, plan, cells=wanted.domain.size, cell_bits=cell_bits, units=days)
         if whole or source.cheap:
             with numbered_people(connection, source.sql, column, whole=whole, name=source.name) as people:
-                columns = ", ".join([key, *checked, f"coalesce({people.number}, 0)"])
+                columns = ", ".join([key, *checked, people.number_or_none])
                 yield answer(f"SELECT {columns} FROM {sql.events}{people.join}")  # noqa: S608 - built from quoted parts
             return
         columns = ", ".join(f"{one} AS c{n}" for n, one in enumerate([key, *checked]))
@@ -179,7 +179,7 @@ def _unit_query(
             numbered_people(connection, staged, "person", whole=False, name=source.name) as people,
         ):
             columns = ", ".join(f"e.c{n}" for n in range(1 + len(checked)))
-            yield answer(f"SELECT {columns}, coalesce({people.number}, 0) FROM {staged} AS e{people.join}")  # noqa: S608
+            yield answer(f"SELECT {columns}, {people.number_or_none} FROM {staged} AS e{people.join}")  # noqa: S608
 
 
 @contextmanager
