@@ -38,7 +38,10 @@ WORDS: Mapping[str, Words] = {
 
 
 def ask(facts: Facts, /) -> list[Result]:
-    """The zero rule, and the exact delta if zeros are kept."""
+    """The zero rule, and the exact delta if zeros are kept; nothing where it is known that no noise is added."""
+    made = facts.recognised.get(facts.structure.base.name)
+    if facts.zeros.rule is None and made is not None and (made.raw_counts or made.rounded):
+        return []
     return about_zeros(facts.zeros, facts.privacy)
 
 
