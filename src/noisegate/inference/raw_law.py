@@ -167,11 +167,11 @@ class ThresholdSelection:
 
 def _noise_above(law: Law, mechanism: Mechanism, edges: Floats, counts: Floats, /) -> tuple[Floats, Floats]:
     """What the noise of each raw count adds up to in published values above each of two edges."""
-    far = mechanism.reach(45.0)
+    far = mechanism.reach(20.0)
     found = []
     for edge in edges.tolist():
         first = math.ceil(edge)
-        values = np.arange(first, max(first, counts.max() + far) + 1.0)
+        values = np.arange(first, min(first, _MOST_BINS) + counts.max() + far + 1.0)
         low = np.maximum(values - 0.5, edge)
         chance = np.exp(law.logsf(low[:, None] - counts)) - np.exp(law.logsf(values[:, None] + 0.5 - counts))
         found.append(((values[:, None] - counts) * chance).sum(axis=0))
