@@ -125,9 +125,10 @@ class Facts:
     @cached_property
     def search(self) -> Search:
         """Couplings among series of the base, and what the timetable adds to them."""
-        timetable = self.timetable
+        timetable = None if self.request.outside.gtfs is None else self.timetable
         self.report("looking for coupled series")
-        return timetable.joined(search(self.structure.base))
+        found = search(self.structure.base)
+        return found if timetable is None else timetable.joined(found)
 
     @cached_property
     def rows(self) -> tuple[MarginRows, ...]:
@@ -334,7 +335,7 @@ class Facts:
         if self.pieces is not None:
             return None, _SUMS
         makers = replace(self.makers, consistent=consistent_tables(self.rows))
-        zero = self.timetable.structural_zero()
+        zero = None if self.request.outside.gtfs is None else self.timetable.structural_zero()
         evidence = AttackEvidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
         if evidence is None:
             made = self.recognised.get(self.structure.base.name)

@@ -27,10 +27,15 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.inference.excess import ThresholdExcess, threshold_of
+from noisegate.inference.excess import (
+    RawHistogram,
+    ThresholdExcess,
+    ThresholdSelection,
+    TotalSeen,
+    threshold_of,
+)
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.raw_law import RawHistogram, ThresholdSelection, TotalSeen
 from noisegate.inference.roles import Layout, Roles, numbered
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros

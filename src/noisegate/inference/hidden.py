@@ -15,8 +15,8 @@ import numpy as np
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
+from noisegate.inference.linked.posterior import SumEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints
-from noisegate.inference.linked.totals import SumEstimates
 from noisegate.inference.profile.sum_law import cumulant_intervals
 from noisegate.inference.roles import numbered
 
