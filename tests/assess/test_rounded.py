@@ -39,7 +39,14 @@ def test_what_is_rounded_is_not_also_called_noisy(tmp_path, rounded_total):
     assert base.noise.fit is None
     assert "rounded, not noisy" in base.noise.reason
     said = [one.title for one in (*found.findings, *found.checks)]
-    for words in ("Laplace", "Gaussian", "uniform", "perturbed independently", "--noise", "no noise was recovered"):
+    for words in (
+        "Laplace",
+        "Gaussian",
+        "uniform",
+        "perturbed independently",
+        "--noise",
+        "no noise was recovered",
+    ):
         assert not [title for title in said if words in title], words
     assert found.privacy.unbounded
     assert found.privacy.event_epsilon is None
