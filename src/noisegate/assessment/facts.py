@@ -83,6 +83,21 @@ _BY_SUMS = "not inferred by a law of noise, as there is none; what sums prove of
 _SUMS = "not inferred, because the cells of the base are sums of counts that were cut one by one"
 
 
+#: Facts about tables that do not depend on those beside them.
+_BY_ITSELF = (
+    "pieces",
+    "search",
+    "rows",
+    "identity_ledger",
+    "_sets",
+    "_fitted",
+    "noise",
+    "recognised",
+    "agreement",
+    "_zeros_shown",
+)
+
+
 class Facts:
     """What was found out about the tables; each fact is worked out once, when somebody asks for it.
 
@@ -99,12 +114,30 @@ class Facts:
     """
 
     def __init__(
-        self, structure: Structure, request: Request, card: Card | None, report: Progress, /
+        self,
+        structure: Structure,
+        request: Request,
+        card: Card | None,
+        report: Progress,
+        /,
+        *,
+        siblings: dict[int, Facts] | None = None,
     ) -> None:
         self.structure = structure
         self.request = request
         self.stated_card = card
         self.report = report
+        self._siblings = {} if siblings is None else siblings
+
+    def beside(self, structure: Structure, /) -> Facts:
+        """The facts of tables beside these, each by itself, with what was found out of them before."""
+        said = Request(level=self.request.level, attacker=self.request.attacker, noise=self.request.noise)
+        found = Facts(structure, said, None, self.report, siblings=self._siblings)
+        before = self._siblings.get(id(structure.base))
+        if before is not None and before.structure.sisters == structure.sisters:
+            known = vars(before)
+            vars(found).update({name: known[name] for name in _BY_ITSELF if name in known})
+        return found
 
     @cached_property
     def pieces(self) -> Pieces | None:
@@ -251,7 +284,7 @@ class Facts:
                 )
                 if table is not self.structure.base or other is None:
                     continue
-                facts = Facts(replace(other, shared=()), self.request, None, self.report)
+                facts = self._siblings.setdefault(id(other.base), self.beside(replace(other, shared=())))
                 if (ends := facts.base_range) is not None:
                     low, high = sums_of(across, *ends)
                     raw = facts.shows_counts and self.shows_counts
