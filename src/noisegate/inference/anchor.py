@@ -148,6 +148,8 @@ _FEW_HIDDEN, _FEW_SHOWN = 100, 50
 #: The log-histogram of the prior is off by about this, before the tables are looked at.
 _SHAPE_OFF = 0.7
 _SHAPE_ROUNDS, _LONGEST_SHAPE = 4, 3.0
+#: Of more hidden cells than this some tell the histogram of all: to about 1 %, where the tables tell it to several.
+_MOST_LOOKED_AT = 30_000
 #: Rows of which totals say less than this are left alone.
 _LEAST_ROWS = 8
 _ROW_ROUNDS = 3
@@ -251,14 +253,17 @@ class Anchor:
         if len(places) < _FEW_HIDDEN or told.shown < _FEW_SHOWN:
             return laws
         size = len(told.hidden)
-        before = self._histogram(laws, places, size)
+        some = places
+        if len(places) > _MOST_LOOKED_AT:
+            some = np.sort(np.random.default_rng(1).choice(places, _MOST_LOOKED_AT, replace=False))
+        before = self._histogram(laws, some, size)
         trust = 1 / (1 + told.doubt / _SHAPE_OFF**2)
-        logs = np.log(np.maximum(told.hidden, 1e-9))
+        logs = np.log(np.maximum(told.hidden * (len(some) / len(places)), 1e-9))
         own = np.log(np.maximum(before, 1e-9))
         wanted = np.exp(own + trust * np.clip(logs - own, -_LONGEST_SHAPE, _LONGEST_SHAPE))
         wanted *= before.sum() / wanted.sum()
         for _ in range(_SHAPE_ROUNDS):
-            now = self._histogram(laws, places, size)
+            now = self._histogram(laws, some, size)
             ratio = np.clip(wanted / np.maximum(now, 1e-9), 0.02, 50.0)
             laws = laws.weigh(places, ratio)
         return laws

@@ -34,9 +34,9 @@ from noisegate.inference.excess import (
     TotalSeen,
     threshold_of,
 )
-from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
+from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums, numbered
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.roles import Layout, Roles, numbered
+from noisegate.inference.roles import Layout, Roles
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
 from noisegate.tables import Card, Margin, Release, Table

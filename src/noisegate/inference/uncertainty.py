@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
-from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.inference.linked.problem import Bools, Floats, Ints, numbered, paired
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals
-from noisegate.inference.roles import numbered
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
 _LEAST_OWN = 0.05
@@ -102,7 +101,7 @@ class CellErrors:
         by_cells = self._spread(cells, groups, size)
         best, taken = by_cells, np.zeros(size)
         for margin in self.totals.margins if size else ():
-            found, more = self._by_rows(margin, cells, groups, size)
+            found, more = self._by_rows(margin, cells, groups, size, by_cells)
             better = (more > taken) | ((more == taken) & (more > 0) & (found.variance < best.variance))
             best, taken = best.where(~better, found), np.maximum(taken, more)
         return by_cells, best
@@ -118,8 +117,12 @@ class CellErrors:
             levels, size = codes.astype(np.int64), int(codes.max(initial=0)) + 1
             left, own, whole = np.ones(size), None, None
             for margin in self.totals.margins:
-                found = self.totals.of(margin).of_groups(cells, levels, size)
-                every = np.bincount(levels, weights=~found.taken, minlength=size) == 0
+                inside = _whole_rows(margin.where.of(cells), levels, len(margin.values), size)
+                if not inside.any():
+                    continue
+                found = self.totals.of(margin).of_groups(cells[inside], levels[inside], size)
+                every = np.bincount(levels[inside], weights=found.taken, minlength=size)
+                every = (every > 0) & (every == np.bincount(levels, minlength=size))
                 if not every.any():
                     continue
                 if own is None or whole is None:
@@ -145,9 +148,8 @@ class CellErrors:
         """By how much sums are surer because cells of a shown row add up to it: what one has too much the others lack."""
         row = margin.where.of(cells)
         inside = (row >= 0) & margin.shown(row)
-        keys, place = numbered(groups[inside] * len(margin.values) + row[inside])
-        own = np.bincount(place, weights=self.variance[cells[inside]])
-        group, rows = np.divmod(keys, len(margin.values))
+        group, rows, place = paired(groups[inside], row[inside], len(margin.values))
+        own = np.bincount(place, weights=self.variance[cells[inside]], minlength=len(rows))
         summed = self.evidence.base.noise * self.evidence.cells_in(margin)[rows]
         noise = np.full(len(rows), margin.noise) if margin.measured else summed
         gone = own**2 / np.maximum(self._row_variance[margin.name][rows] + noise, 1e-12)
@@ -199,7 +201,7 @@ class CellErrors:
         return np.asarray(np.bincount(groups, weights=self.unseen_moves(cells), minlength=size) ** 2)
 
     def _by_rows(
-        self, margin: Observation, cells: Ints, groups: Ints, size: int, /
+        self, margin: Observation, cells: Ints, groups: Ints, size: int, by_cells: SumSpread, /
     ) -> tuple[SumSpread, Floats]:
         """How uncertain sums are if what shown rows say counts beside the laws of cells, and how many cells it says something of.
 
@@ -207,8 +209,10 @@ class CellErrors:
         """
         found = self.totals.of(margin).of_groups(cells, groups, size)
         others, taken = ~found.taken, found.taken
+        if not taken.any():
+            return by_cells, np.zeros(size)
         rest = self._spread(cells[others], groups[others], size)
-        mine = self._spread(cells[taken], groups[taken], size)
+        mine = self._spread(cells[taken], groups[taken], size) if others.any() else by_cells
         hidden = taken & np.isnan(self.evidence.base.values[cells])
         off = PRIOR_OFF * self._added(self.mean, cells[hidden], groups[hidden], size)
         own = mine.variance + off**2
@@ -239,6 +243,16 @@ class CellErrors:
         sd = np.sqrt(self.alone[cells])
         together = np.bincount(place, weights=sd) ** 2 - np.bincount(place, weights=sd**2)
         return np.asarray(np.bincount(distinct // len(self.mean), weights=together, minlength=size))
+
+
+def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:
+    """Which cells are in levels of whole rows: no row of theirs has cells of another level."""
+    inside = row >= 0
+    first, mixed = np.full(rows, -1, np.int64), np.zeros(rows, bool)
+    first[row[inside]] = levels[inside]
+    mixed[row[inside & (first[row] != levels)]] = True
+    bad = np.bincount(levels, weights=~inside | mixed[row], minlength=size) > 0
+    return np.asarray(~bad[levels])
 
 
 #: What is hidden may lie above the threshold by so many standard deviations of noise.
