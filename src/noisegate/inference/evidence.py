@@ -530,17 +530,25 @@ class _Left:
     @classmethod
     def of(cls, base: Observation, margin: Observation, cells: Ints, excess: ThresholdExcess, /) -> _Left:
         distinct, codes = numbered(margin.where.of(cells))
-        hidden = ~base.shown(cells)
-        seen = np.bincount(
-            codes, weights=base.total(cells) - (1 + excess.below) * excess.seen(base.values[cells])
-        )
+        if not distinct.size:  # a margin of other cells: a row of none of these
+            distinct = np.zeros(1, np.int64)
+        # A subtotal need not hold every cell: of those outside it leaves nothing.
+        inside = codes >= 0
+        hidden = ~base.shown(cells) & inside
+        net = base.total(cells) - (1 + excess.below) * excess.seen(base.values[cells])
+
+        def added(what: Floats) -> Floats:
+            return np.bincount(codes[inside], weights=what[inside], minlength=distinct.size).astype(
+                np.float64
+            )
+
         return cls(
             codes=codes,
             hidden=hidden,
             there=margin.shown(distinct),
-            rest=margin.total(distinct) - seen,
-            cells=np.bincount(codes).astype(np.float64),
-            missing=np.bincount(codes, weights=hidden.astype(np.float64)).astype(np.float64),
+            rest=margin.total(distinct) - added(net),
+            cells=added(inside.astype(np.float64)),
+            missing=added(hidden.astype(np.float64)),
         )
 
 

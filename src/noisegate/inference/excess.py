@@ -34,6 +34,8 @@ _WINDOW_SCALES, _LEAST_WINDOW = 10.0, 14
 _BEYOND = 6.0
 #: Noise of a larger scale than this is looked at in bins of about a third of it.
 _FINE_SCALE = 4.0
+#: Raw counts so many bins below the threshold and further are looked at as one: the least of a table of towns may be 30,000.
+_MOST_BINS = 120
 #: Spreads of the second differences of log n, in bins, that are weighed against each other.
 _SPREADS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 #: Log n is known to so much before anything is seen: next to nothing.
@@ -136,7 +138,8 @@ class ThresholdSelection:
         edges = first - 0.5 + width * np.arange(bins + 1.0)
         edges[0] = edge
         most = edges[-1] + _BEYOND * scale
-        counts = np.concatenate([[0.0], np.arange((width + 1) // 2, most + width, width, dtype=np.float64)])
+        least = max((width + 1) // 2, first - _MOST_BINS * width)
+        counts = np.concatenate([[0.0], np.arange(least, most + width, width, dtype=np.float64)])
         law = mechanism.law
         above = np.exp(law.logsf(edges[:, None] - counts))
         landing = above[:-1] - above[1:]
@@ -176,7 +179,7 @@ def _noise_above(law: Law, mechanism: Mechanism, edges: Floats, counts: Floats, 
     found = []
     for edge in edges.tolist():
         first = math.ceil(edge)
-        values = np.arange(first, first + counts.max() + far + 1.0)
+        values = np.arange(first, min(first, _MOST_BINS) + counts.max() + far + 1.0)
         low = np.maximum(values - 0.5, edge)
         chance = np.exp(law.logsf(low[:, None] - counts)) - np.exp(law.logsf(values[:, None] + 0.5 - counts))
         found.append(((values[:, None] - counts) * chance).sum(axis=0))
