@@ -94,6 +94,14 @@ def account_document(account: Account, /) -> Document:
         "units": {one.unit: _spent_document(one) for one in account.units},
         "bindings": [{"name": name, "sha256": digest} for name, digest in account.bindings],
         "adopted": list(account.adopted),
+        "series": [
+            {
+                "name": one.name,
+                "weeks": one.weeks,
+                "reserved": {str(k): v for k, v in sorted(one.reserved.items())},
+            }
+            for one in account.series
+        ],
         "reservations": [reservation_document(one) for one in account.reservations],
     }
 
