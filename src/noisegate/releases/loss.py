@@ -243,6 +243,8 @@ def bell_delta(squares: float, epsilon: float, /, *, narrowest: float) -> float:
     variance = squares * (1 + _ABOVE_LATTICE / narrowest**2)
     spread = math.sqrt(variance)
     up = (variance - squares) / 2 + special.log_ndtr((variance - squares / 2 - epsilon) / spread)
+    if up > 0:  # Nothing is promised; and beyond that, numbers overflow.
+        return 1.0
     down = epsilon + special.log_ndtr((-squares / 2 - epsilon) / spread)
     log_delta = up + math.log1p(-math.exp(min(-1e-300, down - up))) if down < up else -math.inf
     # Rounding in logarithms costs digits where the two parts are close: stay above.
