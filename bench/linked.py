@@ -31,13 +31,11 @@ from noisegate.inference import (
     Flat,
     NegativeBinomial,
     Problem,
-    Score,
-    estimate_sums,
     fit_levels,
     fit_prior,
     infer,
 )
-from noisegate.testing import BINS, CITY, CityTruth, ModePlan, simulate_tables
+from noisegate.testing import BINS, CITY, CityTruth, ModePlan, Score, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 DAYS = (2, 5, 14)
@@ -133,7 +131,7 @@ def growth():
 def quality():
     truth = simulate_tables(CITY, days=7, rng=np.random.default_rng(2016))
     few = truth.suppressed & (truth.smallest_total() <= 8)
-    return [*judged("city", truth, {"totals of at most 8": few}), *table_sums(truth, fitted(truth).prior)]
+    return judged("city", truth, {"totals of at most 8": few})
 
 
 def judged(world, truth, more):
@@ -254,16 +252,6 @@ def tapped(duckdb, taps, *, mode, tap, days):
     counts = np.zeros((days, len(stops), BINS), dtype=np.int64)
     counts[rows["day"][inside], stop[inside], rows["time"][inside]] = rows["n"][inside]
     return counts
-
-
-def table_sums(truth, prior):
-    """The suppressed total of each mode and day, with its interval."""
-    hidden = truth.suppressed
-    codes = np.where(hidden, truth.mode * 7 + truth.day, -1)
-    found = estimate_sums(truth.problem, codes, prior=prior)
-    raw = np.bincount(codes[hidden], weights=truth.counts[hidden])
-    inside = (raw >= found.low) & (raw <= found.high)
-    return [{"kind": "suppressed totals by mode and day", "n": len(raw), "cover_95": float(inside.mean())}]
 
 
 PARTS = {"speed": speed, "growth": growth, "quality": quality, "totals": totals, "people": people}

@@ -53,7 +53,6 @@ def test_selections_that_mean_nothing(base, text, says):
 @pytest.mark.parametrize(
     ("lag", "minutes"),
     [
-        (None, 0),
         ("30min", 30),
         ("30", 30),
         (" 1 h ", 60),

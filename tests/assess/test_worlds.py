@@ -15,13 +15,15 @@ def ids(results):
     return [one.id for one in results]
 
 
+def directions(found):
+    """The couplings that were found, as (start, end) names."""
+    return {(c.first.split("location=")[1], c.second.split("location=")[1]) for c in found.couplings}
+
+
 def planted(found, world):
-    """The couplings that the world planted, as (start, end) names."""
+    """Whether the couplings that the world planted were found, and no others."""
     one, two = world.closed_pair
-    return {(c.first.split("location=")[1], c.second.split("location=")[1]) for c in found.couplings} == {
-        (one, two),
-        (two, one),
-    }
+    return directions(found) == {(one, two), (two, one)}
 
 
 def test_the_recipe_of_2016_is_taken_apart(fortnight):
@@ -91,15 +93,21 @@ def test_stating_the_ferry_changes_nothing(fortnight):
 
 @pytest.mark.slow
 def test_the_interval_covers_over_many_worlds(make_release):
-    """24 worlds: the ferry is found in each, and the interval misses the truth in few (4 misses: p = 0.03)."""
-    misses = 0
+    """24 worlds: the ferry is found in each, and the interval misses the truth in few (4 misses: p = 0.03).
+
+    Equal counts are taken for a share of 96 % with chance e^-4 at most, so of 48 directions one is doubted on average at most (4: p = 0.01).
+    """
+    misses, doubted = 0, 0
     for seed in range(100, 124):
         release = make_release(seed=seed)
         found = assess(release.paths)
-        assert planted(found, release.world), seed
+        one, two = release.world.closed_pair
+        assert set() < directions(found) <= {(one, two), (two, one)}, seed
+        doubted += 2 - len(directions(found))
         fit = found.tables[0].noise.fit
         misses += fit is None or not fit.interval[0] <= 1.4 <= fit.interval[1]
     assert misses <= 5
+    assert doubted <= 3
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ import functools
 import numpy as np
 import pytest
 
-from noisegate.inference import CellEstimates, NegativeBinomial, Problem, Score, fit_levels, fit_prior, infer
-from noisegate.testing import CITY, CityTruth, ModePlan, simulate_tables
+from noisegate.inference import CellEstimates, NegativeBinomial, Problem, fit_levels, fit_prior, infer
+from noisegate.testing import CITY, CityTruth, ModePlan, Score, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 

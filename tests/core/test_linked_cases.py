@@ -13,12 +13,9 @@ from noisegate.inference import (
     Pmfs,
     Problem,
     Schedule,
-    Score,
     Sums,
     bells,
     crossed,
-    estimate_sums,
-    from_residual,
     infer,
     spread,
     tilt,
@@ -26,7 +23,15 @@ from noisegate.inference import (
 from noisegate.inference.linked.propagation import _inverse
 from noisegate.laws import DiscreteLaplace, Laplace, PointMass
 from noisegate.mechanisms import Mechanism
-from noisegate.testing import CITY, ModePlan, enumerate_exact, recipe_2016, simulate_tables
+from noisegate.testing import (
+    CITY,
+    ModePlan,
+    Score,
+    enumerate_exact,
+    from_residual,
+    recipe_2016,
+    simulate_tables,
+)
 
 EXACT = Mechanism(law=PointMass(), zeros="perturb")
 
@@ -294,35 +299,6 @@ def test_sweeps_that_run_out_are_reported():
     settled = infer(truth.problem)
     assert settled.converged
     assert 0 < settled.change <= Schedule().tolerance < posterior.change
-
-
-def test_sums_of_cells_are_surer_than_their_cells():
-    truth = small_city()
-    n = truth.problem.cells
-    prior = NegativeBinomial(mean=truth.intensity + 1e-3, shape=np.full(n, 8.0), zero_share=np.zeros(n))
-    codes = np.where(truth.suppressed, truth.day, -1)
-    found = estimate_sums(truth.problem, codes, prior=prior)
-    cells = infer(truth.problem, prior=prior)
-    raw = np.bincount(codes[codes >= 0], weights=truth.counts[codes >= 0])
-    alone = np.sqrt(np.bincount(codes[codes >= 0], weights=cells.sd[codes >= 0] ** 2))
-    np.testing.assert_allclose(
-        found.mean, np.bincount(codes[codes >= 0], weights=cells.mean[codes >= 0]), rtol=0.01
-    )
-    assert (found.sd < 0.7 * alone).all()
-    assert (np.abs(raw - found.mean) < 4 * found.sd).all()
-    with pytest.raises(SpecError, match="codes of sums"):
-        estimate_sums(truth.problem, codes[1:])
-
-
-def test_sum_of_unlinked_cells_adds_variances():
-    mechanism = recipe_2016(threshold=18)
-    problem = Problem(cells=3, tables=(Sums.of_cells([30.0, 40.0, 50.0], mechanism=mechanism),))
-    found, cells = estimate_sums(problem, [0, 0, -1]), infer(problem)
-    assert found.mean[0] == pytest.approx(cells.mean[:2].sum(), abs=1e-4)
-    assert found.sd[0] == pytest.approx(np.sqrt((cells.sd[:2] ** 2).sum()), rel=1e-4)
-    same = Problem(cells=3, tables=problem.tables, identities=(Identities.between_cells([0], [2]),))
-    with pytest.raises(SpecError, match="different sums"):
-        estimate_sums(same, [0, 0, 1])
 
 
 def test_crossed_effects_are_each_dimension_and_each_pair():

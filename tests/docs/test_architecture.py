@@ -46,19 +46,11 @@ print(json.dumps([(len(one.ran), len(one.representations)) for one in walks.valu
 def test_a_tap_and_a_cell_walk_as_far_as_the_page_says(walks):
     said = [int(number) for number in re.findall(r"(?:through|runs) (\d+)", PAGE)]
     assert [modules for modules, _ in walks] == said
-    assert walks[1][1] < 8
 
 
-@pytest.mark.xfail(strict=True, reason="8 with the prior of a cell's law, on the way to the page")
-def test_a_cell_has_fewer_than_eight_representations_on_its_way_to_the_page(walks):
-    assert walks[2][1] < 8
-
-
-@pytest.mark.xfail(
-    strict=True, reason="71: the trial of a law, bounds and the remainder came in as modules of their own"
-)
-def test_a_cell_walks_through_fewer_than_sixty_modules(walks):
+def test_a_cell_has_fewer_than_eight_representations_and_walks_through_fewer_than_sixty_modules(walks):
     assert walks[1][0] < 60
+    assert walks[2][1] < 8
 
 
 def _there(name):

@@ -31,6 +31,7 @@ from noisegate.assessment.missing_taps import MissingTaps, Ranked
 from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
 from noisegate.assessment.services import Services, tolerance_of
+from noisegate.assessment.thresholds import recognised_law
 from noisegate.assessment.uniqueness import Histories, Uniqueness, by_person, share_interval, uniqueness
 from noisegate.assessment.words import chance, ends, flat, interval, percent, plain, plural, short
 from noisegate.inference import Attacker
@@ -98,6 +99,7 @@ __all__ = [
     "plain",
     "plural",
     "read_person_events",
+    "recognised_law",
     "share_interval",
     "short",
     "tolerance_of",

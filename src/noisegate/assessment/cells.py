@@ -16,7 +16,7 @@ from noisegate.assessment.words import chance, number
 from noisegate.inference import SumEstimates
 from noisegate.pictures import ExposedCells
 from noisegate.recovery import names
-from noisegate.tables import Kind
+from noisegate.tables import Kind, Table
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -76,6 +76,8 @@ def ask(facts: Facts, /) -> list[Result]:
     if facts.request.attacker is None:
         return []
     if facts.inference is None:
+        if not facts.structure.base.suppressed:
+            return [_nothing_hidden(facts.structure.base)]
         return about_no_inference(facts.why_not_inferred)
     return about_cells(facts.inference, proven=facts.known_counts is not None)
 
@@ -93,8 +95,7 @@ def about_cells(inference: Inference, /, *, proven: bool = False) -> list[Result
     """What the posteriors say about suppressed cells."""
     hidden = np.flatnonzero(inference.evidence.suppressed)
     if not hidden.size:
-        title = f"{inference.cells.name}: every possible cell is published, nothing is suppressed"
-        return [Check(id="suppressed-cells", outcome="known", title=title)]
+        return [_nothing_hidden(inference.cells)]
     return [
         *_pinned(inference, hidden, proven=proven),
         *_present(inference, hidden),
@@ -102,6 +103,11 @@ def about_cells(inference: Inference, /, *, proven: bool = False) -> list[Result
         *_totals(inference),
         _method(inference),
     ]
+
+
+def _nothing_hidden(table: Table, /) -> Check:
+    title = f"{table.name}: every possible cell is published, nothing is suppressed"
+    return Check(id="suppressed-cells", outcome="known", title=title)
 
 
 def about_no_inference(reason: str, /) -> list[Result]:

@@ -20,8 +20,7 @@ from noisegate.assessment.inquiry import Words
 from noisegate.errors import DataError
 from noisegate.inference import CellEstimates, Evidence, Layout, Observation, RowMap
 from noisegate.laws import PointMass
-from noisegate.query import assemble
-from noisegate.reading import Structure
+from noisegate.reading import Structure, assemble
 from noisegate.recovery import Coupling, Makers, MarginRows, Seen, equal_pairs, perturbed_apart
 from noisegate.tables import Counts, Domain, Kind, MarginLink, Release, Table
 
@@ -70,11 +69,11 @@ class AttackEvidence:
         base = makers.of(structure.base, structure)
         if base is None:
             return None
-        released = _Released.of(structure, makers)
+        release = _released(structure, makers)
         used, left_out = [], []
         for one in rows:
             seen = makers.of(one.link.margin, structure)
-            reason = _why_not(one, seen, makers, released)
+            reason = _why_not(one, seen, makers, stated=release is not None)
             if seen is None or reason:
                 left_out.append((one.link.margin.name, reason))
             else:
@@ -82,10 +81,12 @@ class AttackEvidence:
         inside = tuple(c for c in couplings if c.cells is structure.base)
         clear = None if zero is None else zero & np.isnan(base.values)
         equal = equal_pairs(inside) if inside else None
-        if released is None:
-            known, place = _as_read(base, used, equal=equal, zero=clear), None
+        place = None
+        if release is None:
+            known = _as_read(base, used, equal=equal, zero=clear)
         else:
-            known, place = released.evidence(equal=equal, zero=clear), released.place
+            place = _numbers(structure.base, release.domain, np.arange(structure.base.size))
+            known = _as_stated(release, place, equal=equal, zero=clear)
         return cls(
             base=base,
             margins=tuple(used),
@@ -139,16 +140,16 @@ class AttackEvidence:
         return tuple(dict.fromkeys(said))
 
 
-def _why_not(rows: MarginRows, seen: Seen | None, makers: Makers, released: _Released | None, /) -> str:
+def _why_not(rows: MarginRows, seen: Seen | None, makers: Makers, /, *, stated: bool) -> str:
     """Why a margin is not used; empty if it is."""
-    if released is None and rows.link.unlisted:
+    if not stated and rows.link.unlisted:
         return f"it counts what the base does not list ({', '.join(rows.link.unlisted[:2])})"
     if seen is None:
         return "nothing is known about its noise"
     said = makers.card.margins if makers.card is not None else None
     if said == "derive" or not rows.residual.any():
         return "it was summed from the published base and adds nothing"
-    if released is not None:
+    if stated:
         return ""
     exact = isinstance(seen.mechanism.law, PointMass)
     if said == "reconcile" or (perturbed_apart(rows) is False and not exact):
@@ -199,39 +200,29 @@ def _row_map(link: MarginLink, /) -> RowMap:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Released:
-    """Tables that are what their card describes: all of them are there, with the card's labels."""
+def _released(structure: Structure, makers: Makers, /) -> Release | None:
+    """The release that a card describes, all tables with the card's labels; None if there is no such card, or the tables are others."""
+    card = makers.card
+    tables = {table.name: table for table in structure.tables}
+    if card is None or not card.complete or set(tables) != {stated.name for stated in card.tables}:
+        return None
+    try:
+        release = assemble(card, lambda stated, domain: _rows(tables[stated.name], domain))
+    except DataError:
+        return None
+    return release if structure.base.name == release.base.name else None
 
-    release: Release
-    place: Ints
 
-    @classmethod
-    def of(cls, structure: Structure, makers: Makers, /) -> _Released | None:
-        """The release that a card describes; None if there is no such card, or the tables are others."""
-        card = makers.card
-        tables = {table.name: table for table in structure.tables}
-        if card is None or not card.complete or set(tables) != {stated.name for stated in card.tables}:
-            return None
-        try:
-            release = assemble(card, lambda stated, domain: _rows(tables[stated.name], domain))
-        except DataError:
-            return None
-        if structure.base.name != release.base.name:
-            return None
-        base = structure.base
-        return cls(release=release, place=_numbers(base, release.domain, np.arange(base.size)))
-
-    def evidence(self, *, equal: Ints | None, zero: Bools | None) -> Evidence:
-        """What the tables say, on the card's domain."""
-        pairs, empty = None, None
-        if equal is not None:
-            pairs = self.place[equal]
-            pairs = pairs[:, (pairs >= 0).all(axis=0)]
-        if zero is not None:
-            empty = np.zeros(self.release.domain.size, bool)
-            empty[self.place[zero & (self.place >= 0)]] = True
-        return Evidence.of(self.release, equal=pairs, zero=empty)
+def _as_stated(release: Release, place: Ints, /, *, equal: Ints | None, zero: Bools | None) -> Evidence:
+    """The evidence of a release, on the card's domain."""
+    pairs, empty = None, None
+    if equal is not None:
+        pairs = place[equal]
+        pairs = pairs[:, (pairs >= 0).all(axis=0)]
+    if zero is not None:
+        empty = np.zeros(release.domain.size, bool)
+        empty[place[zero & (place >= 0)]] = True
+    return Evidence.of(release, equal=pairs, zero=empty)
 
 
 def _rows(table: Table, domain: Domain, /) -> tuple[Ints, Counts]:

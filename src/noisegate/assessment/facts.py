@@ -51,6 +51,7 @@ from noisegate.recovery import (
     perturbed_apart,
     recognise_all,
     recover,
+    rounding_bases,
     search,
     stated_sets,
     weigh_identities,
@@ -78,7 +79,23 @@ _FEWEST_OF_MARGINS = 20
 #: How long bounds of hidden counts are sharpened.
 _SECONDS = 20.0
 _NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
+_BY_SUMS = "not inferred by a law of noise, as there is none; what sums prove of hidden and rounded counts is said by itself"
 _SUMS = "not inferred, because the cells of the base are sums of counts that were cut one by one"
+
+
+#: Facts about tables that do not depend on those beside them.
+_BY_ITSELF = (
+    "pieces",
+    "search",
+    "rows",
+    "identity_ledger",
+    "_sets",
+    "_fitted",
+    "noise",
+    "recognised",
+    "agreement",
+    "_zeros_shown",
+)
 
 
 class Facts:
@@ -97,12 +114,30 @@ class Facts:
     """
 
     def __init__(
-        self, structure: Structure, request: Request, card: Card | None, report: Progress, /
+        self,
+        structure: Structure,
+        request: Request,
+        card: Card | None,
+        report: Progress,
+        /,
+        *,
+        siblings: dict[int, Facts] | None = None,
     ) -> None:
         self.structure = structure
         self.request = request
         self.stated_card = card
         self.report = report
+        self._siblings = {} if siblings is None else siblings
+
+    def beside(self, structure: Structure, /) -> Facts:
+        """The facts of tables beside these, each by itself, with what was found out of them before."""
+        said = Request(level=self.request.level, attacker=self.request.attacker, noise=self.request.noise)
+        found = Facts(structure, said, None, self.report, siblings=self._siblings)
+        before = self._siblings.get(id(structure.base))
+        if before is not None and before.structure.sisters == structure.sisters:
+            known = vars(before)
+            vars(found).update({name: known[name] for name in _BY_ITSELF if name in known})
+        return found
 
     @cached_property
     def pieces(self) -> Pieces | None:
@@ -123,9 +158,10 @@ class Facts:
     @cached_property
     def search(self) -> Search:
         """Couplings among series of the base, and what the timetable adds to them."""
-        timetable = self.timetable
+        timetable = None if self.request.outside.gtfs is None else self.timetable
         self.report("looking for coupled series")
-        return timetable.joined(search(self.structure.base))
+        found = search(self.structure.base)
+        return found if timetable is None else timetable.joined(found)
 
     @cached_property
     def rows(self) -> tuple[MarginRows, ...]:
@@ -146,12 +182,18 @@ class Facts:
     @cached_property
     def noise(self) -> dict[str, Noise]:
         """The noise of each table, by name."""
-        pieces = self.pieces
+        return {name: one.beside(self.recognised.get(name)) for name, one in self._fitted.items()}
+
+    @cached_property
+    def _fitted(self) -> dict[str, Noise]:
+        """The law of noise that fits each table best, whether or not it has one."""
+        pieces, tables = self.pieces, self.structure.tables
         return recover(
             [*self._sets, *_margin_sets(self.sound_rows), *self._families_of_margins],
-            [cells.name for cells in self.structure.tables],
+            [cells.name for cells in tables],
             level=self.request.level,
             assumes=pieces.assumption if pieces is not None and pieces.number else "",
+            bases=rounding_bases(tables),
             report=self.report,
         )
 
@@ -187,7 +229,7 @@ class Facts:
         if self.pieces is not None:
             return {}
         self.report("recognising the mechanisms")
-        refused = {one.title for noise in self.noise.values() for one, _ in noise.refused}
+        refused = {one.title for noise in self._fitted.values() for one, _ in noise.refused}
         sets = [one for one in self._sets if one.title not in refused]
         return recognise_all(self.structure.tables, ledger=self.identity_ledger, sets=sets)
 
@@ -242,7 +284,7 @@ class Facts:
                 )
                 if table is not self.structure.base or other is None:
                     continue
-                facts = Facts(replace(other, shared=()), self.request, None, self.report)
+                facts = self._siblings.setdefault(id(other.base), self.beside(replace(other, shared=())))
                 if (ends := facts.base_range) is not None:
                     low, high = sums_of(across, *ends)
                     raw = facts.shows_counts and self.shows_counts
@@ -326,10 +368,12 @@ class Facts:
         if self.pieces is not None:
             return None, _SUMS
         makers = replace(self.makers, consistent=consistent_tables(self.rows))
-        zero = self.timetable.structural_zero()
+        zero = None if self.request.outside.gtfs is None else self.timetable.structural_zero()
         evidence = AttackEvidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
         if evidence is None:
-            return None, _NO_NOISE
+            made = self.recognised.get(self.structure.base.name)
+            sums = made is not None and (made.raw_counts or made.rounded)
+            return None, _BY_SUMS if sums else _NO_NOISE
         level = self.request.level
         try:
             return infer_cells(evidence, attacker=attacker, level=level, report=self.report), ""

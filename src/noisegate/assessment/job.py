@@ -44,14 +44,13 @@ def _with_beside(assessment: Assessment, facts: Facts) -> Assessment:
 
     What a person says about cells, persons and services is about the first of them.
     """
-    alone = Request(level=facts.request.level, attacker=facts.request.attacker, noise=facts.request.noise)
     others = []
     for structure in facts.structure.beside[: limits.current().assessed_beside]:
         name = structure.measure or structure.base.name
         facts.report(f"assessing {name}")
         siblings = tuple(one for one in facts.structure.every if one is not structure)
         mine = replace(structure, beside=siblings, shared=facts.structure.shared)
-        others.append((name, judge(Facts(mine, alone, None, facts.report))))
+        others.append((name, judge(facts.beside(mine))))
     found = [replace(one, title=f"{name}: {one.title}") for name, other in others for one in other.findings]
     tables = [table for _, other in others for table in other.tables]
     return replace(

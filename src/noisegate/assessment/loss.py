@@ -125,8 +125,14 @@ def privacy_of(
 def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> LossSummary:
     """The loss with the condition that it rests on: that the noise has no largest value, which no sample proves (MATH 8).
 
-    Where a law with a bound explains the tables as well there is none, and none where values are rounded.
+    Where a law with a bound explains the tables as well there is none, and none where values are rounded or stand as counted.
     """
+    if loss.source is None and recognised and (recognised[0].rounded or recognised[0].raw_counts):
+        laws = {one.table: one.kind for one in recognised}
+        counted = {"as_counted": True} if recognised[0].raw_counts else {}
+        return LossSummary(
+            source="recovered", unbounded=recognised[0].rounded, numbers={"laws": laws, **counted}
+        )
     if loss.source != "recovered" or loss.unbounded or loss.event_epsilon is None:
         return loss
     known = [one for one in recognised if one.excluded is not None or one.rounded or one.kind == "growing"]
@@ -297,6 +303,10 @@ WORDS: Mapping[str, Words] = {
 }
 
 
+#: From this epsilon on a guess is right for certain, up to rounding.
+_CERTAIN = 40.0
+
+
 def ask(facts: Facts, /) -> list[Result]:
     """The loss of an event and of a person."""
     return about_loss(facts.privacy, facts.card)
@@ -309,6 +319,9 @@ def about_loss(privacy: LossSummary, card: Card | None, /) -> list[Result]:
     """
     if privacy.unbounded:
         return [_unbounded(privacy)]
+    if privacy.numbers.get("as_counted"):
+        title = "no epsilon bounds the privacy loss: counts stand as they were counted"
+        return [Check(id="privacy-loss", outcome="known", title=title, numbers=privacy.to_json())]
     event, person = privacy.event_epsilon, privacy.person_epsilon
     if privacy.source == "card" and card is not None and card.unit != "event":
         return _as_stated(privacy, card)
@@ -325,17 +338,33 @@ def about_loss(privacy: LossSummary, card: Card | None, /) -> list[Result]:
     if condition is not None and not condition["strong"] and severity == "high":
         severity = "medium" if condition["fair"] else "low"  # what rests on a weak condition does not lead
     stated = ["The card says so."] if privacy.source == "card" else _worked_out(privacy)
+    right = best_guess(event, privacy.numbers.get("stated_delta") or 0.0)
+    said = f"At even odds beforehand, a guess whether one event is in is right with probability {right:.3g} at most."
     return [
         Finding(
             id="privacy-loss",
             severity=severity,
             title=_title(privacy, event, person),
-            numbers=privacy.to_json(),
-            evidence=stated,
+            numbers={**privacy.to_json(), "best_guess": float(f"{right:.4g}")},
+            baseline={"from": "a guess without the tables", "right": 0.5},
+            evidence=[*stated, said],
             assumptions=privacy.assumes,
             advice=_ADVICE if privacy.numbers["person_events"] != 1 else _ADVICE_ONCE,
         )
     ]
+
+
+def best_guess(epsilon: float, delta: float = 0.0, /) -> float:
+    """How often, at most, somebody is right who guesses at even odds whether an event is in (MATH 11).
+
+    Examples
+    --------
+    >>> round(best_guess(0.66), 3), best_guess(0.0)
+    (0.659, 0.5)
+    """
+    if epsilon > _CERTAIN:
+        return 1.0
+    return (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))
 
 
 def _title(privacy: LossSummary, event: float, person: float, /) -> str:
@@ -388,6 +417,7 @@ def _worked_out(privacy: LossSummary, /) -> list[str]:
 def _unbounded(privacy: LossSummary, /) -> Finding:
     """That there is no epsilon, and why: without noise a weakness, with a bounded one a fact that analysts should know."""
     laws = set(privacy.numbers["laws"].values())
+    within = "Within its bound such noise hides who is in a count from somebody who knows little else."
     if "none" in laws:
         severity: Severity = "high"
         title = "No epsilon bounds the privacy loss: there is no noise"
@@ -397,6 +427,10 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
             "There is no epsilon to state: noise with a bound explains the tables as well as noise without one, and a bounded "
             "one has none"
         )
+    elif laws & {"nearest-rounding", "rounding"}:
+        severity = "low"
+        title = "No epsilon bounds the privacy loss: values are rounded, and so each raw count is known to within the base"
+        within = "Rounding hides who is in a count from somebody who knows little else, and gives the same answer every time."
     else:
         severity = "medium"
         title = "No epsilon bounds the privacy loss: the noise has a largest value, and a count that far off gives itself away"
@@ -406,9 +440,8 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
         title=title,
         numbers=privacy.to_json(),
         assumptions=privacy.assumes,
-        evidence=[]
-        if "none" in laws
-        else ["Within its bound such noise hides who is in a count from somebody who knows little else."],
+        baseline={"from": "noise without a bound", "epsilon": "finite"},
+        evidence=[] if "none" in laws else [within],
         advice="Use noise without a bound (discrete Laplace, discrete Gaussian) if differential privacy is claimed.",
     )
 
@@ -437,6 +470,7 @@ def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
             severity=severity,
             title=f"T{title[1:]}; protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}",
             numbers=privacy.to_json(),
+            baseline={"from": "a promise that is called strong", "epsilon": _WEAK},
             evidence=["The card says so."],
             advice=_ADVICE_DAYS if card.unit == "person-day" else _ADVICE,
         )

@@ -36,16 +36,23 @@ def ask(facts: Facts, /) -> list[Result]:
     """How each margin compares with the sums of the base."""
     base = facts.recognised.get(facts.structure.base.name)
     as_counted = facts.card is None and base is not None and base.raw_counts
-    return [one for rows in facts.sound_rows for one in about_margins(rows, as_counted=as_counted)]
+    rounded = base is not None and base.rounded
+    return [
+        one
+        for rows in facts.sound_rows
+        for one in about_margins(rows, as_counted=as_counted, rounded=rounded)
+    ]
 
 
-def about_margins(rows: MarginRows, /, *, as_counted: bool = False) -> list[Result]:
+def about_margins(rows: MarginRows, /, *, as_counted: bool = False, rounded: bool = False) -> list[Result]:
     """How one margin compares with the sums of the base.
 
     Parameters
     ----------
     as_counted
         Whether counts are published as they are: that tables add up then protects nobody.
+    rounded
+        Whether the values of the base were rounded.
     """
     base, margin = rows.link.base.name, rows.link.margin.name
     numbers = _numbers(rows)
@@ -60,7 +67,7 @@ def about_margins(rows: MarginRows, /, *, as_counted: bool = False) -> list[Resu
         ]
     apart = perturbed_apart(rows)
     if apart:
-        return [_independent(rows, numbers)]
+        return [_independent(rows, numbers, rounded=rounded)]
     if apart is None and not as_counted:
         title = f"{margin}: no row has all its cells of {base} published, and none is below the sum of those that are"
         return [Check(id="margins", outcome="cannot tell", title=title, numbers=numbers)]
@@ -84,7 +91,7 @@ def about_margins(rows: MarginRows, /, *, as_counted: bool = False) -> list[Resu
     return [Check(id="margins", outcome="fine", title=title, numbers={**numbers, "derived": derived})]
 
 
-def _independent(rows: MarginRows, numbers: dict[str, Any], /) -> Finding:
+def _independent(rows: MarginRows, numbers: dict[str, Any], /, *, rounded: bool) -> Finding:
     base, margin = rows.link.base.name, rows.link.margin.name
     below, off = numbers["below_parts"], numbers["complete_off"]
     seen = []
@@ -95,11 +102,19 @@ def _independent(rows: MarginRows, numbers: dict[str, Any], /) -> Finding:
     return Finding(
         id="independent-margins",
         severity="medium",
-        title=f"{margin} and {base} were perturbed independently: {' and '.join(seen)}",
+        title=(
+            f"{margin} and {base} were {'rounded each by itself' if rounded else 'perturbed independently'}: "
+            f"{' and '.join(seen)}"
+        ),
         numbers=numbers,
         baseline={"from": "totals derived from what is published", "complete_off": 0, "below_parts": 0},
         evidence=rows.examples(rows.impossible),
         advice=(
+            f"Derive {margin} from the published {base}, or round both together so that they add up (controlled rounding). What "
+            "totals and their parts differ by narrows the counts behind both."
+        )
+        if rounded
+        else (
             f"Derive {margin} from the published {base}, or measure both and reconcile them (margins: reconcile). "
             "Differences between independent tables reveal their noise and the suppressed counts, and every further "
             "table adds to the privacy loss."

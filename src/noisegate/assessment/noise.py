@@ -11,6 +11,7 @@ from noisegate.assessment.finding import Check, Finding, Result, assumed
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.loss import CLEAR_LAW, shown_mechanism
 from noisegate.assessment.words import interval, percent, short
+from noisegate.laws import RoundedLaplace
 from noisegate.pictures import Differences, Responses
 from noisegate.recovery import CANDIDATES, Noise, NoiseFit, Recognition
 from noisegate.tables import StatedTable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Fewer identities than this are called few.
 FEW = 30
+#: The scale of the noise of 2016, as a yardstick.
+_USUAL = 1.4
 
 _ADVICE = (
     "Publish the law and the scale of the noise. Hiding them protects nobody, and analysts need them for honest "
@@ -145,6 +148,7 @@ def about_noise(
             severity="low",
             title=f"The noise of {noise.table} can be recovered: {_recognised(fit, recognition)}",
             numbers=_numbers(noise, fit) | ({} if recognition is None else {"kind": recognition.kind}),
+            baseline={"from": "without the identities", "law": "not known", "scale": "not known"},
             evidence=_evidence(noise),
             assumptions=noise.assumes,
             advice=_ADVICE,
@@ -207,10 +211,20 @@ def _without_noise(noise: Noise, fit: NoiseFit, /) -> Finding:
         severity="high",
         title=f"{noise.table} carries no noise: all {fit.n} pairs of counts are exactly equal",
         numbers=_numbers(noise, fit),
+        baseline={
+            "from": f"noise of scale {_USUAL:g}, as in 2016, in both counts of a pair",
+            "equal": round(fit.n * _equal_by_chance()),
+        },
         evidence=_evidence(noise),
         assumptions=noise.assumes,
         advice="Perturb every count before it is published; a cut alone hides nothing from someone who knows the rest.",
     )
+
+
+def _equal_by_chance() -> float:
+    """The share of pairs of equal counts that stay equal under usual noise."""
+    shown = np.exp(RoundedLaplace(_USUAL).logpmf(np.arange(-40, 41)))
+    return float(shown @ shown)
 
 
 def _numbers(noise: Noise, fit: NoiseFit, /) -> dict[str, Any]:

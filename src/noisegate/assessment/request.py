@@ -117,11 +117,12 @@ class Request:
     @classmethod
     def of(cls, **said: Unpack[Said]) -> Self:
         """What was said, read; whatever was not said stays as it is by default."""
+        lag = said.get("lag")
         piece, noise, workload = said.get("summed_from"), said.get("noise"), said.get("workload")
         return cls(
             pairs=tuple((str(left), str(right)) for left, right in said.get("pairs", ())),
             statements=tuple(Statement.parse(text) for text in said.get("identities", ())),
-            lag=parse_lag(said.get("lag")),
+            lag=0 if lag is None else parse_lag(lag),
             piece=None if piece is None else parse_lag(piece),
             level=said.get("level", 0.95),
             attacker=said.get("attacker", "informed"),

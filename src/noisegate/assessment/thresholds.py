@@ -105,16 +105,44 @@ def _table_row(table: TableSummary, /) -> tuple[str, ...]:
 
 
 def _noise_row(table: AssessedTable, /) -> tuple[str, ...]:
-    cut, fit = table.summary.threshold, table.noise.fit
+    cut, fit, made = table.summary.threshold, table.noise.fit, recognised_law(table)
+    law = ("not recovered", "–") if fit is None else (_law(fit.law, fit.rounding), short(fit.scale))
     return (
         table.summary.name,
         "no cut seen" if cut.value is None else short(cut.value),
         percent(round(cut.sure, 6)),
-        "not recovered" if fit is None else _law(fit.law, fit.rounding),
-        "–" if fit is None else short(fit.scale),
-        "–" if fit is None else interval(fit.interval) or "–",
-        number(table.noise.n),
+        *(law if made is None else made[:2]),
+        "–" if fit is None or made is not None else interval(fit.interval) or "–",
+        number(table.noise.n if made is None else made[2]),
     )
+
+
+#: What a table was made by, where that is no law of noise that a scale was fitted for.
+_MADE = {
+    "exact": "as counted",
+    "hidden-ranges": "as counted",
+    "nearest-rounding": "nearest multiple",
+    "random-rounding": "random rounding",
+    "rounding": "rounding",
+    "uniform": "uniform",
+    "bounded": "bounded",
+    "growing": "grows with count",
+    "summed": "summed",
+}
+
+
+def recognised_law(table: AssessedTable, /) -> tuple[str, str, int] | None:
+    """The law in words, its base or bound, and the number of identities, where another than a scale says how a table was made."""
+    made, fit = table.recognition, table.noise.fit
+    if made is None or (fit is not None and made.kind.replace("-", " ") in fit.law.replace("-", " ")):
+        return None
+    if made.kind == "unknown" and made.noise_sd is not None and made.rivals:
+        return "cannot tell", f"sd {made.noise_sd:.2g}", made.n
+    if made.kind not in _MADE:
+        return None
+    size = made.base if made.rounded else made.bound if made.kind in {"uniform", "bounded"} else None
+    bound = "–" if size is None else short(size) if made.rounded else f"±{size:,}"
+    return _MADE[made.kind], bound, made.n
 
 
 def _law(law: str, rounding: str, /) -> str:

@@ -39,6 +39,11 @@ WORDS: Mapping[str, Words] = {
 
 def ask(facts: Facts, /) -> list[Result]:
     """The zero rule, and the exact delta if zeros are kept."""
+    made = facts.recognised.get(facts.structure.base.name)
+    if facts.zeros.rule is None and made is not None and (made.raw_counts or made.rounded):
+        why = "counts stand as they were counted" if made.raw_counts else "values are rounded, and 0 stays 0"
+        title = f"empty cells get no noise: {why}"
+        return [Check(id="zeros", outcome="known", title=title, numbers=facts.zeros.numbers)]
     return about_zeros(facts.zeros, facts.privacy)
 
 

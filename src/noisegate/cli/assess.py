@@ -374,6 +374,8 @@ def _link_words(table: TableSummary, /) -> str:
 
 
 def _noise_table(tables: tuple[AssessedTable, ...], /) -> Table:
+    from noisegate.assessment import recognised_law
+
     grid = Table(title="Cuts and noise", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     grid.add_column("table", overflow="fold")
     for name in ("from", "sure", "law", "scale", "interval", "identities"):
@@ -385,7 +387,10 @@ def _noise_table(tables: tuple[AssessedTable, ...], /) -> Table:
             number(cut.value),
             f"{cut.sure:.1%}" if cut.value is not None else "-",
         ]
-        if fit is None:
+        made = recognised_law(table)
+        if made is not None:
+            row += [made[0], made[1].replace("–", "-"), "-", f"{made[2]:,}" if made[2] else "-"]
+        elif fit is None:
             row += ["not recovered", "-", "-", "-"]
         else:
             low, high = fit.interval

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from noisegate.inference.beliefs import Levels, Profile
 from noisegate.inference.bounds import (
     ENDLESS,
     Bounds,
@@ -14,9 +13,8 @@ from noisegate.inference.bounds import (
     smallest_contradiction,
     solve_bounds,
 )
-from noisegate.inference.checks import FitCheck
 from noisegate.inference.draws import CellSampler
-from noisegate.inference.engine import Attacker, Engine, engine_for
+from noisegate.inference.engine import Engine, engine_for
 from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.hidden import FromRows, ShownTotals
@@ -26,7 +24,7 @@ from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.model import Model
 from noisegate.inference.linked.part import Part, parts_of
 from noisegate.inference.linked.pmfs import Pmfs, bells, costs, spread, tilt
-from noisegate.inference.linked.posterior import CellEstimates, Score, from_residual
+from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import (
     Bools,
     Flat,
@@ -44,8 +42,7 @@ from noisegate.inference.linked.problem import (
     tally,
 )
 from noisegate.inference.linked.propagation import Schedule
-from noisegate.inference.linked.totals import SumEstimates, estimate_sums
-from noisegate.inference.posterior import Posterior, Report
+from noisegate.inference.posterior import Attacker, Posterior, Report
 from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, level_logs, level_posterior
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
 from noisegate.inference.profile.profile import cell_laws, fit_profile, suits
@@ -57,6 +54,7 @@ from noisegate.inference.profile.sum_law import (
     sum_law,
 )
 from noisegate.inference.roles import Layout
+from noisegate.inference.trial import FitCheck
 
 __all__ = [
     "AT_MOST",
@@ -81,7 +79,6 @@ __all__ = [
     "Ints",
     "Layout",
     "LevelTotal",
-    "Levels",
     "LinkedCells",
     "Model",
     "NegativeBinomial",
@@ -94,12 +91,10 @@ __all__ = [
     "Posterior",
     "Prior",
     "Problem",
-    "Profile",
     "ProfileEffect",
     "Report",
     "RowMap",
     "Schedule",
-    "Score",
     "SharedError",
     "ShownTotals",
     "SumEstimates",
@@ -116,11 +111,9 @@ __all__ = [
     "crossed",
     "cumulant_intervals",
     "engine_for",
-    "estimate_sums",
     "fit_levels",
     "fit_prior",
     "fit_profile",
-    "from_residual",
     "infer",
     "lattice_law",
     "level_logs",

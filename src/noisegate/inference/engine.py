@@ -1,25 +1,21 @@
 """The one seam of inference: evidence in, posteriors of cells and of sums out.
 
-One engine, `Posterior`, serves all tables, whoever made them and whoever asks. What is believed beforehand is another matter: a profile of counts that is learnt
-from the tables, or, for an attacker who knows next to nothing, the levels of totals (`beliefs`).
+One engine, `Posterior`, serves all tables, whoever made them and whoever asks. What is believed beforehand is another matter: a profile of counts that is
+learnt from the tables, or, for an attacker who knows next to nothing, the levels of totals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from noisegate.inference.beliefs import Levels, Profile
-from noisegate.inference.checks import FitCheck
 from noisegate.inference.evidence import Evidence
-from noisegate.inference.linked.posterior import CellEstimates
+from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import Ints, Prior
-from noisegate.inference.linked.totals import SumEstimates
-from noisegate.inference.posterior import Posterior, Report
-
-Attacker = Literal["minimal", "informed"]
+from noisegate.inference.posterior import Attacker, Posterior, Report
+from noisegate.inference.trial import FitCheck
 
 
 class Engine(Protocol):
@@ -70,5 +66,4 @@ def engine_for(
 ) -> Engine:
     """The engine, with what an attacker (or an analyst, who is an informed one) believes."""
     say = report or (lambda _what, _done, _all: None)
-    prior = Profile() if attacker == "informed" else Levels()
-    return Posterior(evidence=evidence, prior=prior, report=say)
+    return Posterior(evidence=evidence, attacker=attacker, report=say)

@@ -27,11 +27,16 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import SpecError
-from noisegate.inference.excess import ThresholdExcess, threshold_of
-from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
+from noisegate.inference.excess import (
+    RawHistogram,
+    ThresholdExcess,
+    ThresholdSelection,
+    TotalSeen,
+    threshold_of,
+)
+from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums, numbered
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.raw_law import RawHistogram, ThresholdSelection, TotalSeen
-from noisegate.inference.roles import Layout, Roles, numbered
+from noisegate.inference.roles import Layout, Roles
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
 from noisegate.tables import Card, Margin, Release, Table
@@ -525,17 +530,25 @@ class _Left:
     @classmethod
     def of(cls, base: Observation, margin: Observation, cells: Ints, excess: ThresholdExcess, /) -> _Left:
         distinct, codes = numbered(margin.where.of(cells))
-        hidden = ~base.shown(cells)
-        seen = np.bincount(
-            codes, weights=base.total(cells) - (1 + excess.below) * excess.seen(base.values[cells])
-        )
+        if not distinct.size:  # a margin of other cells: a row of none of these
+            distinct = np.zeros(1, np.int64)
+        # A subtotal need not hold every cell: of those outside it leaves nothing.
+        inside = codes >= 0
+        hidden = ~base.shown(cells) & inside
+        net = base.total(cells) - (1 + excess.below) * excess.seen(base.values[cells])
+
+        def added(what: Floats) -> Floats:
+            return np.bincount(codes[inside], weights=what[inside], minlength=distinct.size).astype(
+                np.float64
+            )
+
         return cls(
             codes=codes,
             hidden=hidden,
             there=margin.shown(distinct),
-            rest=margin.total(distinct) - seen,
-            cells=np.bincount(codes).astype(np.float64),
-            missing=np.bincount(codes, weights=hidden.astype(np.float64)).astype(np.float64),
+            rest=margin.total(distinct) - added(net),
+            cells=added(inside.astype(np.float64)),
+            missing=added(hidden.astype(np.float64)),
         )
 
 

@@ -3,8 +3,17 @@
     hidden sum = shown totals - their shown cells + excess of the cells - excess of the totals
 
 The *excess* is what selection at a threshold does: a value is shown partly because its noise was high rather than low. Over all cells noise adds up to nothing on
-average, so what shown values hold too much hidden ones hold too little. How much that is in all follows from the histogram of raw counts (`raw_law`); rows share in it
+average, so what shown values hold too much hidden ones hold too little. How much that is in all follows from the histogram of raw counts (`RawLaw`); rows share in it
 by what they show near the threshold: for Laplace noise of scale b, where a value y is seen at a distance d above the threshold, by exp(-d / b).
+
+The histogram of raw counts behind published ones, as far as it matters at a threshold, is a penalised composite link model.
+
+What is seen: how many values fell into each bin above the threshold, how many cells show nothing, and, where totals are there, what all cells add up to. All
+three are sums over raw counts x of n(x), the histogram of raw counts, times known numbers: the law of the noise says how often x is shown as y. log n is smooth: its
+second differences are normal, with a spread that is learnt (the evidence of each of several is weighed); zero has a number of its own, as empty cells are many.
+Answers are functionals sum a(x) n(x), each with a variance from the curvature of the fit and from what the spreads disagree about.
+
+Unlike a continuation of the histogram of *noisy* counts, this knows that noise carries many small counts over the threshold: with large noise that is most of what is shown just above.
 """
 
 from __future__ import annotations
@@ -13,11 +22,221 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from noisegate.inference.linked.problem import Floats, Ints
-from noisegate.inference.raw_law import ThresholdSelection, TotalSeen
 from noisegate.laws import DiscreteLaplace, Laplace, Law, RoundedLaplace
 from noisegate.mechanisms import Mechanism
+
+#: How far above the threshold values are looked at, in scales of the noise, and at least in whole numbers.
+_WINDOW_SCALES, _LEAST_WINDOW = 10.0, 14
+#: Beyond the window raw counts matter for so many scales.
+_BEYOND = 6.0
+#: Noise of a larger scale than this is looked at in bins of about a third of it.
+_FINE_SCALE = 4.0
+#: Raw counts so many bins below the threshold and further are looked at as one: the least of a table of towns may be 30,000.
+_MOST_BINS = 120
+#: Spreads of the second differences of log n, in bins, that are weighed against each other.
+_SPREADS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+#: Log n is known to so much before anything is seen: next to nothing.
+_VAGUE = 1e-4
+_NEWTON, _SETTLED = 60, 1e-7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalSeen:
+    """What all cells of a table add up to: by totals, with the variance of their noise."""
+
+    sum: float
+    variance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RawLaw:
+    """n(x) at some raw counts: for each spread of log n its likeliest value, its covariance and its weight."""
+
+    at: Floats
+    logs: tuple[Floats, ...]
+    covariances: tuple[Floats, ...]
+    weights: Floats
+
+    def sum_of(self, terms: Floats, /) -> tuple[float, float]:
+        """The sum of `terms` times n(x), and its variance."""
+        means, spreads = [], []
+        for logs, covariance in zip(self.logs, self.covariances, strict=True):
+            slope = terms * np.exp(logs)
+            means.append(float(slope.sum()))
+            spreads.append(float(slope @ covariance @ slope))
+        mean = float(self.weights @ means)
+        return mean, float(self.weights @ (np.array(spreads) + (np.array(means) - mean) ** 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RawHistogram:
+    """How many of some hidden cells held 0, 1, 2, ..., and the variance of the log of each of these numbers."""
+
+    hidden_cells: Ints
+    shown: int
+    hidden: Floats
+    doubt: Floats
+
+    @classmethod
+    def of(
+        cls, selection: ThresholdSelection, law: RawLaw, /, *, hidden_cells: Ints, shown: int
+    ) -> RawHistogram:
+        """The part of a histogram that a threshold hides, number by number."""
+        width = max(1.0, float(np.diff(law.at[1:]).max(initial=1.0)))
+        every = np.array(law.logs)
+        logs = law.weights @ every
+        spread = np.array([np.diagonal(one) for one in law.covariances]) + (every - logs) ** 2
+        counts = np.arange(1.0, math.floor(law.at[-1]) + 1)
+        inner = law.at[1:]
+        hidden = np.concatenate(
+            [
+                [math.exp(min(float(logs[0]), 40.0)) * float(selection.hidden[0])],
+                np.exp(np.interp(counts, inner, logs[1:] - math.log(width)))
+                * np.interp(counts, inner, selection.hidden[1:]),
+            ]
+        )
+        doubt = np.concatenate([[0.0], np.interp(counts, inner, law.weights @ spread[:, 1:])])
+        doubt[0] = float(law.weights @ spread[:, 0])
+        return cls(hidden_cells=hidden_cells, shown=shown, hidden=hidden, doubt=doubt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ThresholdSelection:
+    """How a mechanism selects: raw counts x (bins of them), bins of values just above the threshold, and how often each x lands in each.
+
+    Attributes
+    ----------
+    counts
+        The raw counts that stand for their bins, zero by itself first.
+    edges
+        Where bins of values start and end, from the threshold on.
+    landing
+        The chance of each raw count (column) to be shown in each bin (row).
+    hidden, near
+        Its chance not to be shown, and to be hidden or in a bin.
+    excess, beyond
+        What its noise adds up to where it is shown, and where it is shown beyond the bins.
+    """
+
+    counts: Floats
+    edges: Floats
+    landing: Floats
+    hidden: Floats
+    near: Floats
+    excess: Floats
+    beyond: Floats
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, /, *, edge: float, scale: float) -> ThresholdSelection:
+        """The selection at the threshold of a mechanism, which lies at `edge`."""
+        width = 1 if scale <= _FINE_SCALE else 2 * round(scale / 6) + 1
+        first = math.ceil(edge)
+        bins = math.ceil(max(_LEAST_WINDOW, math.ceil(_WINDOW_SCALES * scale)) / width)
+        edges = first - 0.5 + width * np.arange(bins + 1.0)
+        edges[0] = edge
+        most = edges[-1] + _BEYOND * scale
+        least = max((width + 1) // 2, first - _MOST_BINS * width)
+        counts = np.concatenate([[0.0], np.arange(least, most + width, width, dtype=np.float64)])
+        law = mechanism.law
+        above = np.exp(law.logsf(edges[:, None] - counts))
+        landing = above[:-1] - above[1:]
+        excess, beyond = _noise_above(law, mechanism, edges[[0, -1]], counts)
+        if mechanism.zeros == "keep":
+            landing[:, 0], above[:, 0], excess[0], beyond[0] = 0.0, 0.0, 0.0, 0.0
+        return cls(
+            counts=counts,
+            edges=edges,
+            landing=landing,
+            hidden=1 - above[0],
+            near=1 - above[-1],
+            excess=excess,
+            beyond=beyond,
+        )
+
+    def raw_law(
+        self, shown: Floats, /, *, hidden: int | None = None, total: TotalSeen | None = None
+    ) -> RawLaw:
+        """n(x) from the values that are shown, the number of cells that are not, and what all add up to, if these are known."""
+        seen = np.histogram(shown, bins=np.concatenate([[-np.inf], self.edges[1:]]))[0].astype(np.float64)
+        rows = self.landing
+        if hidden is not None:
+            seen, rows = np.append(seen, float(hidden)), np.vstack([rows, self.hidden])
+        mean = self.counts * self.near - self.beyond
+        far = shown[shown > self.edges[-1]]
+        left = None if total is None else TotalSeen(sum=total.sum - float(far.sum()), variance=total.variance)
+        fits = [_fitted(rows, seen, mean, left, spread) for spread in _SPREADS]
+        logs, covariances, evidence = zip(*fits, strict=True)
+        weights = special.softmax(np.array(evidence))
+        return RawLaw(at=self.counts, logs=logs, covariances=covariances, weights=weights)
+
+
+def _noise_above(law: Law, mechanism: Mechanism, edges: Floats, counts: Floats, /) -> tuple[Floats, Floats]:
+    """What the noise of each raw count adds up to in published values above each of two edges."""
+    far = mechanism.reach(20.0)
+    found = []
+    for edge in edges.tolist():
+        first = math.ceil(edge)
+        values = np.arange(first, min(first, _MOST_BINS) + counts.max() + far + 1.0)
+        low = np.maximum(values - 0.5, edge)
+        chance = np.exp(law.logsf(low[:, None] - counts)) - np.exp(law.logsf(values[:, None] + 0.5 - counts))
+        found.append(((values[:, None] - counts) * chance).sum(axis=0))
+    return found[0], found[1]
+
+
+def _penalty(size: int, spread: float, /) -> Floats:
+    """What log n is like before anything is seen: second differences of this spread from the first count on; zero and the line are free."""
+    bends = np.diff(np.eye(size - 1), n=2, axis=0) / spread
+    found = _VAGUE * np.eye(size)
+    found[1:, 1:] += bends.T @ bends
+    return np.asarray(found)
+
+
+def _fitted(
+    rows: Floats, seen: Floats, mean: Floats, total: TotalSeen | None, spread: float, /
+) -> tuple[Floats, Floats, float]:
+    """The likeliest log n, its covariance and the log evidence, by Newton's method on the penalised likelihood."""
+    size = rows.shape[1]
+    penalty = _penalty(size, spread)
+    logs = np.full(size, math.log((seen.sum() + 1.0) / size))
+    value, step_size = -np.inf, 1.0
+    slope, bend = np.zeros(size), penalty
+    proposal = logs
+    for _ in range(_NEWTON):
+        found, new_slope, new_bend = _likelihood(proposal, rows, seen, mean, total, penalty)
+        if found < value - 1e-9 and step_size > 1e-3:
+            step_size /= 3
+        else:
+            done = abs(found - value) < _SETTLED * (1 + abs(found)) and step_size == 1.0
+            logs, value, slope, bend, step_size = proposal, found, new_slope, new_bend, 1.0
+            if done:
+                break
+        proposal = logs + step_size * np.clip(np.linalg.solve(bend, slope), -3.0, 3.0)
+    covariance = np.asarray(np.linalg.inv(bend), dtype=np.float64)
+    evidence = value + 0.5 * np.linalg.slogdet(penalty)[1] - 0.5 * np.linalg.slogdet(bend)[1]
+    return logs, covariance, float(evidence)
+
+
+def _likelihood(
+    logs: Floats, rows: Floats, seen: Floats, mean: Floats, total: TotalSeen | None, penalty: Floats, /
+) -> tuple[float, Floats, Floats]:
+    """Penalised log-likelihood, its slope, and its expected bend."""
+    raw = np.exp(np.clip(logs, -40.0, 40.0))
+    expected = np.maximum(rows @ raw, 1e-12)
+    by_log = rows * raw
+    value = float(seen @ np.log(expected) - expected.sum() - 0.5 * logs @ penalty @ logs)
+    slope = by_log.T @ (seen / expected - 1) - penalty @ logs
+    bend = by_log.T @ (by_log / expected[:, None]) + penalty
+    if total is not None:
+        terms = mean * raw
+        off = total.sum - float(terms.sum())
+        value -= 0.5 * off**2 / total.variance
+        slope = slope + terms * off / total.variance
+        bend = bend + np.outer(terms, terms) / total.variance
+    return value, slope, bend
+
 
 #: Of so few published values nothing is said about their histogram at the threshold; nor of so few cells, if it is known how many there are.
 _FEW_VALUES, _FEW_SHOWN = 30, 3

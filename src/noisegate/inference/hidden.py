@@ -15,10 +15,9 @@ import numpy as np
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
-from noisegate.inference.linked.problem import Bools, Floats, Ints
-from noisegate.inference.linked.totals import SumEstimates
+from noisegate.inference.linked.posterior import SumEstimates
+from noisegate.inference.linked.problem import Bools, Floats, Ints, paired
 from noisegate.inference.profile.sum_law import cumulant_intervals
-from noisegate.inference.roles import numbered
 
 #: The prior may be off by this share of all hidden cells of a part together.
 PRIOR_OFF = 0.4
@@ -92,17 +91,16 @@ class RowTotals:
         row = self.margin.where.of(cells)
         values = self.evidence.base.values[cells]
         there = ~np.isnan(values)
-        keys, place = numbered(groups * rows + np.maximum(row, 0))
-        group, at = np.divmod(keys, rows)
-        outside = np.bincount(place, weights=row < 0, minlength=len(keys)) > 0
-        asked = np.bincount(place, weights=there, minlength=len(keys)).astype(np.int64)
-        lacking = np.bincount(place, weights=~there, minlength=len(keys)).astype(np.int64)
+        group, at, place = paired(groups, np.maximum(row, 0), rows)
+        outside = np.bincount(place, weights=row < 0, minlength=len(at)) > 0
+        asked = np.bincount(place, weights=there, minlength=len(at)).astype(np.int64)
+        lacking = np.bincount(place, weights=~there, minlength=len(at)).astype(np.int64)
         whole = self.open[at] & ~outside & (lacking == self.hidden[at])
         # Of a row without hidden cells single cells are better asked for themselves.
         whole &= (lacking > 0) | (asked == self.shown[at])
-        seen = np.bincount(place, weights=np.nan_to_num(values), minlength=len(keys))
+        seen = np.bincount(place, weights=np.nan_to_num(values), minlength=len(at))
         mine = self.evidence.excess.seen(np.where(there, values, np.nan)) * (1 + self.evidence.excess.below)
-        over = np.bincount(place, weights=mine, minlength=len(keys))
+        over = np.bincount(place, weights=mine, minlength=len(at))
         left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + (self.excess[at] - over)
         others = self.shown[at] - asked
         share = np.divide(others, self.shown[at], out=np.zeros(len(at)), where=self.shown[at] > 0)
@@ -130,32 +128,26 @@ class RowTotals:
         base, terms = self.evidence.base, np.bincount(groups, minlength=size)
         if not self.evidence.consistent:
             return np.asarray(
-                self.margin.noise * self._rows(self.margin, cells, groups, size) + base.noise * others
+                self.margin.noise * self._rows(self.margin, cells, groups, size)[0] + base.noise * others
             )
         # The estimate over the cells themselves, or over whole rows less the others.
         precision = 1 / (base.noise * np.maximum(terms, 1))
         for margin in self.evidence.margins:
             if margin.measured:
-                taken = self._rows(margin, cells, groups, size)
-                usable = self._all_whole(margin, cells, groups, size) & (taken > 0) & (others == 0)
+                taken, whole = self._rows(margin, cells, groups, size)
+                usable = whole & (taken > 0) & (others == 0)
                 precision[usable] += 1 / (margin.noise * taken[usable])
         return np.asarray(np.where(terms > 0, 1 / precision, 0.0))
 
-    def _rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> Ints:
-        """How many rows of a margin each group touches."""
-        row = margin.where.of(cells)
-        keys, _ = numbered((groups * len(margin.values) + row)[row >= 0])
-        return np.bincount(keys // len(margin.values), minlength=size)
-
-    def _all_whole(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> Bools:
-        """Which groups have only whole rows of a margin."""
-        row = margin.where.of(cells)
-        keys, place = numbered((groups * len(margin.values) + row)[row >= 0])
-        terms = np.bincount(place, minlength=len(keys))
-        every = self.evidence.cells_in(margin)
-        broken = terms != every[keys % len(margin.values)]
-        bad = np.bincount(keys // len(margin.values), weights=broken, minlength=size)
-        return np.asarray((bad == 0) & (np.bincount(groups, weights=row < 0, minlength=size) == 0))
+    def _rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Bools]:
+        """How many rows of a margin each group touches, and whether it has all of them, and nothing else."""
+        row, rows = margin.where.of(cells), len(margin.values)
+        outside = row < 0
+        group, at, place = paired(groups[~outside], row[~outside], rows)
+        broken = np.bincount(place, minlength=len(at)) != self.evidence.cells_in(margin)[at]
+        bad = np.bincount(group, weights=broken, minlength=size)
+        bad += np.bincount(groups, weights=outside, minlength=size)
+        return np.bincount(group, minlength=size), np.asarray(bad == 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

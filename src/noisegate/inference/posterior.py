@@ -13,33 +13,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.errors import DataError
-from noisegate.inference.anchor import Anchor
-from noisegate.inference.beliefs import Levels, Profile
-from noisegate.inference.checks import FitCheck, settled
-from noisegate.inference.components import components
+from noisegate.inference.anchor import Anchor, KeptLaws
 from noisegate.inference.draws import CellSampler, LevelErrors, TiedSums
 from noisegate.inference.evidence import Evidence
 from noisegate.inference.hidden import ShownTotals
-from noisegate.inference.kept import KeptLaws
+from noisegate.inference.linked.fit import fit_levels
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.problem import Bools, Flat, Floats, Ints, NegativeBinomial, Prior
-from noisegate.inference.linked.totals import SumEstimates
+from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
+from noisegate.inference.linked.problem import Bools, Flat, Floats, Ints, NegativeBinomial, Prior, components
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
-from noisegate.inference.recensoring import Retold, Trust, some_parts, tried
-from noisegate.inference.remainder import without_remainders
-from noisegate.inference.roles import Roles
-from noisegate.inference.uncertainty import CellErrors
-from noisegate.inference.withdrawal import widen_cells, withdraw
+from noisegate.inference.roles import Roles, group_and_day
+from noisegate.inference.trial import FitCheck, Retold, Trust, settled, some_parts, tried, without_remainders
+from noisegate.inference.uncertainty import CellErrors, widen_cells, withdraw
 
+#: Who asks: the *informed* one, and every analyst, learns a profile from all tables, which place is busy when and how alike days are. The
+#: *minimal* one takes each day by itself and knows only the levels of the totals that were published; with no totals, nothing.
+Attacker = Literal["minimal", "informed"]
 #: Called with what is being done, and how far it is.
 Report = Callable[[str, int, int], None]
 
@@ -76,13 +74,13 @@ class _Part:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Posterior:
-    """The laws of all cells under a prior, and of sums of them.
+    """The laws of all cells, as an attacker knows them, and of sums of them.
 
     `prepare` works out the units of some cells; `cells` and `sums` do it themselves.
     """
 
     evidence: Evidence
-    prior: Profile | Levels = field(default_factory=Profile)
+    attacker: Attacker = "informed"
     report: Report = lambda _what, _done, _all: None
     errors: CellErrors = field(init=False)
     _unit_of: Ints = field(init=False)
@@ -107,7 +105,7 @@ class Posterior:
     @property
     def knows_sums(self) -> bool:
         """Whether how cells err together is part of it: only a profile tells, and many small cells add up to what no flat prior knows."""
-        return isinstance(self.prior, Profile)
+        return self.attacker == "informed"
 
     @property
     def flat(self) -> bool:
@@ -153,8 +151,8 @@ class Posterior:
 
     def _work_out(self, cells: Ints, /) -> None:
         """Fit every part of a unit, and solve it."""
-        if isinstance(self.prior, Levels):
-            self._work_out_levels(cells, self.prior)
+        if not self.knows_sums:
+            self._work_out_levels(cells)
             return
         part_of = self._part_of[cells]
         live = self._live(cells)
@@ -163,8 +161,7 @@ class Posterior:
             for part in np.unique(part_of[live]).tolist()
             for places in [np.flatnonzero(live & (part_of == part))]
         ]
-        prior = self.prior
-        laws = [(places, prior.law(fit)) for _, _, fit, places in fits]
+        laws = [(places, fit.law) for _, _, fit, places in fits]
         unit, level = self._anchored(self._solved(cells, _joined(laws, len(cells))))
         errors, found = self.errors, unit.laws
         errors.moments(cells, found.mean, found.variance, found.third)
@@ -175,9 +172,12 @@ class Posterior:
             errors.note(part, cells[places], shared.beside(level[places]))
             self._parts[part] = _Part(unit=unit, places=places)
 
-    def _work_out_levels(self, cells: Ints, prior: Levels, /) -> None:
+    def _work_out_levels(self, cells: Ints, /) -> None:
         """Solve a unit under the levels of its totals: what cells err together is not known then."""
-        law = self.held.get(int(cells[0])) or prior.law(self.evidence, cells)
+        evidence = self.evidence
+        law = self.held.get(int(cells[0])) or fit_levels(
+            evidence.problem(cells), groups=group_and_day(evidence.layout, cells)
+        )
         self.held[int(cells[0])] = law
         unit = self._solved(cells, law)
         errors, found = self.errors, unit.laws
@@ -347,7 +347,7 @@ class Posterior:
         self.prepare()
         return Posterior(
             evidence=self.evidence.without(*tables),
-            prior=self.prior,
+            attacker=self.attacker,
             report=self.report,
             fits=dict(self.fits),
         )
@@ -405,7 +405,7 @@ class Posterior:
 
     def _learnt_again(self, evidence: Evidence, cells: Ints, /) -> Retold:
         """What the same engine makes of other evidence."""
-        other = Posterior(evidence=evidence, prior=self.prior)
+        other = Posterior(evidence=evidence, attacker=self.attacker)
         other.prepare()
         spread = other.errors.sums(cells, np.zeros(len(cells), np.int64), 1)[0]
         off = float(np.sqrt(spread.shared[0]) / max(spread.centre[0], 1.0))

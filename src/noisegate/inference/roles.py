@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.inference.linked.problem import Ints, crossed
+from noisegate.inference.linked.problem import Ints, crossed, numbered
 from noisegate.tables import Domain, kind_of
 
 _MOST_CROSSED = 3
-#: Codes that are larger than so many times their number are sorted, not counted.
-_SPARSE = 2
+#: Values of a dimension that set its groups apart (a mode, a direction); with more it is a row.
+_FEW_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,15 +93,16 @@ class Roles:
         return set(self.apart) <= set(names)
 
 
-def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
-    """The distinct codes in their order, and the place of each code among them; -1 is none."""
-    if codes.max(initial=0) > _SPARSE * (codes.size + 1000):
-        distinct, place = np.unique(codes, return_inverse=True)
-        none = int(distinct[0] < 0)
-        return distinct[none:], place - none
-    there = np.bincount(codes + 1)[1:] > 0
-    place = np.concatenate([[-1], np.cumsum(there) - 1])
-    return np.flatnonzero(there), place[codes + 1]
+def group_and_day(layout: Layout, cells: Ints, /) -> Ints:
+    """One code for the mode, the direction and the day of each cell: dimensions of few values, but for rows and columns, and dates."""
+    sizes = layout.labels
+    days = [name for name in layout.names if name in layout.days][:1]
+    column = [name for name in layout.names if name in layout.times][:1]
+    rest = sorted((name for name in layout.names if name not in (*days, *column)), key=lambda n: -sizes[n])
+    if not column and len(rest) > 1:
+        rest.pop(1)
+    apart = [name for place, name in enumerate(rest) if place > 0 and sizes[name] <= _FEW_VALUES]
+    return layout.joined(cells, [*apart, *days])
 
 
 def _numbered(codes: Ints, /) -> Ints:

@@ -3,6 +3,9 @@
 A sum of cells errs by what each cell errs by itself, by what cells err together because what they are predicted from is not known for certain, and less so
 if the cells make up much of a shown row: what some have too much, the others lack. Where a sum holds all hidden cells of shown rows, the rows
 say it with no prior (`hidden`).
+
+*Withdrawn* estimates: what the tables do not tell is given by bounds. A hidden cell holds at most what the threshold lets pass, a hidden row of a margin likewise, and a row that is shown no more than it shows. Where a learnt law did not stand its trial, sums
+of cells that no total tells lie between nothing and these.
 """
 
 from __future__ import annotations
@@ -14,9 +17,9 @@ from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
-from noisegate.inference.linked.problem import Bools, Floats, Ints
-from noisegate.inference.profile.sum_law import SharedError
-from noisegate.inference.roles import numbered
+from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
+from noisegate.inference.linked.problem import Bools, Floats, Ints, numbered, paired
+from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
 _LEAST_OWN = 0.05
@@ -98,7 +101,7 @@ class CellErrors:
         by_cells = self._spread(cells, groups, size)
         best, taken = by_cells, np.zeros(size)
         for margin in self.totals.margins if size else ():
-            found, more = self._by_rows(margin, cells, groups, size)
+            found, more = self._by_rows(margin, cells, groups, size, by_cells)
             better = (more > taken) | ((more == taken) & (more > 0) & (found.variance < best.variance))
             best, taken = best.where(~better, found), np.maximum(taken, more)
         return by_cells, best
@@ -114,8 +117,12 @@ class CellErrors:
             levels, size = codes.astype(np.int64), int(codes.max(initial=0)) + 1
             left, own, whole = np.ones(size), None, None
             for margin in self.totals.margins:
-                found = self.totals.of(margin).of_groups(cells, levels, size)
-                every = np.bincount(levels, weights=~found.taken, minlength=size) == 0
+                inside = _whole_rows(margin.where.of(cells), levels, len(margin.values), size)
+                if not inside.any():
+                    continue
+                found = self.totals.of(margin).of_groups(cells[inside], levels[inside], size)
+                every = np.bincount(levels[inside], weights=found.taken, minlength=size)
+                every = (every > 0) & (every == np.bincount(levels, minlength=size))
                 if not every.any():
                     continue
                 if own is None or whole is None:
@@ -141,9 +148,8 @@ class CellErrors:
         """By how much sums are surer because cells of a shown row add up to it: what one has too much the others lack."""
         row = margin.where.of(cells)
         inside = (row >= 0) & margin.shown(row)
-        keys, place = numbered(groups[inside] * len(margin.values) + row[inside])
-        own = np.bincount(place, weights=self.variance[cells[inside]])
-        group, rows = np.divmod(keys, len(margin.values))
+        group, rows, place = paired(groups[inside], row[inside], len(margin.values))
+        own = np.bincount(place, weights=self.variance[cells[inside]], minlength=len(rows))
         summed = self.evidence.base.noise * self.evidence.cells_in(margin)[rows]
         noise = np.full(len(rows), margin.noise) if margin.measured else summed
         gone = own**2 / np.maximum(self._row_variance[margin.name][rows] + noise, 1e-12)
@@ -195,7 +201,7 @@ class CellErrors:
         return np.asarray(np.bincount(groups, weights=self.unseen_moves(cells), minlength=size) ** 2)
 
     def _by_rows(
-        self, margin: Observation, cells: Ints, groups: Ints, size: int, /
+        self, margin: Observation, cells: Ints, groups: Ints, size: int, by_cells: SumSpread, /
     ) -> tuple[SumSpread, Floats]:
         """How uncertain sums are if what shown rows say counts beside the laws of cells, and how many cells it says something of.
 
@@ -203,8 +209,10 @@ class CellErrors:
         """
         found = self.totals.of(margin).of_groups(cells, groups, size)
         others, taken = ~found.taken, found.taken
+        if not taken.any():
+            return by_cells, np.zeros(size)
         rest = self._spread(cells[others], groups[others], size)
-        mine = self._spread(cells[taken], groups[taken], size)
+        mine = self._spread(cells[taken], groups[taken], size) if others.any() else by_cells
         hidden = taken & np.isnan(self.evidence.base.values[cells])
         off = PRIOR_OFF * self._added(self.mean, cells[hidden], groups[hidden], size)
         own = mine.variance + off**2
@@ -235,3 +243,101 @@ class CellErrors:
         sd = np.sqrt(self.alone[cells])
         together = np.bincount(place, weights=sd) ** 2 - np.bincount(place, weights=sd**2)
         return np.asarray(np.bincount(distinct // len(self.mean), weights=together, minlength=size))
+
+
+def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:
+    """Which cells are in levels of whole rows: no row of theirs has cells of another level."""
+    inside = row >= 0
+    first, mixed = np.full(rows, -1, np.int64), np.zeros(rows, bool)
+    first[row[inside]] = levels[inside]
+    mixed[row[inside & (first[row] != levels)]] = True
+    bad = np.bincount(levels, weights=~inside | mixed[row], minlength=size) > 0
+    return np.asarray(~bad[levels])
+
+
+#: What is hidden may lie above the threshold by so many standard deviations of noise.
+_FAR = 2.0
+#: Bounds of less than this share of an interval are taken as part of it.
+_SLIGHT = 0.1
+#: Bounds no wider than this share of the estimate widen it and do not replace it.
+_NEAR_SHARE = 0.1
+
+
+def withdraw(errors: CellErrors, found: SumEstimates, cells: Ints, groups: Ints, /) -> SumEstimates:
+    """The same estimates, widened to bounds or replaced by them where sums hang on cells that no total tells."""
+    size = len(found.mean)
+    lacking = errors.lacking(cells)
+    most, left = np.full(size, np.inf), lacking.copy()
+    best = np.full(size, -1)
+    options: list[Bools] = [lacking]
+    for margin in errors.totals.margins:
+        taken = errors.totals.of(margin).of_groups(cells, groups, size).taken
+        options.append(lacking & ~taken)
+    for place, option in enumerate(options):
+        bound = _most(errors, cells[option], groups[option], size)
+        better = bound < most
+        most, best = np.where(better, bound, most), np.where(better, place, best)
+    for place, option in enumerate(options):
+        left = np.where(best[groups] == place, option, left)
+    wide = most > _SLIGHT * (found.high - found.low) + 1
+    if not wide.any():
+        return found
+    rest = ~left & wide[groups]
+    spread = errors.sums(cells[rest], groups[rest], size)[1]
+    low, high = cumulant_intervals(spread.centre, spread.variance, spread.third, level=found.level)
+    high = high + np.ceil(most).astype(np.int64)
+    # Widened first: bounds that are near each other are an interval like any other.
+    near = high - low <= _NEAR_SHARE * found.mean
+    gone = wide & ~near
+    return replace(
+        found,
+        low=np.where(gone, low, np.where(wide, np.minimum(low, found.low), found.low)),
+        high=np.where(gone, high, np.where(wide, np.maximum(high, found.high), found.high)),
+        withdrawn=gone,
+    )
+
+
+def widen_cells(errors: CellErrors, found: CellEstimates, /) -> None:
+    """Give cells that no row of any margin shows the interval from nothing to what the threshold lets pass, in place."""
+    made = errors.evidence.base.mechanism
+    if made.whole_threshold is None:
+        return
+    every = np.arange(len(found.mean))
+    cells = every[errors.lacking(every)]
+    for margin in errors.totals.margins:
+        row = margin.where.of(cells)
+        cells = cells[(row < 0) | ~margin.shown(np.maximum(row, 0))]
+    found.low[cells] = 0
+    found.high[cells] = np.maximum(found.high[cells], made.whole_threshold - 1)
+
+
+def _most(errors: CellErrors, cells: Ints, groups: Ints, size: int, /) -> Floats:
+    """What hidden cells of each group can hold at most: by themselves, or by the rows of the margin that binds them most."""
+    base = errors.evidence.base
+    one = float((base.mechanism.whole_threshold or 1) - 1)
+    number = np.bincount(groups, minlength=size).astype(np.float64)
+    found = one * number + _FAR * np.sqrt(base.noise * number)
+    for margin in errors.totals.margins:
+        found = np.minimum(found, _by_rows(errors, margin, cells, groups, size, one))
+    return np.where(number > 0, found, 0.0)
+
+
+def _by_rows(
+    errors: CellErrors, margin: Observation, cells: Ints, groups: Ints, size: int, one: float, /
+) -> Floats:
+    """The same by the rows of one margin: what a shown row leaves, or what the threshold lets pass of one that is not."""
+    row = margin.where.of(cells)
+    rows = len(margin.values)
+    keys, place = numbered(groups * (rows + 1) + np.where(row < 0, rows, row))
+    group, at = np.divmod(keys, rows + 1)
+    alone = one * np.bincount(place, minlength=len(keys))
+    inside = at < rows
+    at = np.minimum(at, rows - 1)
+    known = errors.totals.of(margin)
+    left = np.maximum(known.margin.total(at) - known.total[at], 0.0)
+    cut = margin.mechanism.whole_threshold
+    bound = np.where(margin.shown(at), left, np.inf if cut is None else float(cut - 1))
+    bound = np.where(inside, np.minimum(bound, alone), alone)
+    noise = np.where(inside, margin.noise + errors.evidence.base.noise * known.shown[at], 0.0)
+    added = np.bincount(group, weights=bound, minlength=size)
+    return np.asarray(added + _FAR * np.sqrt(np.bincount(group, weights=noise, minlength=size)))

@@ -6,7 +6,7 @@ from noisegate.query.answers import Answers
 from noisegate.query.askable import DRAWS, Askable
 from noisegate.query.drawn import DrawnTables
 from noisegate.query.joint import JointSums, Spans, joint_sums, spans, withdrawn_of
-from noisegate.query.published import assemble, read_release
+from noisegate.query.published import read_release
 from noisegate.query.release import OpenRelease, open_release
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "JointSums",
     "OpenRelease",
     "Spans",
-    "assemble",
     "joint_sums",
     "open_release",
     "read_release",

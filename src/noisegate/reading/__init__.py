@@ -7,7 +7,7 @@ margins, and which base cells every margin cell sums; `summarise` puts the decis
 
 from __future__ import annotations
 
-from noisegate.reading.by_card import read_rows, read_structure
+from noisegate.reading.by_card import assemble, read_rows, read_structure
 from noisegate.reading.counts import read_numbers
 from noisegate.reading.hierarchy import LookupFile
 from noisegate.reading.overrides import (
@@ -49,6 +49,7 @@ __all__ = [
     "TableOverride",
     "TableSources",
     "TableSummary",
+    "assemble",
     "describe",
     "find_form",
     "find_structure",

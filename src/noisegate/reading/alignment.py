@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from noisegate.reading.dimensions import declared, spellings, time_grid, unite
 from noisegate.reading.hierarchy import parents_of
 from noisegate.reading.published import Codes, Hierarchy, PublishedTable
-from noisegate.reading.words import fold
-from noisegate.tables import NO_ORDINAL, Dimension, Kind
+from noisegate.tables import NO_ORDINAL, Dimension, Kind, folded
 
 #: Words that mean the same thing at the head of a column.
 _SYNONYMS = (
@@ -392,7 +391,7 @@ def _stack(rows: list[Codes], length: int) -> Codes:
 
 def _through(fine: Dimension, own: Dimension, hierarchy: Hierarchy) -> tuple[Dimension, Codes, Codes]:
     """The groups as they are, the margin's codes in them, and the group of each fine value."""
-    place = {fold(label): code for code, label in enumerate(own.labels)}
+    place = {folded(label): code for code, label in enumerate(own.labels)}
     place |= {key: code for code, key in enumerate(own.keys)}
     parents = parents_of(fine.keys, fine.labels, hierarchy)
     onto = np.array(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +18,24 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from noisegate.errors import DataError, SpecError
+from noisegate.mechanisms import Known, Marker, Threshold, Zeros, known_mechanism
 from noisegate.reading.overrides import Overrides, table_name
 from noisegate.reading.placing import describe
 from noisegate.reading.published import Codes, Ints, PublishedTable, row_ids
 from noisegate.reading.reader import TableSources, read_sources, table_files
 from noisegate.reading.structure import Structure, find_structure, place_on_card
-from noisegate.tables import Card, Dimension, StatedTable, find_card
+from noisegate.tables import (
+    Card,
+    Counts,
+    Dimension,
+    Domain,
+    Margin,
+    Origin,
+    Release,
+    StatedTable,
+    Table,
+    find_card,
+)
 
 Progress = Callable[[str], None]
 
@@ -165,3 +177,81 @@ def _codes(column: Any, dimension: Dimension, table: str, /) -> Codes:
     if (codes < 0).any():
         raise DataError(f"table {table!r} has a value of {dimension.name} that its card does not list.")
     return codes
+
+
+def assemble(
+    card: Card, rows: Callable[[StatedTable, Domain], tuple[Ints, Counts]], /, *, folder: Path | None = None
+) -> Release:
+    """The release that a complete card describes; `rows` gives the published cells of a table, ascending, and their values.
+
+    Raises
+    ------
+    DataError
+        If the card cannot be used, or a table is not as it describes it.
+    """
+    try:
+        domain = card.build_domain()
+        margins = {
+            stated.name: Margin.over(domain, stated.dimensions) for stated in card.tables if not stated.base
+        }
+        known = {stated.name: _known(card, stated) for stated in card.tables}
+    except SpecError as problem:
+        raise DataError(f"The card in {folder or 'hand'} cannot be used: {problem}") from None
+    tables = []
+    for stated in sorted(card.tables, key=lambda one: not one.base):
+        margin = margins.get(stated.name)
+        cells, values = rows(stated, domain if margin is None else margin.domain)
+        tables.append(
+            Table(
+                name=stated.name,
+                domain=domain if margin is None else margin.domain,
+                margin=margin,
+                cells=cells,
+                values=values,
+                threshold=_threshold(stated),
+                absent=_absent(card, stated),
+                mechanism=known[stated.name],
+                origin=_origin(card, stated),
+            )
+        )
+    _check_complete(tables[0], card)
+    return Release(tables=tuple(tables), card=card, folder=folder)
+
+
+def _known(card: Card, stated: StatedTable, /) -> Known | None:
+    """The mechanism of a table's own noise; None if it is only summed."""
+    if stated.noise is None:
+        return None
+    return known_mechanism(
+        stated.noise.law,
+        scale=stated.noise.scale,
+        threshold=None if stated.threshold is None else int(stated.threshold),
+        zeros=cast("Zeros", card.zeros),
+        source="card",
+    )
+
+
+def _threshold(stated: StatedTable, /) -> Threshold:
+    if stated.threshold is None:
+        return Threshold(value=None, rule=None, cut=None, sure=1.0, evidence="the card says so")
+    value = int(stated.threshold)
+    return Threshold(value=value, rule="ge", cut="after", sure=1.0, evidence="the card says so")
+
+
+def _absent(card: Card, stated: StatedTable, /) -> Marker | None:
+    """What a missing row means: a value below the threshold, or nothing at all."""
+    if stated.threshold is not None:
+        return Marker(text="", high=int(stated.threshold) - 1, cause="primary")
+    # A zero that is kept is not listed, and neither is a noisy value of zero.
+    return Marker(text="", high=0) if card.zeros == "keep" or not stated.base else None
+
+
+def _origin(card: Card, stated: StatedTable, /) -> Origin:
+    if card.margins == "reconcile":
+        return "estimate"
+    return "measured" if stated.noise is not None else "summed"
+
+
+def _check_complete(base: Table, card: Card, /) -> None:
+    if base.threshold.value is None and card.zeros == "perturb" and base.suppressed:
+        raise DataError(f"table {base.name!r} lacks rows, although its card says that nothing was left out.")

@@ -16,16 +16,16 @@ from noisegate.reading.columns import Column
 from noisegate.reading.overrides import DimensionOverride, TableOverride
 from noisegate.reading.published import Codes, ExtraColumn, Ints, PublishedTable, row_ids
 from noisegate.reading.values import (
-    UNKNOWN_NUMBERS,
     UNKNOWN_WORDS,
     Form,
     clock_key,
     find_form,
+    find_unknown,
     is_decimal,
     split_moments,
 )
-from noisegate.reading.words import fold, is_code, spaced
-from noisegate.tables import NO_ORDINAL, Dimension, Kind
+from noisegate.reading.words import is_code, spaced
+from noisegate.tables import NO_ORDINAL, Dimension, Kind, folded
 
 #: A column that is blank in more than this share of rows holds remarks.
 _MOSTLY = 0.9
@@ -151,7 +151,7 @@ def _one_shape(one: Column, other: Column) -> bool:
 
 
 def _remarks(column: Column, _: Sequence[Column]) -> str:
-    if len(column.labels) == 1 and fold(column.labels[0]) in UNKNOWN_WORDS:
+    if len(column.labels) == 1 and folded(column.labels[0]) in UNKNOWN_WORDS:
         return "empty"
     blank = [code for code, label in enumerate(column.labels) if not label]
     if not blank or not column.codes.size:
@@ -161,7 +161,7 @@ def _remarks(column: Column, _: Sequence[Column]) -> str:
 
 
 def _measurement(column: Column, _: Sequence[Column]) -> str:
-    values = [label for label in column.labels if fold(label) not in UNKNOWN_WORDS]
+    values = [label for label in column.labels if folded(label) not in UNKNOWN_WORDS]
     return "decimal numbers: a measurement, not a code" if is_decimal(values) else ""
 
 
@@ -205,7 +205,7 @@ def _accompanies(column: Column, kept: Sequence[Column]) -> str:
     values = np.unique(column.codes).size
     if not 2 <= values <= 12:
         return ""
-    labels = [label for label in column.labels if fold(label) not in UNKNOWN_WORDS]
+    labels = [label for label in column.labels if folded(label) not in UNKNOWN_WORDS]
     if not labels or find_form(column.name, labels, unknown=[False] * len(labels)).kind is not Kind.DATE:
         return ""
     for other in kept:
@@ -257,13 +257,13 @@ def _code_keys(dimension: Dimension, codes: Codes, code: Column) -> tuple[str, .
     keys = list(dimension.keys)
     first = {value: row for row, value in reversed(list(enumerate(codes.tolist())))}
     for value, row in first.items():
-        keys[value] = fold(code.labels[code.codes[row]]) or keys[value]
+        keys[value] = folded(code.labels[code.codes[row]]) or keys[value]
     return tuple(keys) if len(set(keys)) == len(keys) else dimension.keys
 
 
 def _moments(column: Column) -> list[Column]:
     """The date and the time of a column of moments; the date alone when it is always midnight."""
-    known = [label for label in column.labels if fold(label) not in UNKNOWN_WORDS]
+    known = [label for label in column.labels if folded(label) not in UNKNOWN_WORDS]
     pairs = split_moments(known)
     if pairs is None:
         return []
@@ -314,26 +314,14 @@ def _rank(form: Form, k: int, *, gone: bool) -> tuple[bool, bool, int, str]:
     return gone, ordinal is None, ordinal or 0, form.keys[k]
 
 
-def find_unknown(labels: Sequence[str], missing: Sequence[str] | None = None, /) -> list[bool]:
-    """Which values mean "not known": words, and -1 and the like where nothing else is negative."""
-    if missing is not None:
-        told = {fold(label) for label in missing}
-        return [fold(label) in told for label in labels]
-    others = any(
-        label.startswith("-") and label[1:].isdigit() and label not in UNKNOWN_NUMBERS for label in labels
-    )
-    numbers = frozenset() if others else UNKNOWN_NUMBERS
-    return [fold(label) in UNKNOWN_WORDS or label in numbers for label in labels]
-
-
 def merged_values(
     table: PublishedTable, position: int, renamed: Mapping[int, str], /
 ) -> PublishedTable | None:
     """The table with some values of a dimension called otherwise, perhaps as others are; None if a cell got two counts."""
     old = table.dimensions[position]
     labels = [renamed.get(code, label) for code, label in enumerate(old.labels)]
-    keys = [fold(renamed[code]) if code in renamed else key for code, key in enumerate(old.keys)]
-    spelled = {fold(label): key for label, key in zip(old.labels, old.keys, strict=True)}
+    keys = [folded(renamed[code]) if code in renamed else key for code, key in enumerate(old.keys)]
+    spelled = {folded(label): key for label, key in zip(old.labels, old.keys, strict=True)}
     keys = [
         spelled.get(key, key) if code in renamed and key not in old.keys else key
         for code, key in enumerate(keys)
@@ -441,7 +429,11 @@ def _alias(first: Dimension, other: Dimension) -> dict[str, str]:
     known, names = set(first.keys), _by_name(first)
     if len(known & set(other.keys)) < len(other.keys):
         for key, label in zip(other.keys, other.labels, strict=True):
-            same = names.get(key) or names.get(fold(label)) or (fold(label) if fold(label) in known else None)
+            same = (
+                names.get(key)
+                or names.get(folded(label))
+                or (folded(label) if folded(label) in known else None)
+            )
             if (
                 key not in known
                 and same is not None
@@ -455,9 +447,9 @@ def _alias(first: Dimension, other: Dimension) -> dict[str, str]:
 def _by_name(dimension: Dimension) -> dict[str, str]:
     """The key of each value by its label in one spelling, where these differ."""
     return {
-        fold(label): key
+        folded(label): key
         for key, label in zip(dimension.keys, dimension.labels, strict=True)
-        if fold(label) != key
+        if folded(label) != key
     }
 
 
@@ -469,7 +461,7 @@ def spellings(dimension: Dimension, /) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _spelled(keys: tuple[str, ...], labels: tuple[str, ...], unknown: bytes) -> frozenset[str]:
     known = np.frombuffer(unknown, dtype=bool).tolist()
-    pairs = [(key, fold(label)) for key, label, gone in zip(keys, labels, known, strict=True) if not gone]
+    pairs = [(key, folded(label)) for key, label, gone in zip(keys, labels, known, strict=True) if not gone]
     return frozenset(key for pair in pairs for key in pair)
 
 
@@ -478,9 +470,9 @@ def declared(values: Sequence[str], like: Dimension, /) -> Dimension:
 
     Dates are given in ISO form and times as HH:MM, as the keys of dimensions are.
     """
-    keys = tuple(dict.fromkeys(fold(value) for value in values))
+    keys = tuple(dict.fromkeys(folded(value) for value in values))
     known = dict(zip(like.keys, like.ordinals.tolist(), strict=True))
-    labels = {fold(value): value for value in reversed(values)}
+    labels = {folded(value): value for value in reversed(values)}
     return replace(
         like,
         values=tuple(labels[key] for key in keys),

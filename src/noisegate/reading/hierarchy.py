@@ -10,7 +10,7 @@ import numpy as np
 
 from noisegate.reading.columns import Column, RawTable
 from noisegate.reading.published import Hierarchy
-from noisegate.reading.words import fold
+from noisegate.tables import folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,13 +54,13 @@ def _is_running(column: Column) -> bool:
 
 
 def _texts(column: Column) -> tuple[str, ...]:
-    folded = np.array([fold(label) for label in column.labels], dtype=object)
-    return tuple(folded[column.codes].tolist())
+    labels = np.array([folded(label) for label in column.labels], dtype=object)
+    return tuple(labels[column.codes].tolist())
 
 
 def parents_of(keys: Sequence[str], labels: Sequence[str], hierarchy: Hierarchy, /) -> list[str | None]:
     """For each value, by its key or its label, the coarser value that it belongs to; None for one that is not listed."""
     return [
-        hierarchy.parents.get(key, hierarchy.parents.get(fold(label)))
+        hierarchy.parents.get(key, hierarchy.parents.get(folded(label)))
         for key, label in zip(keys, labels, strict=True)
     ]

@@ -30,7 +30,8 @@ from noisegate.reading.counts import (
 from noisegate.reading.markers import is_marker
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import ExtraColumn, row_ids
-from noisegate.reading.words import fold, is_counted, is_key, is_no_count, is_total, kind_of_labels, spaced
+from noisegate.reading.words import is_counted, is_key, is_no_count, is_total, kind_of_labels, spaced
+from noisegate.tables import folded
 
 #: Share of rows that may repeat a cell; beyond it a dimension was missed.
 MOST_REPEATED = 0.05
@@ -251,8 +252,8 @@ def _matrix(raw: RawTable, names: dict[int, str], values: list[int]) -> list[Spr
     stub = next((column for k, column in enumerate(raw.columns) if k not in values), None)
     if stub is None or len(names) < len(values) or len(plain) < 3:
         return []
-    known = {fold(label) for label in stub.labels}
-    if sum(fold(name) in known for name in plain) < 0.8 * len(plain):
+    known = {folded(label) for label in stub.labels}
+    if sum(folded(name) in known for name in plain) < 0.8 * len(plain):
         return []
     match = _BOTH.fullmatch(stub.name)
     title = match["columns"] if match else f"{stub.name} (columns)"
@@ -312,7 +313,7 @@ def _without_units(paths: _Paths) -> _Paths:
         deep = [path for path in paths.values() if len(path) > 1]
         if level == 1 and any(len(path) < 3 for path in paths.values()):
             break
-        same = {fold(path[level]) for path in (deep if level < 0 else paths.values())}
+        same = {folded(path[level]) for path in (deep if level < 0 else paths.values())}
         if deep and same <= _UNIT and (level < 0 or len(deep) == len(paths)):
             paths = {
                 place: tuple(step for k, step in enumerate(path) if k != level % len(path))
@@ -544,7 +545,7 @@ def _common(words: list[tuple[str, ...]]) -> int:
     """How many words all names have in common at their start."""
     count = 0
     for column in zip(*words, strict=False):
-        if len({fold(word) for word in column}) > 1:
+        if len({folded(word) for word in column}) > 1:
             break
         count += 1
     return min(count, min(map(len, words)) - 1)

@@ -18,7 +18,8 @@ import numpy as np
 
 from noisegate.mechanisms import Marker
 from noisegate.reading.published import PublishedTable
-from noisegate.reading.words import fold, words_of
+from noisegate.reading.words import words_of
+from noisegate.tables import folded
 
 #: Signs and words that hide a count without saying which.
 OPAQUE = words_of(
@@ -75,7 +76,7 @@ def own_range(text: str, /) -> tuple[int, int] | None:
 @cache
 def is_marker(text: str, /) -> bool:
     """Whether a text in a column of counts says that a count is hidden."""
-    word = fold(text)
+    word = folded(text)
     return word in OPAQUE or bool(_ODD.fullmatch(word)) or own_range(text) is not None
 
 
@@ -196,8 +197,8 @@ def _in_notes(text: str, notes: Sequence[str]) -> tuple[int, int | None, str] | 
 def _from_gap(text: str, texts: list[str], shown: _Shown) -> Marker:
     """What the gap between 0 and the least published count says about a marker that nobody explains."""
     others = [one for one in texts if one != text]
-    gone = fold(text) in _UNAVAILABLE
-    if fold(text) in _DASHES and not shown.zeros and (others or shown.least == 1):
+    gone = folded(text) in _UNAVAILABLE
+    if folded(text) in _DASHES and not shown.zeros and (others or shown.least == 1):
         why = "another marker hides small counts" if others else "counts of 1 are shown"
         return Marker(text=text, high=0, evidence=f"zeros are never written as 0, and {why}")
     if any(own_range(one) is not None for one in others):

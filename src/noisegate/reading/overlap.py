@@ -12,8 +12,7 @@ from noisegate.reading.alignment import Matching, match
 from noisegate.reading.dimensions import unite
 from noisegate.reading.hierarchy import parents_of
 from noisegate.reading.published import Hierarchy
-from noisegate.reading.words import fold
-from noisegate.tables import NO_ORDINAL, Dimension, Domain, Ints, Kind, Margin, SharedMargin, Table
+from noisegate.tables import NO_ORDINAL, Dimension, Domain, Ints, Kind, Margin, SharedMargin, Table, folded
 
 if TYPE_CHECKING:
     from noisegate.reading.structure import Structure
@@ -104,7 +103,7 @@ def _joined(
         place[both] = np.arange(both.size)
         return (whole.take(both), place[ours], place[theirs]) if both.size else None
     fine, coarse = (right, left) if turned else (left, right)
-    known = {fold(label): code for code, label in enumerate(coarse.labels)}
+    known = {folded(label): code for code, label in enumerate(coarse.labels)}
     known |= {key: code for code, key in enumerate(coarse.keys)}
     parents = parents_of(fine.keys, fine.labels, through)
     onto = np.array([known.get(parent, -1) if parent is not None else -1 for parent in parents], np.int64)

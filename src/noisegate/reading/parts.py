@@ -17,8 +17,7 @@ from noisegate.reading.dimensions import unite
 from noisegate.reading.overrides import TableOverride, source_name
 from noisegate.reading.published import Bools, Hierarchy, Ints, PublishedTable, SetAside, row_ids
 from noisegate.reading.totals import Totals, find_totals, spell_totals
-from noisegate.reading.words import fold
-from noisegate.tables import Dimension
+from noisegate.tables import Dimension, folded
 
 
 def split_totals(table: PublishedTable, override: TableOverride, /) -> list[PublishedTable]:
@@ -26,7 +25,7 @@ def split_totals(table: PublishedTable, override: TableOverride, /) -> list[Publ
     table = spell_totals(table)
     every = [find_totals(table, position, override) for position in range(len(table.dimensions))]
     words = {
-        fold(table.dimensions[one.dimension].labels[one.total]) for one in every if one.total is not None
+        folded(table.dimensions[one.dimension].labels[one.total]) for one in every if one.total is not None
     } - {""}
     every = [one if one.sums else find_totals(table, one.dimension, override, also=words) for one in every]
     table = _without_untold(

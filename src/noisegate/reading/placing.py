@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.reading.dimensions import find_unknown
 from noisegate.reading.published import PublishedTable
-from noisegate.reading.values import find_form
+from noisegate.reading.values import find_form, find_unknown
 from noisegate.tables import NO_ORDINAL, Dimension, Domain, Ints, Margin, folded, locate
 
 

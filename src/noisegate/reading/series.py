@@ -17,7 +17,8 @@ from noisegate.reading.columns import Column
 from noisegate.reading.dimensions import encode
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import PublishedTable
-from noisegate.reading.words import fold, kind_of_labels
+from noisegate.reading.words import kind_of_labels
+from noisegate.tables import folded
 
 #: Two publications of one count differ by no more than a share of it and some noise, in nearly all cells.
 _SHARE, _NOISE, _NEARLY = 0.1, 20.0, 0.9
@@ -29,7 +30,7 @@ def join_series(tables: Sequence[PublishedTable], /) -> list[PublishedTable]:
     """The tables, those that are slices of one by their names with the dimension that these tell."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for place, table in enumerate(tables):
-        groups.setdefault((table.measure, frozenset(map(fold, table.names))), []).append(place)
+        groups.setdefault((table.measure, frozenset(map(folded, table.names))), []).append(place)
     found = list(tables)
     for places in groups.values():
         if len(places) > 1 and _coincide([tables[k] for k in places]):
@@ -41,7 +42,7 @@ def join_series(tables: Sequence[PublishedTable], /) -> list[PublishedTable]:
 def _told_apart(tables: list[PublishedTable]) -> list[PublishedTable]:
     labels = _labels([table.name for table in tables])
     kind = kind_of_labels(labels)
-    if kind and kind not in {fold(name) for name in tables[0].names}:
+    if kind and kind not in {folded(name) for name in tables[0].names}:
         shown = ", ".join(labels[:3]) + (", ..." if len(labels) > 3 else "")
         note = f"{shown} are values of {kind}: so the sheets or files are called that count the same cells"
         return [_sliced(table, kind, label, note) for table, label in zip(tables, labels, strict=True)]
@@ -88,7 +89,7 @@ def _sliced(table: PublishedTable, kind: str, label: str, note: str) -> Publishe
 
 def _counts(table: PublishedTable) -> dict[tuple[str, ...], float]:
     """The counts by the keys of their values, in the order of the names of dimensions."""
-    order = sorted(range(len(table.dimensions)), key=lambda k: fold(table.names[k]))
+    order = sorted(range(len(table.dimensions)), key=lambda k: folded(table.names[k]))
     keys = [[table.dimensions[k].keys[code] for code in table.codes[k].tolist()] for k in order]
     return dict(zip(zip(*keys, strict=True), table.counts.tolist(), strict=True))
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from noisegate.reading.dimensions import merged_values
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import PublishedTable, row_ids
-from noisegate.reading.words import age_band, fold, is_country, is_total
-from noisegate.tables import Dimension, Kind
+from noisegate.reading.words import age_band, is_country, is_total
+from noisegate.tables import Dimension, Kind, folded
 
 #: How far a total may be from the sum of its parts: a share of it, and noise on every part.
 RELATIVE, NOISE = 0.1, 5.0
@@ -80,7 +80,7 @@ def find_totals(
         return Totals(dimension=position, total=told, notes=(note,))
     worded = _worded(dimension)
     worded += [
-        code for code, label in enumerate(dimension.labels) if code not in worded and fold(label) in also
+        code for code, label in enumerate(dimension.labels) if code not in worded and folded(label) in also
     ]
     bands = _bands(dimension, worded)
     if not worded and not bands:
@@ -142,10 +142,10 @@ def _told(dimension: Dimension, override: TableOverride) -> int | None:
         (d.total for name, d in override.dimensions.items() if d.total and dimension.name in {name, d.name}),
         None,
     )
-    keys = [fold(label) for label in dimension.labels]
-    if told is not None and fold(told) == "none" and "none" not in keys:
+    keys = [folded(label) for label in dimension.labels]
+    if told is not None and folded(told) == "none" and "none" not in keys:
         return _NONE
-    return keys.index(fold(told)) if told is not None and fold(told) in keys else None
+    return keys.index(folded(told)) if told is not None and folded(told) in keys else None
 
 
 def _worded(dimension: Dimension) -> list[int]:
@@ -365,7 +365,7 @@ _BARE = re.compile(r"\b(?:sub-?|grand )?totals?\b[,:]?|\ball\b|\bboth\b", re.IGN
 
 def _core(label: str) -> str:
     """A label without its words for "total"."""
-    return fold(_BARE.sub(" ", label).strip(" ,:"))
+    return folded(_BARE.sub(" ", label).strip(" ,:"))
 
 
 def spell_totals(table: PublishedTable, /) -> PublishedTable:
@@ -385,7 +385,7 @@ def spell_totals(table: PublishedTable, /) -> PublishedTable:
 def _plain_totals(table: PublishedTable, position: int) -> dict[int, str]:
     dimension = table.dimensions[position]
     every = np.concatenate([table.codes, table.hidden], axis=1)
-    known = {fold(label): label for label in dimension.labels}
+    known = {folded(label): label for label in dimension.labels}
     wordy = [
         code for code, label in enumerate(dimension.labels) if is_total(label, dimension.name) or "," in label
     ]
@@ -399,7 +399,7 @@ def _plain_totals(table: PublishedTable, position: int) -> dict[int, str]:
             if i != position
             for k in np.unique(rows[i]).tolist()
         }
-        bare = fold(_TOTAL.sub(" ", label).strip(" ,:"))
+        bare = folded(_TOTAL.sub(" ", label).strip(" ,:"))
         core = bare if bare in known else _core(label)
         others_total = any(
             all(
@@ -416,5 +416,5 @@ def _plain_totals(table: PublishedTable, position: int) -> dict[int, str]:
         total = [part for part in parts if is_total(part, dimension.name)]
         rest = [part for part in parts if part not in total[:1]]
         if total and rest and all(_core(part) in beside for part in rest):
-            found[code] = known.get(fold(total[0]), total[0])
+            found[code] = known.get(folded(total[0]), total[0])
     return found

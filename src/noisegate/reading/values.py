@@ -15,8 +15,8 @@ from functools import reduce
 from math import gcd
 
 from noisegate.errors import DataError
-from noisegate.reading.words import fold, is_total
-from noisegate.tables import Kind
+from noisegate.reading.words import is_total
+from noisegate.tables import Kind, folded
 
 UNKNOWN_WORDS = frozenset(
     {
@@ -253,7 +253,7 @@ def _spread(form: Form, judged: Sequence[str], labels: Sequence[str]) -> Form:
     return Form(
         kind=form.kind,
         written=form.written,
-        keys=tuple(fold(label) if k is None else form.keys[k] for label, k in zip(labels, at, strict=True)),
+        keys=tuple(folded(label) if k is None else form.keys[k] for label, k in zip(labels, at, strict=True)),
         ordinals=tuple(None if k is None else form.ordinals[k] for k in at),
         step=form.step,
         note=form.note,
@@ -264,7 +264,7 @@ def _text(labels: Sequence[str]) -> Form:
     return Form(
         kind=Kind.TEXT,
         written="text",
-        keys=tuple(fold(label) for label in labels),
+        keys=tuple(folded(label) for label in labels),
         ordinals=(None,) * len(labels),
     )
 
@@ -348,3 +348,15 @@ def split_moments(labels: Sequence[str], /) -> list[tuple[str, str]] | None:
     if _dates([day for day, _ in pairs], None) is None or not all(is_clock(clock) for _, clock in pairs):
         return None
     return pairs
+
+
+def find_unknown(labels: Sequence[str], missing: Sequence[str] | None = None, /) -> list[bool]:
+    """Which values mean "not known": words, and -1 and the like where nothing else is negative."""
+    if missing is not None:
+        told = {folded(label) for label in missing}
+        return [folded(label) in told for label in labels]
+    others = any(
+        label.startswith("-") and label[1:].isdigit() and label not in UNKNOWN_NUMBERS for label in labels
+    )
+    numbers = frozenset() if others else UNKNOWN_NUMBERS
+    return [folded(label) in UNKNOWN_WORDS or label in numbers for label in labels]

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from noisegate.tables import folded
+
 
 def words_of(text: str, /) -> frozenset[str]:
     """The words of a list that is written with commas."""
@@ -50,11 +52,6 @@ _COUNTRIES = words_of(
 _NOTE_MARK = re.compile(r"\s*(?:\(\d{1,2}\)|\[(?:note\s*)?\d{1,2}\]|[¹²³⁴-⁹]+)(?=\s|$|[:;,])", re.IGNORECASE)
 
 
-def fold(text: str, /) -> str:
-    """The text in one spelling: case and runs of blanks do not matter."""
-    return " ".join(text.casefold().split())
-
-
 def without_notes(text: str, /) -> str:
     """The text without the marks of footnotes behind its words, such as (1), [note 2] or ³.
 
@@ -75,7 +72,7 @@ def is_total(label: str, /, dimension: str = "") -> bool:
     >>> is_total("All ages"), is_total("Total, both sexes"), is_total("All Saints"), is_total("All stops", "stop")
     (True, True, False, True)
     """
-    word = fold(without_notes(label)).strip(" .:")
+    word = folded(without_notes(label)).strip(" .:")
     if (
         word in TOTAL_WORDS
         or re.match(r"(?:grand |sub-?)?totals?\b(?! ?park)", word)
@@ -85,7 +82,7 @@ def is_total(label: str, /, dimension: str = "") -> bool:
     if re.match(r"(?:both|all)\b", word):
         rest = re.split(r"[^\w]+", re.sub(r"^(?:both|all)\W+(?:of\W+)?(?:the\W+)?", "", word))
         about = {
-            form for one in re.split(r"[^a-z]+", fold(dimension)) for form in (one, f"{one}s", f"{one}es")
+            form for one in re.split(r"[^a-z]+", folded(dimension)) for form in (one, f"{one}s", f"{one}es")
         }
         return bool(rest) and (rest[0] in _ALL_OF or rest[-1] in _ALL_OF or rest[0] in about)
     return False
@@ -93,7 +90,7 @@ def is_total(label: str, /, dimension: str = "") -> bool:
 
 def is_country(label: str, /) -> bool:
     """Whether a value is the name of a country, which is a total where its parts stand beside it."""
-    return fold(without_notes(label)) in _COUNTRIES
+    return folded(without_notes(label)) in _COUNTRIES
 
 
 _SEX = words_of(
@@ -224,9 +221,9 @@ def kind_of_labels(labels: Sequence[str], /, *, about: str = "") -> str:
     judged = [without_notes(label) for label in labels if not is_total(label)]
     if not judged:
         return ""
-    folded = [fold(label) for label in judged]
-    if all(one in _SEX for one in folded) and (
-        any(one in _SURE_SEX for one in folded) or {"m", "f"} <= set(folded)
+    words = [folded(label) for label in judged]
+    if all(one in _SEX for one in words) and (
+        any(one in _SURE_SEX for one in words) or {"m", "f"} <= set(words)
     ):
         return "sex"
     tests = {
@@ -245,7 +242,7 @@ def kind_of_labels(labels: Sequence[str], /, *, about: str = "") -> str:
     if _are_hours(judged, about):
         return "hour"
     if all(age_band(one) is not None for one in judged) and (
-        any(map(_says_age, judged)) or "age" in fold(about)
+        any(map(_says_age, judged)) or "age" in folded(about)
     ):
         return "age"
     return ""
@@ -256,7 +253,7 @@ def _are_hours(labels: Sequence[str], about: str, /) -> bool:
     pairs = [match for label in labels if (match := _HOURS.fullmatch(label))]
     if len(pairs) == len(labels) > 1:
         return all((int(one[2]) - int(one[1])) % 24 == 1 and int(one[2]) <= 24 for one in pairs)
-    return "hour" in fold(about) and all(re.fullmatch(r"\d{1,2}", one) and int(one) <= 24 for one in labels)
+    return "hour" in folded(about) and all(re.fullmatch(r"\d{1,2}", one) and int(one) <= 24 for one in labels)
 
 
 #: Nouns that say what is counted.
@@ -318,7 +315,7 @@ def is_no_count(name: str, /) -> bool:
 
 def is_counted(name: str, /) -> bool:
     """Whether a name says what is counted."""
-    return not _COUNTED.isdisjoint(re.split(r"[\W\d_]+", fold(spaced(name))))
+    return not _COUNTED.isdisjoint(re.split(r"[\W\d_]+", folded(spaced(name))))
 
 
 def chooses_measure(name: str, /) -> bool:

@@ -36,7 +36,7 @@ from noisegate.recovery.identities import (
     residual_identities,
 )
 from noisegate.recovery.identity_sets import IdentitySet, family_set, margin_set, pair_set, stated_sets
-from noisegate.recovery.lattice import RoundingBase, find_lattice
+from noisegate.recovery.lattice import RoundingBase, find_lattice, rounding_bases
 from noisegate.recovery.likelihood import columns, observe
 from noisegate.recovery.makers import Makers, Noise, Seen
 from noisegate.recovery.margin_rows import MarginRows, Pieces, find_pieces, perturbed_apart
@@ -122,6 +122,7 @@ __all__ = [
     "recognise_all",
     "recover",
     "residual_identities",
+    "rounding_bases",
     "search",
     "selected",
     "sharpen",

@@ -100,11 +100,9 @@ class Statement:
         return cls(text=text, parts=tuple(parts), whole=whole[0])
 
 
-def parse_lag(lag: str | int | timedelta | None, /) -> int:
-    """A lag in minutes: none is 0; "30min", "1 h", "1d", a number of minutes, or a timedelta."""
+def parse_lag(lag: str | int | timedelta, /) -> int:
+    """A lag in minutes: "30min", "1 h", "1d", a number of minutes, or a timedelta."""
     allowed = "a number with min, h or d, such as 30min"
-    if lag is None:
-        return 0
     if isinstance(lag, timedelta):
         minutes, rest = divmod(lag, timedelta(minutes=1))
         if rest or minutes < 0:

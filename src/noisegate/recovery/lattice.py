@@ -7,13 +7,15 @@ kinds of rounding apart: remainders of parts are taken to be equally likely, and
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from noisegate.tables import Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,6 +24,8 @@ RoundingKind = Literal["nearest-rounding", "random-rounding"]
 #: The largest base that is looked for, the share of values that may be odd exceptions, and the log-odds that make a lattice.
 _LARGEST, _ODD, _SURE = 1_000, 0.02, 12.0
 _NEVER = 1e-12
+#: So many values are looked at first.
+_SOME = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +70,20 @@ def find_lattice(values: NDArray[np.generic], /) -> RoundingBase:
     best = RoundingBase(base=1, exceptions=0, n=int(counts.size))
     if not counts.size:
         return best
+    some = counts[: max(_SOME, int(2 * _ODD * counts.size) + 1)]
     for base in range(2, min(_LARGEST, int(np.median(counts)) + 1) + 1):
+        odd = int((some % base != 0).sum())
+        if odd > _ODD * counts.size:  # of most bases the first values tell
+            continue
         odd = int((counts % base != 0).sum())
         if odd <= _ODD * counts.size and _log_odds(counts.size, odd, base) >= _SURE:
             best = RoundingBase(base=base, exceptions=odd, n=int(counts.size))
     return best
+
+
+def rounding_bases(tables: Iterable[Table], /) -> dict[str, int]:
+    """The base that the values of each table are rounded to, by its name; tables that are not rounded are left out."""
+    return {table.name: base for table in tables if (base := find_lattice(table.values).base) > 1}
 
 
 def _log_odds(n: int, odd: int, base: int, /) -> float:

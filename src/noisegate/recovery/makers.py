@@ -29,6 +29,7 @@ from noisegate.mechanisms import (
 from noisegate.reading import Structure
 from noisegate.recovery.identity_sets import IdentitySet
 from noisegate.recovery.outcome import DifferenceCurve, NoiseFit, difference_curve
+from noisegate.recovery.recognition import Recognition
 from noisegate.tables import Card, Table
 
 
@@ -59,6 +60,14 @@ class Noise:
     refused: tuple[tuple[IdentitySet, str], ...] = ()
     left_out: tuple[IdentitySet, ...] = ()
     reason: str = ""
+
+    def beside(self, recognised: Recognition | None, /) -> Noise:
+        """The same where it is known how the table was made: what is rounded in another way than at random has no law of noise."""
+        if recognised is None or not recognised.rounded or recognised.kind == "random-rounding":
+            return self
+        return Noise(
+            table=self.table, reason=f"its values are multiples of {recognised.base}: rounded, not noisy"
+        )
 
     @property
     def n(self) -> int:

@@ -7,8 +7,10 @@ when one is known otherwise; where it is not, one scale is assumed for both tabl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from noisegate.recovery.candidates import CANDIDATES
 from noisegate.recovery.fit import FEWEST, fit_noise
@@ -52,6 +54,7 @@ def recover(
     *,
     level: float,
     assumes: str = "",
+    bases: Mapping[str, int] = MappingProxyType({}),
     report: Report = lambda _: None,
 ) -> dict[str, Noise]:
     """The noise of each of `tables`, the base first, from these sets of identities.
@@ -60,8 +63,12 @@ def recover(
     ----------
     assumes
         What the identities with cells of the base rest on, if anything.
+    bases
+        The base to which the values of a table are rounded, by its name, where they are. Such values carry no noise but that of
+        random rounding, and identities among tables with different bases say nothing about a law of noise.
     """
-    work = _Recovery(sets=tuple(sets), level=level, report=report)
+    alike = tuple(one for one in sets if len({bases.get(name, 1) for name in one.identities.tables}) == 1)
+    work = _Recovery(sets=alike, bases=bases, level=level, report=report)
     base = tables[0]
     own = {name: work.inside(name) for name in tables}
     found = {base: work.of_base(base, own)}
@@ -75,9 +82,18 @@ class _Recovery:
     """The sets of identities, and the fits that were made of them."""
 
     sets: tuple[IdentitySet, ...]
+    bases: Mapping[str, int]
     level: float
     report: Report
     _fits: dict[tuple[tuple[IdentitySet, ...], str | None], NoiseFit | None] = field(default_factory=dict)
+
+    def _between(self, table: str, /) -> list[IdentitySet]:
+        """The identities among several tables that are rounded to the same base as this one, or to none like it."""
+        mine = self.bases.get(table, 1)
+        return [one for one in self.sets if one.inside is None and self._base(one) == mine]
+
+    def _base(self, one: IdentitySet, /) -> int:
+        return self.bases.get(one.identities.tables[0], 1)
 
     def inside(self, table: str, /) -> _Trial:
         """The fit of identities inside one table; those that do not hold are left out."""
@@ -95,7 +111,7 @@ class _Recovery:
 
         Where a margin has another scale, as what it adds up to shows, both are fitted beside each other.
         """
-        between, own = [one for one in self.sets if one.inside is None], found[base]
+        between, own = self._between(base), found[base]
         if own.sharp or not between:
             return _noise(base, own)
         self.report(f"recovering the noise of {base} from its margins")
@@ -111,7 +127,7 @@ class _Recovery:
 
     def of_margin(self, name: str, base: str, own: _Trial, base_own: _Trial, /) -> Noise:
         """The noise of a margin: from inside it, beside the known noise of the base, or as that of the base."""
-        between = [one for one in self.sets if one.inside is None and name in one.identities.tables]
+        between = [one for one in self._between(name) if name in one.identities.tables]
         if own.sharp or not between:
             return _noise(name, own)
         noises = int(between[0].identities.noises[:, 0].min())
@@ -175,11 +191,15 @@ class _Recovery:
         if key not in self._fits:
             usable = [one.identities for one in sets if len(one.identities)]
             enough = sum(map(len, usable)) >= FEWEST and any(one.seen.any() for one in usable)
+            rounded = any(self._base(one) > 1 for one in sets)
+            if rounded:  # the odd exception to a base leaves no lattice to fit on
+                enough = enough and math.gcd(*(one.grid for one in usable)) > 1
+            laws = ("random-rounding",) if rounded else tuple(CANDIDATES)
             self._fits[key] = (
                 fit_noise(
                     usable,
                     table=None if shared else table,
-                    laws=tuple(CANDIDATES) if law is None else (law,),
+                    laws=laws if law is None else (law,),
                     shared=shared,
                     level=self.level,
                 )

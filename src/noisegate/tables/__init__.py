@@ -33,6 +33,7 @@ from noisegate.tables.dimension import (
     clock_of,
     find_dimension,
     folded,
+    kind_of,
     label_code,
     listed,
 )
@@ -58,7 +59,6 @@ from noisegate.tables.where import (
     alternatives,
     condition_text,
     conditions_of,
-    kind_of,
     members,
     shares_of_values,
     spelled_parts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,6 +45,33 @@ def clock_of(text: str, /) -> int | None:
     hour, minute, second = (int(part or 0) for part in found.groups())
     at_s = hour * 3600 + minute * 60 + second
     return at_s if at_s <= DAY_S and minute < 60 and second < 60 else None
+
+
+def clock_span(label: str, /) -> tuple[int, int | None] | None:
+    """A label as a time of day: where it starts and, if it says so, where it ends."""
+    first, dash, last = label.partition("-")
+    start = clock_of(first)
+    if start is None:
+        return None
+    if not dash:
+        return start, None
+    end = clock_of(last)
+    return None if end is None else (start, end)
+
+
+def clock_step(spans: Sequence[tuple[int, int | None] | None], /) -> int | None:
+    """The width of a bin, if the labels are times of day; None if they are names."""
+    starts = sorted({span[0] for span in spans if span is not None and span[1] is None})
+    if not starts:
+        return DAY_S if any(span is not None for span in spans) else None
+    return min((b - a for a, b in itertools.pairwise(starts)), default=DAY_S)
+
+
+def kind_of(labels: Sequence[str], /) -> str:
+    """What the labels of a dimension are: "day", "time" or "name"."""
+    if all(day_of(label) for label in labels):
+        return "day"
+    return "name" if clock_step([clock_span(label) for label in labels]) is None else "time"
 
 
 def spelled(label: object, /) -> str | None:

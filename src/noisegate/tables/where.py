@@ -17,7 +17,6 @@ spelling. Whether a dimension holds times or dates is read off its values. A lab
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
@@ -33,7 +32,10 @@ from noisegate.tables.dimension import (
     Dimension,
     Spellings,
     clock_of,
+    clock_span,
+    clock_step,
     day_of,
+    kind_of,
     listed,
     spelled,
     unknown_label,
@@ -309,12 +311,12 @@ def _of_range(values: Sequence[str], text: str, /, *, subject: str) -> Floats:
     start, end = clock_of(first), clock_of(last)
     if start is None or end is None:
         raise SpecError(f"a range of {subject} looks like 06:00..09:00, got {text!r}.")
-    return _within([_span(value) for value in values], start % DAY_S, end)
+    return _within([clock_span(value) for value in values], start % DAY_S, end)
 
 
 def _within(spans: Sequence[tuple[int, int | None] | None], start: int, end: int, /) -> Floats:
     """How much of each span of time lies in a range of times, past midnight if its end is not later."""
-    step = _step(spans) or DAY_S
+    step = clock_step(spans) or DAY_S
     ranges = [(start, end)] if start < end else [(start, DAY_S), (0, end)]
     found = np.zeros(len(spans))
     for place, span in enumerate(spans):
@@ -327,30 +329,3 @@ def _within(spans: Sequence[tuple[int, int | None] | None], start: int, end: int
         )
         found[place] = inside / (high - low)
     return found
-
-
-def _span(label: str, /) -> tuple[int, int | None] | None:
-    """A label as a time of day: where it starts and, if it says so, where it ends."""
-    first, dash, last = label.partition("-")
-    start = clock_of(first)
-    if start is None:
-        return None
-    if not dash:
-        return start, None
-    end = clock_of(last)
-    return None if end is None else (start, end)
-
-
-def _step(spans: Sequence[tuple[int, int | None] | None], /) -> int | None:
-    """The width of a bin, if the labels are times of day; None if they are names."""
-    starts = sorted({span[0] for span in spans if span is not None and span[1] is None})
-    if not starts:
-        return DAY_S if any(span is not None for span in spans) else None
-    return min((b - a for a, b in itertools.pairwise(starts)), default=DAY_S)
-
-
-def kind_of(labels: Sequence[str], /) -> str:
-    """What the labels of a dimension are: "day", "time" or "name"."""
-    if all(day_of(label) for label in labels):
-        return "day"
-    return "name" if _step([_span(label) for label in labels]) is None else "time"

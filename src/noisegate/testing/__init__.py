@@ -7,10 +7,11 @@ needs Hypothesis.
 
 from __future__ import annotations
 
+from noisegate.testing.cell_scores import Score
 from noisegate.testing.city import BINS, CITY, CityTruth, ModePlan, simulate_tables
 from noisegate.testing.count_laws import COUNT_LAWS, SPARSE_LAWS
 from noisegate.testing.mcmc import ChainPosterior, run_chain
-from noisegate.testing.oracles import enumerate_exact, listed_likelihood, simulated_widths
+from noisegate.testing.oracles import enumerate_exact, from_residual, listed_likelihood, simulated_widths
 from noisegate.testing.scoreboard import SHARPEST, SURE, Scoreboard, Tallied, run_cases
 from noisegate.testing.scoring import (
     ASKED,
@@ -55,12 +56,14 @@ __all__ = [
     "LinkedWorld",
     "ModePlan",
     "Replies",
+    "Score",
     "Scoreboard",
     "Tallied",
     "Way",
     "ask_world",
     "can_be_published",
     "enumerate_exact",
+    "from_residual",
     "listed_likelihood",
     "make_world",
     "publish_case",

@@ -27,7 +27,7 @@ from noisegate.laws import (
     as_rng,
 )
 from noisegate.mechanisms import Mechanism
-from noisegate.query import assemble
+from noisegate.reading import assemble
 from noisegate.releases import make_card, make_plan, publish_tables
 from noisegate.spec import parse_spec
 from noisegate.tables import Release

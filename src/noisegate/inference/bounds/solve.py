@@ -14,7 +14,7 @@ from noisegate.inference.bounds.equations import ENDLESS, Contradiction, Equatio
 from noisegate.inference.bounds.network import FlowBounds, as_graph, flow_bounds
 from noisegate.inference.bounds.programme import ProgrammeBounds, programme_bounds, solvable
 from noisegate.inference.bounds.propagation import HIGH, LOW, Narrowed, narrow
-from noisegate.inference.components import components
+from noisegate.inference.linked.problem import components
 
 Way = Literal["propagation", "network", "programme"]
 

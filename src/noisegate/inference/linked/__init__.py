@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from noisegate.inference.linked.fit import Fit, fit_levels, fit_prior
 from noisegate.inference.linked.inference import Options, infer
-from noisegate.inference.linked.posterior import CellEstimates, Score, from_residual
+from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import (
     Flat,
     Identities,
@@ -21,7 +21,6 @@ from noisegate.inference.linked.problem import (
     crossed,
 )
 from noisegate.inference.linked.propagation import Schedule
-from noisegate.inference.linked.totals import SumEstimates, estimate_sums
 
 __all__ = [
     "CellEstimates",
@@ -33,13 +32,10 @@ __all__ = [
     "Prior",
     "Problem",
     "Schedule",
-    "Score",
     "SumEstimates",
     "Sums",
     "crossed",
-    "estimate_sums",
     "fit_levels",
     "fit_prior",
-    "from_residual",
     "infer",
 ]

@@ -14,8 +14,7 @@ from typing import Self
 import numpy as np
 
 from noisegate.errors import DataError
-from noisegate.inference.components import components
-from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, tally
+from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, components, tally
 from noisegate.laws import PointMass
 from noisegate.mechanisms import Mechanism
 

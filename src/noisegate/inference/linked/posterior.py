@@ -1,28 +1,16 @@
-"""What can be known about each cell, how well that did where the truth is known, and the report's own calculation.
-
-A count is a whole number, so an interval that must hold at least half may have to hold nine
-tenths: coverage above the level is then no fault. Two numbers tell caution from the grain of the
-integers. `claimed` is what the posteriors give their own intervals. `fair` counts the integers at
-the ends in part, so that exactly the level is claimed; honest posteriors reach the level itself.
-
-The total less the published members is the suppressed count plus a sum of noises, whose law is
-known in closed form. The published members are taken as real numbers about which nothing else
-is known; `infer` takes them as the integers they are, which moves the answer by a few
-hundredths.
-"""
+"""What can be known about each cell, and about sums of cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 
 from noisegate.errors import SpecError
 from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.problem import Bools, Floats, Ints, contradiction
-from noisegate.laws import ContinuousLaw, LatticeLaw, Law, compiled
-from noisegate.mechanisms import Mechanism
+from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.laws import compiled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,6 +95,31 @@ class CellEstimates:
         self.exact[cells] = exact
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SumEstimates:
+    """The estimate of every sum asked for; intervals are those of a normal law, rounded outward.
+
+    Where `withdrawn`, the tables do not tell: `low` and `high` are bounds, and `mean` is what a learnt law gives that has not stood its trial.
+    """
+
+    level: float
+    mean: Floats
+    sd: Floats
+    low: Ints
+    high: Ints
+    withdrawn: Bools | None = None
+
+    def __post_init__(self) -> None:
+        if self.withdrawn is None:
+            object.__setattr__(self, "withdrawn", np.zeros(len(self.mean), bool))
+
+    @property
+    def told(self) -> Bools:
+        """Which sums the tables tell."""
+        assert self.withdrawn is not None
+        return ~self.withdrawn
+
+
 def check_level(level: float, /) -> float:
     """`level`, once it is known to lie above 0 and at most at 1."""
     if not 0 < level <= 1:
@@ -153,114 +166,3 @@ def _summarise(
             above += p[k]
         high[cell] = first[i] + k - a
         p_zero[cell] = p[a] if first[i] == 0 else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """Averages over some cells; quarters are those by posterior mean, the least quarter first.
-
-    `error` is the mean absolute error of posterior means, `width` the mean of high - low. What
-    needs whole marginals (`claimed`, `fair`, `fair_quarters`) is None where they were not kept.
-    """
-
-    level: float
-    cells: int
-    coverage: float
-    quarters: tuple[float, ...]
-    error: float
-    width: float
-    claimed: float | None = None
-    fair: float | None = None
-    fair_quarters: tuple[float, ...] | None = None
-
-    @classmethod
-    def of(cls, posterior: CellEstimates, counts: Ints, /, *, cells: Bools | None = None) -> Self:
-        """The score of `posterior` on `cells` (all of them if not given) whose truth is `counts`."""
-        chosen = np.arange(posterior.cells) if cells is None else np.flatnonzero(cells)
-        if len(counts) != posterior.cells or not chosen.size:
-            raise SpecError("a score needs the true count of every cell, and at least one cell.")
-        order = chosen[np.argsort(posterior.mean[chosen], kind="stable")]
-        inside = (counts >= posterior.low) & (counts <= posterior.high)
-        kept = posterior.pmfs is not None
-        middle = _within(posterior, counts) if kept else np.zeros(posterior.cells)
-        return cls(
-            level=posterior.level,
-            cells=len(chosen),
-            coverage=float(inside[chosen].mean()),
-            quarters=_quarters(inside, order),
-            error=float(np.abs(posterior.mean - counts)[chosen].mean()),
-            width=float((posterior.high - posterior.low)[chosen].mean()),
-            claimed=float(_claims(posterior)[chosen].mean()) if kept else None,
-            fair=float(middle[chosen].mean()) if kept else None,
-            fair_quarters=_quarters(middle, order) if kept else None,
-        )
-
-
-def _quarters(values: Floats | Bools, order: Ints, /) -> tuple[float, ...]:
-    return tuple(float(values[part].mean()) for part in np.array_split(order, 4) if part.size)
-
-
-def _below(posterior: CellEstimates, counts: Ints, /) -> Floats:
-    """The probability that each posterior gives to counts below `counts`."""
-    pmfs = posterior.pmfs
-    assert pmfs is not None
-    sums = np.concatenate([[0.0], np.cumsum(pmfs.p)])
-    place = np.clip(counts - pmfs.low, 0, pmfs.sizes)
-    return np.asarray(sums[pmfs.start[:-1] + place] - sums[pmfs.start[:-1]])
-
-
-def _claims(posterior: CellEstimates, /) -> Floats:
-    """The probability that each posterior gives to its own interval."""
-    return _below(posterior, posterior.high + 1) - _below(posterior, posterior.low)
-
-
-def _within(posterior: CellEstimates, counts: Ints, /) -> Floats:
-    """How much of each true count lies in the middle of its posterior, which holds exactly the level."""
-    tail = (1 - posterior.level) / 2
-    low, high = _below(posterior, counts), _below(posterior, counts + 1)
-    inside = np.minimum(high, 1 - tail) - np.maximum(low, tail)
-    return np.asarray(np.clip(inside / np.maximum(high - low, 1e-300), 0.0, 1.0))
-
-
-_NATS = 40.0
-
-
-def from_residual(
-    residual: float, /, *, noise: Law, suppressed_by: Mechanism | None = None, level: float = 0.95
-) -> CellEstimates:
-    """The posterior of one count z, given that `residual` is z plus a draw of `noise`.
-
-    Parameters
-    ----------
-    noise
-        The law of all the noises in the residual: for a total and two published members with
-        the same law, `law.sum_of(3)`.
-    suppressed_by
-        The mechanism that suppressed the cell itself, which is evidence too; None ignores it.
-
-    Notes
-    -----
-    *Assumes* a flat prior on the integers from 0. Exact up to e^{-40}.
-
-    Examples
-    --------
-    >>> from noisegate.laws import Laplace
-    >>> cell = from_residual(18, noise=Laplace(1.4).sum_of(3))
-    >>> round(float(cell.mean[0]), 2)
-    18.0
-    """
-    reach = 1.0
-    while float(noise.logsf(reach)) > -_NATS:
-        reach *= 1.25
-    counts = np.arange(max(int(residual + reach) + 2, 1))
-    if isinstance(noise, LatticeLaw):
-        logs = noise.logpmf(residual - counts)
-    else:
-        logs = cast("ContinuousLaw", noise).logpdf(residual - counts)
-    if suppressed_by is not None:
-        logs = logs + suppressed_by.log_likelihood(np.nan, counts)
-    if not logs.max() > -np.inf:
-        raise contradiction()
-    p = np.exp(logs - logs.max())
-    pmfs = Pmfs(low=np.zeros(1, dtype=np.int64), start=np.array([0, len(p)], dtype=np.int64), p=p / p.sum())
-    return CellEstimates.from_pmfs(pmfs, level=level, keep=True)

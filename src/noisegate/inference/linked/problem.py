@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import DataError, SpecError
+from noisegate.laws import compiled
 from noisegate.mechanisms import Mechanism
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+#: Fewer codes than this are sorted.
+_WORTH_HASHING = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -298,12 +302,56 @@ def compact(codes: Ints, /) -> tuple[Ints, Ints]:
     least = int(codes.min(initial=0))
     span = int(codes.max(initial=0)) - least + 1
     if span > 4 * len(codes) + 1000:
-        distinct, place = np.unique(codes, return_inverse=True)
-        return distinct, place.astype(np.int64)
+        if len(codes) < _WORTH_HASHING:
+            distinct, place = np.unique(codes, return_inverse=True)
+            return distinct, place.astype(np.int64)
+        distinct, place = _by_hash(np.ascontiguousarray(codes, dtype=np.int64), len(codes).bit_length() + 1)
+        order = np.argsort(distinct)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        return distinct[order], rank[place]
     present = np.zeros(span, dtype=bool)
     present[codes - least] = True
     rank = np.cumsum(present) - 1
     return np.flatnonzero(present) + least, rank[codes - least]
+
+
+@compiled
+def _by_hash(codes: Ints, bits: int, /) -> tuple[Ints, Ints]:
+    """The distinct codes as they appear, and the place of each code among them; sorting all of them would take several times as long."""
+    size = 1 << bits
+    held, place_of = np.zeros(size, np.int64), np.full(size, -1, np.int64)
+    distinct, place = np.empty(len(codes), np.int64), np.empty(len(codes), np.int64)
+    count = 0
+    for i in range(len(codes)):
+        code = codes[i]
+        slot = np.int64((np.uint64(code) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
+        while place_of[slot] >= 0 and held[slot] != code:
+            slot = (slot + 1) & (size - 1)
+        if place_of[slot] < 0:
+            held[slot], place_of[slot] = code, count
+            distinct[count] = code
+            count += 1
+        place[i] = place_of[slot]
+    return distinct[:count], place
+
+
+def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
+    """The distinct codes in their order, and the place of each code among them; -1 is none, and so is its place."""
+    distinct, place = compact(codes)
+    none = int(distinct.size > 0 and distinct[0] < 0)
+    return distinct[none:], place - none
+
+
+def paired(groups: Ints, rows: Ints, size: int, /) -> tuple[Ints, Ints, Ints]:
+    """The distinct pairs of a group and one of `size` rows, and the place of each cell's pair among them."""
+    first = np.zeros(size, np.int64)
+    first[rows] = groups
+    if (first[rows] == groups).all():
+        at, place = compact(rows)
+        return first[at], at, place
+    keys, place = compact(groups * size + rows)
+    return *np.divmod(keys, size), place
 
 
 def same_partition(a: NDArray[np.integer], b: NDArray[np.integer], /) -> bool:
@@ -312,3 +360,18 @@ def same_partition(a: NDArray[np.integer], b: NDArray[np.integer], /) -> bool:
     if levels != int(b.max(initial=-1)) + 1:
         return False
     return len(compact(a.astype(np.int64) * levels + b)[0]) == levels
+
+
+def components(left: Ints, right: Ints, size: int, /) -> Ints:
+    """For each of `size` things the number of the group it belongs to, when pairs tie their groups together.
+
+    Examples
+    --------
+    >>> components(np.array([0, 3]), np.array([2, 4]), 5).tolist()
+    [0, 1, 0, 2, 2]
+    """
+    # Takes long to load, and small tables need none of it.
+    from scipy import sparse
+
+    graph = sparse.coo_array((np.ones(len(left), np.int8), (left, right)), shape=(size, size))
+    return np.asarray(sparse.csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)

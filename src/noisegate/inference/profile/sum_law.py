@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.errors import SpecError
-from noisegate.inference.linked.problem import NegativeBinomial
+from noisegate.inference.linked.problem import NegativeBinomial, compact
 from noisegate.laws import LatticeLaw, RoundedGaussian, Tabulated
 from noisegate.margins import ErrorLaw, characteristic
 
@@ -246,7 +246,7 @@ class SharedError:
                 sums = np.bincount(keys, weights=moves[cells], minlength=size * levels)
                 found += (sums.reshape(size, levels) ** 2).sum(axis=1)
             else:
-                distinct, place = np.unique(keys, return_inverse=True)
+                distinct, place = compact(keys)
                 sums = np.bincount(place, weights=moves[cells])
                 found += np.bincount(distinct // levels, weights=sums**2, minlength=size)
         return found

@@ -1,6 +1,10 @@
-"""A learnt law on trial: cells that are shown are hidden, and it must say what they were (MATH 10 g).
+"""What an engine finds when it tries itself on the tables it was given, and what it makes of it.
 
-Where no total speaks of hidden cells only the learnt law does, and nothing in the tables contradicts it. So all tables are cut again, at twice their threshold; the
+*Margin against margin* (MATH 10 f). Two margins add up the same listed cells. If one shows more than the other by more than noise and what the other hides can explain, it counts people in places or hours that no table lists. Its
+totals then say nothing of listed cells by themselves: hidden cells would have to hold those people. It is left out, and what it counts beyond the other is said.
+With a single margin nothing tells hidden cells and a remainder apart; that the base lists all is then an assumption, and is named.
+
+*Re-censoring* (MATH 10 g). A learnt law on trial: cells that are shown are hidden, and it must say what they were. Where no total speaks of hidden cells only the learnt law does, and nothing in the tables contradicts it. So all tables are cut again, at twice their threshold; the
 law is learnt anew from what is left, and says how many cells were cut away, and how many people in them. Both are known. If it is off by more than chance, or if there are too few cells to
 try it on, its word is withdrawn: the sum lies between bounds, and that is all. If it holds, sums that hang on it may be off by what it was off by.
 Passing is no proof: laws may agree above the threshold and differ below.
@@ -9,18 +13,106 @@ Passing is no proof: laws may agree above the threshold and differ below.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.inference.checks import FitCheck
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.mechanisms import Mechanism
+
+#: What a check led to: nothing, wider intervals, no estimate at all; or it could not be made.
+Outcome = Literal["holds", "widened", "withdrawn", "cannot tell"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitCheck:
+    """One check of a fit: what was looked at, what came of it, and how far off it was in standard deviations, if that is known."""
+
+    name: str
+    outcome: Outcome
+    says: str
+    z: float | None = None
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "name": self.name,
+            "outcome": self.outcome,
+            "says": self.says,
+            "z": None if self.z is None else round(self.z, 3),
+            "numbers": dict(self.numbers),
+        }
+
+
+def settled(*, unsettled: int, cells: int) -> FitCheck:
+    """Whether messages between tables settled."""
+    if not unsettled:
+        return FitCheck(name="convergence", outcome="holds", says="messages between tables settled")
+    return FitCheck(
+        name="convergence",
+        outcome="widened",
+        says=f"{unsettled:,} of {cells:,} cells had not settled when the limit on sweeps was reached",
+        numbers={"unsettled": unsettled, "cells": cells},
+    )
+
+
+#: So many standard deviations of noise are no chance.
+_CLEAR = 3.5
+
+
+def without_remainders(evidence: Evidence, /) -> tuple[Evidence, tuple[FitCheck, ...]]:
+    """The evidence without margins that count more than tables list, and what was found."""
+    measured = [margin for margin in evidence.margins if margin.measured and margin.usable_rows.all()]
+    if evidence.consistent or len(measured) < 2:
+        return evidence, ()
+    beyond: dict[str, FitCheck] = {}
+    worst = 0.0
+    for more, less in permutations(measured, 2):
+        least, z = _beyond(evidence, more, less)
+        worst = max(worst, z)
+        if z > _CLEAR and more.name not in beyond:
+            beyond[more.name] = FitCheck(
+                name="margin against margin",
+                outcome="widened",
+                says=(
+                    f"{more.name} counts at least {least:,.0f} more than {less.name}: people that no table lists; "
+                    f"{more.name} is not used for single cells"
+                ),
+                z=z,
+                numbers={"table": more.name, "beside": less.name, "at_least": least},
+            )
+    if not beyond:
+        says = "margins add up to each other, as far as noise and hidden rows let them"
+        return evidence, (FitCheck(name="margin against margin", outcome="holds", says=says, z=worst),)
+    kept = tuple(margin for margin in evidence.margins if margin.name not in beyond)
+    return replace(evidence, margins=kept), tuple(beyond.values())
+
+
+def _beyond(evidence: Evidence, more: Observation, less: Observation, /) -> tuple[float, float]:
+    """By how much one margin exceeds another at least, and in standard deviations of their noise."""
+    live = [evidence.cells_in(margin) > 0 for margin in (more, less)]
+    if any((margin.where.of(evidence.live) < 0).any() for margin in (more, less)):
+        return 0.0, 0.0
+    shown = [~np.isnan(margin.values) & there for margin, there in zip((more, less), live, strict=True)]
+    cut = less.mechanism.whole_threshold
+    hidden = int((live[1] & ~shown[1]).sum())
+    if hidden and cut is None:
+        return 0.0, 0.0
+    least = float(more.values[shown[0]].sum() - less.values[shown[1]].sum())
+    least -= hidden * float((cut or 1) - 1)
+    noise = more.noise * int(shown[0].sum()) + less.noise * (int(shown[1].sum()) + hidden)
+    if noise <= 0:
+        return least, math.inf if least > 0 else 0.0
+    return least, least / math.sqrt(noise)
+
 
 #: A law that is off by more standard deviations than this is not believed.
 _MOST_OFF = 2.0

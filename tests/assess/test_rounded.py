@@ -1,0 +1,85 @@
+"""Rounded and exact tables: one account of how they were made, and no line that contradicts it."""
+
+import numpy as np
+import pytest
+
+import noisegate
+
+_MEASURES = 24
+
+
+def _waits(tmp_path, *, rounded_total):
+    """Boards by measure rounded to 5, with `*` below 5, and England beside them."""
+    rng = np.random.default_rng(5)
+    raw = rng.poisson(30 + rng.gamma(0.8, 60.0, size=(_MEASURES, 30)))
+    raw[:4, 0] = (1, 2, 3, 4)
+    shown = (5 * np.floor((raw + 2.5) / 5)).astype(int)
+    lines = ["measure,board,count"]
+    lines += [
+        f"m{i:02d},b{j:02d},{'*' if 0 < raw[i, j] < 5 else shown[i, j]}"
+        for i in range(_MEASURES)
+        for j in range(30)
+    ]
+    total = raw.sum(axis=1)
+    if rounded_total:
+        total = 5 * np.floor((total + 2.5) / 5)
+    england = ["measure,count", *(f"m{i:02d},{int(total[i])}" for i in range(_MEASURES))]
+    paths = [tmp_path / "boards.csv", tmp_path / "england.csv"]
+    for path, text in zip(paths, (lines, england), strict=True):
+        path.write_text("\n".join(text) + "\n")
+    return paths
+
+
+@pytest.mark.parametrize("rounded_total", [False, True])
+def test_what_is_rounded_is_not_also_called_noisy(tmp_path, rounded_total):
+    found = noisegate.assess(_waits(tmp_path, rounded_total=rounded_total))
+    base = found.tables[0]
+    assert base.recognition.kind == "nearest-rounding"
+    assert base.recognition.base == 5
+    assert base.noise.fit is None
+    assert "rounded, not noisy" in base.noise.reason
+    said = [one.title for one in (*found.findings, *found.checks)]
+    for words in (
+        "Laplace",
+        "Gaussian",
+        "uniform",
+        "perturbed independently",
+        "--noise",
+        "no noise was recovered",
+    ):
+        assert not [title for title in said if words in title], words
+    assert found.privacy.unbounded
+    assert found.privacy.event_epsilon is None
+
+
+def test_exact_tables_say_so_once_and_ask_for_nothing(tmp_path):
+    counts = np.random.default_rng(2).integers(0, 90, (30, 4))
+    lines = ["place,group,count"]
+    for k, row in enumerate(counts.tolist()):
+        lines += [f"p{k},g{j},{value}" for j, value in enumerate(row)]
+        lines.append(f"p{k},Total,{sum(row)}")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = noisegate.assess(path)
+    said = [one.title for one in (*found.findings, *found.checks)]
+    assert not [title for title in said if "--noise" in title or "is not known" in title]
+    assert any("stand as they were counted" in title for title in said)
+    assert [one.id for one in found.findings] == ["unprotected"]
+
+
+def test_a_threshold_of_thirty_thousand_takes_no_more_memory_than_one_of_ten(tmp_path):
+    """Totals of whole electorates, one of them hidden: the least count that is shown is large."""
+    rng = np.random.default_rng(4)
+    raw = rng.integers(1_200, 2_400, size=(60, 18))
+    shown = raw - raw % 3 + 3 * (rng.random(raw.shape) * 3 < raw % 3)
+    total = raw.sum(axis=1)
+    total = total - total % 3 + 3 * (rng.random(60) * 3 < total % 3)
+    lines = ["place,age,count"]
+    for k in range(60):
+        ages = shown[k].tolist() if k else [""] * 18
+        lines += [f"p{k},a{j:02d},{value}" for j, value in enumerate(ages)]
+        lines.append(f"p{k},Total,{int(total[k]) if k else ''}")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = noisegate.assess(path)
+    assert found.tables[0].recognition.base == 3
