@@ -14,7 +14,6 @@ import noisegate
 from noisegate.errors import BudgetExceeded, DataError, GateError, OutputError, SpecError
 from noisegate.laws import SeededNoise
 from noisegate.releases import bell_delta, make_plan, running_plan
-from noisegate.releases import job as release_job
 from noisegate.spec import parse_spec
 
 FIRST = date(2024, 1, 1)
@@ -212,7 +211,7 @@ def test_a_week_that_was_lost_is_paid_again_and_the_series_goes_on(place, monkey
         raise OutputError("the machine stops here.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(release_job, "write_measured", stop)
+        patched.setattr("noisegate.releases.job.write_measured", stop)
         with pytest.raises(OutputError, match="stops here"):
             make_week(place, 2)
     assert spent(place).epsilon == 2  # the loss of the lost week is part of what was paid
