@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from noisegate.ledger._account import Loss, PrivacyBudget, Reservation, float_down, float_up
+from noisegate.ledger._balance import SeriesBalance
 from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._entry import Entry
 from noisegate.ledger._population import Account, Spent
@@ -94,16 +95,15 @@ def account_document(account: Account, /) -> Document:
         "units": {one.unit: _spent_document(one) for one in account.units},
         "bindings": [{"name": name, "sha256": digest} for name, digest in account.bindings],
         "adopted": list(account.adopted),
-        "series": [
-            {
-                "name": one.name,
-                "weeks": one.weeks,
-                "reserved": {str(k): v for k, v in sorted(one.reserved.items())},
-            }
-            for one in account.series
-        ],
         "reservations": [reservation_document(one) for one in account.reservations],
+        **({"series": [_series_document(one) for one in account.series]} if account.series else {}),
     }
+
+
+def _series_document(one: SeriesBalance, /) -> Document:
+    """A series that was paid for: its weeks, and the reservations of each."""
+    reserved = {str(week): ids for week, ids in sorted(one.reserved.items())}
+    return {"name": one.name, "weeks": one.weeks, "reserved": reserved}
 
 
 def entry_document(entry: Entry, /) -> Document:
