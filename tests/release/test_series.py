@@ -158,10 +158,10 @@ def test_a_series_is_paid_once_and_each_week_released_once(place):
     for week in (1, 2, 3):
         made = make_week(place, week)
         assert made.card.series["week"] == week
-        answer = made.answer()
+        answer = made.answer(level=0.9999999)
         assert answer.low[0] <= 120 <= answer.high[0]
         assert spent(place).epsilon == 2
-    running = noisegate.open_release(place / "out" / "week3" / "running").answer()
+    running = noisegate.open_release(place / "out" / "week3" / "running").answer(level=0.9999999)
     assert running.low[0] <= 360 <= running.high[0]
     with pytest.raises(GateError, match="Week 2 of series 'year' is released already"):
         make_week(place, 2, out="again")
