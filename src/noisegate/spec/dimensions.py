@@ -90,7 +90,7 @@ def read_values(name: str, /, *, folder: Path, column: str, header: bool | None 
         raise refusal(
             f"names {name}, whose first line {shown(rows[0][1][0])} may be a header; say header: yes or header: no beside it"
         )
-    header = [cell.strip() for cell in rows[0][1]] if headed else [column]
+    names = [cell.strip() for cell in rows[0][1]] if headed else [column]
     body = rows[1:] if headed else rows
     if not body:
         raise refusal(f"names {name}, which holds no values; list at least one")
@@ -100,7 +100,7 @@ def read_values(name: str, /, *, folder: Path, column: str, header: bool | None 
             raise refusal(
                 f"names {name}, whose line {line} has an empty value; fill it in or remove the line"
             )
-        if len(row) > len(header):
+        if len(row) > len(names):
             raise refusal(
                 f"names {name}, whose line {line} has more columns than its header; quote its commas"
             )
@@ -112,7 +112,7 @@ def read_values(name: str, /, *, folder: Path, column: str, header: bool | None 
         )
     attributes = {
         key: tuple(row[place] if place < len(row) else "" for _, row in body)
-        for place, key in enumerate(header)
+        for place, key in enumerate(names)
         if place > 0 and key
     }
     return ValueList(values=values, attributes=attributes, file=name)
