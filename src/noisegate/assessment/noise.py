@@ -79,7 +79,7 @@ def ask(facts: Facts, /) -> list[Result]:
     told = {
         name
         for name, one in facts.recognised.items()
-        if one.raw_counts or one.rounded or one.kind == "summed"
+        if one.raw_counts or one.perhaps_exact or one.rounded or one.kind == "summed"
     }
     return [one for one in found if one.id != "noise-not-recovered" or one.numbers["table"] not in told]
 
