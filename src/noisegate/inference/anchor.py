@@ -140,7 +140,7 @@ def added(low: Ints, start: Ints, p: Floats, size: int, /) -> Floats:
 
 #: Hidden cells keep at least this share of what the prior gives them, whatever totals say.
 _LEAST_LEFT = 0.02
-#: The prior may be off by this share of what it draws shown values down by.
+#: The prior may be off by this share of what it draws shown values down by, or of what they exceed by.
 _DRAWN = 0.25
 _TILTS, _LONGEST_TILT = 12, 0.5
 #: Of fewer hidden or shown cells no histogram is learnt.
@@ -229,7 +229,7 @@ class Anchor:
         share = float(seen[0] / whole[0]) if whole[0] > 0 else 1.0
         unsure = float(doubt[0]) + (float(seen[0]) * (1 - share)) ** 2
         drawn = float((values - laws.mean[shown]).sum())
-        own = (_DRAWN * drawn) ** 2 + 1e-6
+        own = (_DRAWN * max(drawn, float(seen[0]))) ** 2 + 1e-6
         both = (float(seen[0]) * own + drawn * unsure) / (own + unsure)
         return both, both - float(seen[0]), float(doubt[0]) - own * unsure / (own + unsure)
 
