@@ -245,7 +245,8 @@ class Facts:
         raw |= ledger.never_below(raw)
         # Too few sums to tell, and all that there are hold: what follows if the shown counts are exact.
         taken = {name for name, one in self.recognised.items() if one.perhaps_exact and name not in raw}
-        raw |= taken if stated is None and self.request.noise is None else set()
+        told = tables[0].name not in taken or stated is not None or self.request.noise is not None
+        raw |= set() if told else taken
         ranges = [
             table.ranges() if table.name in raw else self.recognised[table.name].ranges(table)
             for table in tables
