@@ -21,6 +21,7 @@ from noisegate.spec import (
     Privacy,
     QuestionBlock,
     ReleaseSpec,
+    Series,
     SpecBlock,
     Suppress,
     TimeDimension,
@@ -42,6 +43,7 @@ _BLOCKS: tuple[tuple[str, type[SpecBlock]], ...] = (
     ("merge", Merge),
     ("budget", Budget),
     ("workload", QuestionBlock),
+    ("series", Series),
 )
 
 #: What each key means; a key without a line here stops the script.
@@ -55,6 +57,8 @@ _MEANINGS: Mapping[str, str] = {
     "ReleaseSpec.merge": "cells made wider where they would be thin",
     "ReleaseSpec.budget": "what the population may spend, if it has no budget yet",
     "ReleaseSpec.workload": "questions that people will ask, by name",
+    "ReleaseSpec.series": "one release for each week of the dates, all on one budget; `release --week K` makes one",
+    "Series.weeks": "how many weeks; the dates must be so many times 7 days",
     "Events.source": "a file, a glob, `file.duckdb::table`, or a table of the engine",
     "Events.person": "column that says whose event it is",
     "Events.timezone": "whose clock the tables are about, if times carry a UTC offset",

@@ -65,6 +65,23 @@ class GateError(NoisegateError):
 
     exit_code = 3
 
+    @classmethod
+    def for_week(cls, series: str, *, week: int, state: str, place: str) -> Self:
+        """Error for a week of a series that was released, or is being released."""
+        done = (
+            "is released already"
+            if state == "published"
+            else "is being released, or was stopped on another machine"
+        )
+        way_out = (
+            "Release another week"
+            if state == "published"
+            else "Wait, or run 'noisegate ledger check --settle' once it has ended"
+        )
+        return cls(
+            f"Week {week} of series {series!r} {done}: {place}. Each week is measured once. {way_out}."
+        )
+
 
 class BudgetExceeded(GateError):  # noqa: N818 - the name says what happened
     """The ledger holds less than a release asks for."""

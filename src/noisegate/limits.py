@@ -53,6 +53,11 @@ class Limits:
         "Names of files and folders that a pattern such as `taps/**/*.parquet` looks at.",
         "refused: name a folder in the pattern",
     )
+    csv_line_bytes: int = _limit(
+        1 << 21,
+        "Bytes of a line of a CSV file of events.",
+        "the line is no row: it is counted as outside the domain, which `--check` says",
+    )
     keys_at_once: int = _limit(
         1 << 17,
         "Events whose contributions are bounded at once.",

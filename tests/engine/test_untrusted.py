@@ -85,6 +85,30 @@ def test_statistics_that_lie_move_no_event_into_another_cell(tmp_path, unit):
     assert found.raw_counts.tolist() == meant.raw_counts.tolist()
 
 
+@pytest.mark.parametrize("unit", ["event", "person"])
+def test_values_that_statistics_call_missing_are_tallied(tmp_path, unit):
+    """The engine may believe that all of a column is missing; then its events are outside, and said to be."""
+    table = pa.table(
+        {
+            "card": [f"p{n}" for n in range(60)],
+            "line": ["AB"[n % 2] for n in range(60)],
+            "day": stray_days(60, 0)["day"],
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet", compression="none", use_dictionary=False)
+    octets = (tmp_path / "t.parquet").read_bytes()
+    start = len(octets) - 8 - struct.unpack("<I", octets[-8:-4])[0]
+    none, all_of_them = b"\x36\x00\x28", b"\x36\x78\x28"  # null_count of a column of text: 0, and 60
+    for many in (1, 2):
+        footer = octets[start:-8].replace(none, all_of_them, many)
+        assert footer.count(all_of_them) == many
+        (tmp_path / "lie.parquet").write_bytes(octets[:start] + footer + octets[-8:])
+        tally = counted(tmp_path, "lie.parquet", unit=unit).tally
+        assert tally.events == 60
+        assert tally.counted + sum(tally.outside.values()) == 60
+        assert tally.counted in (0, 60)
+
+
 def test_persons_that_statistics_deny_are_counted(tmp_path):
     table = stray_days(strays=0)
     lying(tmp_path / "lie.parquet", table, column="card", said=3)

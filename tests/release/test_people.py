@@ -1,6 +1,8 @@
 """The ledger accounts for people: whatever a file is called, whatever the unit, whatever the week."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -305,6 +307,9 @@ WORLDS = {
     "a row too short": "7,2016-07-25 01:00:00\n",
     "a row too long": "7,2016-07-25 01:00:00,A,B,C\n",
     "a stray quotation mark": '7,"2016"-07,A\n',
+    "a quotation mark that is never closed": '7,2016-07-25 01:00:00,"A\n8,2016-07-25 02:00:00,B\n',
+    "no UTF-8": "7,2016-07-25 01:00:00,\udcff\n",
+    "nothing but marks": '"\n"""\n',
     "no time ever": "7,infinity,A\n8,294247-01-01 00:00:00,A\n",
     "far ids": "0,2016-07-25 01:00:00,A\n4611686018427387903,2016-07-25 02:00:00,B\n",
 }
@@ -312,7 +317,7 @@ WORLDS = {
 
 @pytest.mark.parametrize("rows", WORLDS.values(), ids=WORLDS)
 def test_whatever_the_rows_hold_a_scheduled_release_succeeds(rows, tmp_path, ledger):
-    (tmp_path / "taps.csv").write_text("card,at,stop\n" + rows)
+    (tmp_path / "taps.csv").write_text("card,at,stop\n" + rows, errors="surrogateescape")
     for number, unit in enumerate(UNITS):
         spec = taps_spec(tmp_path, unit=unit, epsilon="1/10", population=f"cards {unit}")
         job.release(spec, out=tmp_path / f"out{number}", ledger=ledger, yes=True)
@@ -335,6 +340,31 @@ def test_a_release_that_counts_under_half_asks_or_refuses(place, tmp_path, ledge
     asked = []
     job.release(few, out=tmp_path / "out", ledger=ledger, confirm=lambda question: not asked.append(question))
     assert len(asked) == 1
+
+
+def test_rows_that_cannot_be_read_are_said_by_check_and_guarded(hamlet, tmp_path, ledger, noisegate):
+    """Nothing vanishes without a word: the custodian sees how many, the guard no number."""
+    rows = (hamlet / "taps.csv").read_text().splitlines()
+    (tmp_path / "spec.yaml").write_text((hamlet / "spec.yaml").read_text())
+    bad = ['5550123,"2016-07-25 08:15:00,A', "5550123,2016-07-25 08:15:00", "5550123,,,,B"]
+    (tmp_path / "taps.csv").write_text("\n".join([*rows[:200], *bad, *rows[200:]]))
+    code, out, err = noisegate(
+        "release", tmp_path / "spec.yaml", "--check", "--ledger", ledger, "--json", tmp_path / "c.json"
+    )
+    assert (code, err) == (0, "")
+    assert "403 events read" in out
+    assert "3 outside the domain: the row cannot be read" in out
+    assert json.loads((tmp_path / "c.json").read_text())["outside"]["the row cannot be read"] == 3
+    (tmp_path / "taps.csv").write_text("\n".join([*rows[:150], *bad * 60]))
+    code, out, err = noisegate(
+        "release", tmp_path / "spec.yaml", "--out", tmp_path / "out", "--ledger", ledger, "--quiet"
+    )
+    assert code == 3
+    assert "would count fewer than half of the events (the row cannot be read" in err
+    assert "5550123" not in out + err
+    assert not re.search(r"\d{2}", err.partition("See ")[0])
+    options = ("--out", tmp_path / "out", "--ledger", ledger, "--quiet", "--yes")
+    assert noisegate("release", tmp_path / "spec.yaml", *options)[0] == 0
 
 
 def test_check_tallies_and_spends_nothing(hamlet, tmp_path, ledger, noisegate):

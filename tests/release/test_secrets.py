@@ -131,6 +131,32 @@ def test_no_error_message_quotes_the_data(spoil, where, place, tmp_path, ledger,
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    "tail",
+    [f'"{CARD}9999,broken', f'{CARD}9999,2016-07-25 08:15:00,"A', f"{CARD}9999,26/07/2016 10:15,A", f"{CARD}9999"],
+    ids=["broken-csv", "unclosed", "bad-time", "short"],
+)  # fmt: skip
+def test_a_row_that_cannot_be_read_is_tallied_and_not_shown(tail, place, tmp_path, ledger, noisegate):
+    (tmp_path / "taps.csv").write_text(
+        (place / "taps.csv").read_text() + f"{tail}\n{CARD}9998,2016-07-25 08:15:00,A\n"
+    )
+    (tmp_path / "spec.yaml").write_text((place / "derive.yaml").read_text())
+    code, out, err = noisegate(
+        "release", tmp_path / "spec.yaml", "--check", "--json", tmp_path / "check.json", "--quiet"
+    )
+    assert (code, out, err) == (0, "", "")
+    found = json.loads((tmp_path / "check.json").read_text())
+    assert found["events"] == TOTAL + 2
+    assert found["outside"]["date cannot be read" if "26/07" in tail else "the row cannot be read"] == 1
+    code, out, err = noisegate(
+        "release", tmp_path / "spec.yaml", "--quiet", "--out", tmp_path / "out", "--ledger", ledger
+    )
+    assert (code, err) == (0, "")
+    assert found_in(out) == []
+    for path in (tmp_path / "out").iterdir():
+        assert CARD.encode() not in path.read_bytes()
+
+
 def test_a_process_says_nothing_more_than_it_should(place, tmp_path, ledger):
     """Standard error of a real process, with all warnings on: whatever a library might say."""
     done = subprocess.run(

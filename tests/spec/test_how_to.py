@@ -17,6 +17,7 @@ from noisegate.spec import (
     Merge,
     Privacy,
     ReleaseSpec,
+    Series,
     TimeDimension,
     parse_spec,
 )
@@ -55,6 +56,7 @@ def test_a_block_of_the_page_loads(folder, fragment):
         Merge,
         Privacy,
         Budget,
+        Series,
     ],
 )
 def test_every_key_is_on_the_page(block):

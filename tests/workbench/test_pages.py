@@ -6,11 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import noisegate
 from noisegate import limits
 from noisegate.laws import SeededNoise
+from noisegate.places import MARK, MARK_KEY
 
 from .conftest import write_world
 
@@ -257,6 +259,28 @@ def test_a_directory_of_the_custodian_is_not_looked_at(make_visitor, tmp_path):
     (city / "spec.yaml").write_text("name: week\n")
     (city / "taps.csv").write_text("card,stop\n1,a\n")
     assert make_visitor(tmp_path / "data").cases() == {}
+
+
+def test_what_is_for_the_custodian_only_is_neither_listed_nor_taken(make_visitor, tmp_path):
+    """Files that `assess --truth` made carry a mark; beside others they are left out."""
+    rows = pa.table({"area": ["a", "b"], "count": [51, 52]})
+    for place in ("marked", "mixed"):
+        (tmp_path / "data" / place).mkdir(parents=True)
+        pq.write_table(
+            rows.replace_schema_metadata({MARK_KEY: MARK}), tmp_path / "data" / place / "cells.parquet"
+        )
+    (tmp_path / "data" / "mixed" / "shown.csv").write_text("area,count\na,51\nb,52\n")
+    visitor = make_visitor(tmp_path / "data")
+    assert list(visitor.cases()) == ["mixed"]
+    (case,) = visitor.get("/start.json").json()["cases"]
+    assert "cells" not in json.dumps(case)
+    octets = (tmp_path / "data" / "marked" / "cells.parquet").read_bytes()
+    answer = visitor.client.post(
+        "/uploads", headers=visitor.bearer, files=[("files", ("cells.parquet", octets, "x/y"))]
+    )
+    assert answer.status_code == 422
+    assert "cells.parquet is marked 'for the custodian only'" in answer.text
+    assert list((tmp_path / "state" / "uploads").iterdir()) == []
 
 
 def _unpacked(page, name, kind):

@@ -105,6 +105,7 @@ def check(
     events: Any = None,
     engine: str | None = None,
     entropy: Entropy | None = None,
+    week: int | None = None,
 ) -> EventCheck:
     """Count the events of a spec as a release would, and tell what became of them; spends nothing.
 
@@ -114,10 +115,12 @@ def check(
         A frame (pandas, Polars, Arrow) in place of the source that the spec names.
     engine
         Where the source is a table: `spark`, or a URL that Ibis understands.
+    week
+        Which week of the series to count, where the spec has one.
     """
     read = read_spec(spec, framed=events is not None)
     with _connection(read, events, engine) as connection:
-        return check_events(read, engine=connection, entropy=entropy)
+        return check_events(read, engine=connection, entropy=entropy, week=week)
 
 
 def release(
@@ -133,6 +136,7 @@ def release(
     warn: Progress | None = None,
     by: Sequence[str] = (),
     yes: bool = False,
+    week: int | None = None,
 ) -> OpenRelease:
     """Make the release that a spec describes in a new folder, charge the ledger, and open it for questions.
 
@@ -156,6 +160,8 @@ def release(
         Who approves the release: one person, or two. It is kept in the ledger.
     yes
         Do not guard against mistakes by a look at the raw events: whether the release succeeds is then a function of the spec alone.
+    week
+        Which week of the series to release, where the spec has one.
 
     Notes
     -----
@@ -192,6 +198,7 @@ def release(
             warn=warn or silent,
             by=by,
             yes=yes,
+            week=week,
         )
     return open_release(result.folder)
 

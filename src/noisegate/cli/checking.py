@@ -26,14 +26,19 @@ def asking(*, quiet: bool) -> Callable[[str], bool] | None:
     return lambda question: typer.confirm(question, default=False, err=True)
 
 
-def show_check(spec: ReleaseSpec, /, *, engine: str | None, json: Path | None, quiet: bool) -> None:
+def show_check(
+    spec: ReleaseSpec, /, *, engine: str | None, week: int | None, json: Path | None, quiet: bool
+) -> None:
     """Count as a release would, print what became of the events and what each table will look like; spend nothing."""
     from noisegate.releases import check_events
 
     with Steps(silent=quiet) as steps:
         steps.show("counting events")
         found = check_events(
-            spec, engine=None if engine in (None, "duckdb") else engine, progress=steps.advance
+            spec,
+            engine=None if engine in (None, "duckdb") else engine,
+            progress=steps.advance,
+            week=week,
         )
     if not quiet:
         _print(found)

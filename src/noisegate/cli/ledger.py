@@ -6,7 +6,7 @@ Errors of noisegate are left to the main program, which prints them and sets the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -342,10 +342,25 @@ def _print_remarks(accounts: Sequence[Account]) -> None:
                 f"{_many(unknown, 'release')} of {one.dataset} {'was' if unknown == 1 else 'were'} charged by an older version in one unit "
                 "only: what they cost in the others is not known."
             )
+        said += [
+            f"Series {each.name} of {one.dataset}: paid once for {_many(each.weeks, 'week')}; reserved so far: {_runs(each.reserved)}."
+            for each in one.series
+        ]
         if one.adopted:
             said.append(f"{one.dataset} has taken over {', '.join(one.adopted)}.")
     for sentence in said:
         console.print(escape(sentence), soft_wrap=True)
+
+
+def _runs(numbers: Iterable[int]) -> str:
+    """Numbers as people write them: 1 to 4, 6."""
+    found: list[list[int]] = []
+    for one in sorted(numbers):
+        if found and found[-1][1] == one - 1:
+            found[-1][1] = one
+        else:
+            found.append([one, one])
+    return ", ".join(f"{a}" if a == b else f"{a} to {b}" for a, b in found)
 
 
 def _allowed(budget: PrivacyBudget | None, name: str) -> str:

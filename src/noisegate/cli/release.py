@@ -88,6 +88,10 @@ def release(
             help="Ask nothing: no guard looks at the raw events, and success is a function of the spec alone (for scheduled releases).",
         ),
     ] = False,
+    week: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Which week of the series to release, where the spec has one."),
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Who approves, kept in the ledger; twice for a second signature."),
@@ -118,11 +122,11 @@ def release(
         show_plan(loaded, error=error, want=want, like=like, picture=picture, json=json, quiet=quiet)
         return
     if check:
-        show_check(loaded, engine=engine, json=json, quiet=quiet)
+        show_check(loaded, engine=engine, week=week, json=json, quiet=quiet)
         return
     folder = _folder(out, options={"--error": error, "--want": want, "--like": like, "--picture": picture})
     measured: list[Measured] = []
-    looks = bool(loaded.workload) and (not quiet or utility is not None)
+    looks = bool(loaded.workload) and (not quiet or utility is not None) and loaded.series is None
     with Steps(silent=quiet) as steps:
         result = make_release(
             loaded,
@@ -134,6 +138,7 @@ def release(
             progress=steps.advance,
             inspect=measuring(measured, engine=engine, report=steps.show) if looks else None,
             by=by or (),
+            week=week,
             yes=yes,
             confirm=asking(quiet=quiet),
         )

@@ -40,6 +40,8 @@ def show_plan(
 
     with Bar("planning", silent=quiet) as bar:
         found = outlook(spec, wanted=error, want=want, like=like, report=bar.show)
+    if spec.series is not None:
+        _print_series(spec)
     _print_plan(found)
     if picture is not None:
         from noisegate.pictures import outlook_picture, save
@@ -51,6 +53,22 @@ def show_plan(
         )
         console.print(f"Picture: {escape(str(picture))}")
     write_json(json, found.as_json())
+
+
+def _print_series(spec: ReleaseSpec, /) -> None:
+    """What a series measures, against independent weeks on the same budget."""
+    from noisegate.releases import make_plan
+
+    part = make_plan(spec).series
+    assert part is not None
+    strategy, total = part.terms.strategy, part.terms.variance_of_total
+    console.print(
+        f"A series of {strategy.weeks} weeks on one budget: {strategy.name}. On average, over the variance of one of as many independent weeks, a week "
+        f"has {number(strategy.week)}"
+        + (f", a running total {number(strategy.running)}" if strategy.law == "gaussian" else "")
+        + ("" if total is None else f", the total of all weeks {number(total)}")
+        + f" (weeks added up: {(strategy.weeks + 1) / 2:g} and {strategy.weeks}). Errors below are of the week with the most noise."
+    )
 
 
 def _print_plan(found: Outlook, /) -> None:

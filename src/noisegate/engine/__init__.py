@@ -5,9 +5,11 @@ from __future__ import annotations
 from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw_lots, expect_events
 from noisegate.engine.count import connect, count, count_slices, expected_counts, unit_sizes
 from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
+from noisegate.engine.csv_rows import CsvFiles, CsvHeader, csv_header, split_line
 from noisegate.engine.draft import draft_spec
 from noisegate.engine.identity import EventsIdentity, identify_events
 from noisegate.engine.plan import CountPlan, Unit
+from noisegate.engine.quoting import quoted
 from noisegate.engine.session import leftovers, own_connection
 from noisegate.engine.sliced import (
     LocalCounts,
@@ -17,7 +19,7 @@ from noisegate.engine.sliced import (
     SliceStore,
     sum_published,
 )
-from noisegate.engine.source import Source, csv_header, one_row, quoted, reading
+from noisegate.engine.source import Source, one_row, reading
 from noisegate.engine.spill import CellRuns, SpillPlace, UnitEvents, UnitKeys
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "Clipping",
     "CountPlan",
     "Counts",
+    "CsvFiles",
+    "CsvHeader",
     "EventsIdentity",
     "ExpectedCounts",
     "LocalCounts",
@@ -55,6 +59,7 @@ __all__ = [
     "own_connection",
     "quoted",
     "reading",
+    "split_line",
     "sum_published",
     "unit_sizes",
 ]

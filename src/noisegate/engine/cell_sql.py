@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
-from noisegate.engine.source import Source, literal, one_row
+from noisegate.engine.quoting import literal
+from noisegate.engine.source import Source, one_row
 from noisegate.errors import DataError
 from noisegate.spec import (
     BandDimension,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -26,14 +26,16 @@ from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind
 from noisegate.engine.counts import Clipping, ExpectedCounts, Tally
 from noisegate.engine.people import numbered_people
 from noisegate.engine.plan import CellPlan, CountPlan, plan_cells
+from noisegate.engine.quoting import quoted
 from noisegate.engine.sliced import LocalCounts
-from noisegate.engine.source import Source, open_source, quoted, reading
+from noisegate.engine.source import EngineError, Source, line_by_line, open_source, reading
 from noisegate.engine.spill import RawSlice, SpillPlace, UnitEvents, UnitKeys
 from noisegate.errors import DataError
 from noisegate.laws import Entropy
 from noisegate.tables import Ints
 
 Progress = Callable[[int], None]
+T = TypeVar("T")
 
 
 def count_with_duckdb(
@@ -47,52 +49,81 @@ def count_with_duckdb(
     place: SpillPlace,
 ) -> LocalCounts:
     """The counts of a plan; `own` says that the connection has no tables besides ours."""
-    counter = _Counter(wanted, _source(wanted, connection, own=own), progress, place=place)
-    if wanted.bound is None:
-        counter.count_rows(connection)
-    else:
-        for unit_keys in _unit_keys(wanted, connection, counter):
-            counter.add(
-                bound_events(
+
+    def work(counter: _Counter) -> LocalCounts:
+        if wanted.bound is None:
+            counter.count_rows(connection)
+        else:
+            for unit_keys in _unit_keys(wanted, connection, counter):
+                bounded = bound_events(
                     unit_keys.keys,
                     cell_bits=unit_keys.cell_bits,
                     bound=wanted.bound,
                     entropy=entropy,
                     clipping=wanted.clipping,
-                ),
-                unit_keys.cells,
-            )
-    return counter.finish()
+                )
+                counter.add(bounded, unit_keys.cells)
+        return counter.finish()
+
+    return _over_rows(wanted, connection, work, own=own, progress=progress, place=place)
 
 
 def expect_with_duckdb(
     wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool, place: SpillPlace
 ) -> ExpectedCounts:
     """The mean of what `count_with_duckdb` gives, over the lots that it draws."""
-    counter = _Counter(wanted, _source(wanted, connection, own=own), None, place=place)
-    if wanted.bound is None:
-        counter.count_rows(connection)
-        counts = counter.finish().whole()
-        return ExpectedCounts.sure_of(counts.cells, counts.raw_counts)
-    parts = []
-    for unit_keys in _unit_keys(wanted, connection, counter):
-        part = expect_events(unit_keys.keys, cell_bits=unit_keys.cell_bits, bound=wanted.bound)
-        parts.append(part if unit_keys.cells is None else replace(part, cells=unit_keys.cells[part.cells]))
-    counter.finish()
-    return ExpectedCounts.sum_of(parts)
+
+    def work(counter: _Counter) -> ExpectedCounts:
+        if wanted.bound is None:
+            counter.count_rows(connection)
+            counts = counter.finish().whole()
+            return ExpectedCounts.sure_of(counts.cells, counts.raw_counts)
+        parts = []
+        for unit_keys in _unit_keys(wanted, connection, counter):
+            part = expect_events(unit_keys.keys, cell_bits=unit_keys.cell_bits, bound=wanted.bound)
+            cells = part.cells if unit_keys.cells is None else unit_keys.cells[part.cells]
+            parts.append(replace(part, cells=cells))
+        counter.finish()
+        return ExpectedCounts.sum_of(parts)
+
+    return _over_rows(wanted, connection, work, own=own, place=place)
 
 
 def sizes_with_duckdb(
     wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool, place: SpillPlace
 ) -> Ints:
     """How many cells each unit is in."""
-    counter = _Counter(wanted, _source(wanted, connection, own=own), None, place=place)
-    found = [np.zeros(0, dtype=np.int64)]
-    for unit_keys in _unit_keys(wanted, connection, counter):
-        pairs = unit_keys.keys[run_starts(unit_keys.keys)]
-        found.append(count_runs(pairs >> unit_keys.cell_bits)[1])
-    counter.finish()
-    return np.concatenate(found)
+
+    def work(counter: _Counter) -> Ints:
+        found = [np.zeros(0, dtype=np.int64)]
+        for unit_keys in _unit_keys(wanted, connection, counter):
+            pairs = unit_keys.keys[run_starts(unit_keys.keys)]
+            found.append(count_runs(pairs >> unit_keys.cell_bits)[1])
+        counter.finish()
+        return np.concatenate(found)
+
+    return _over_rows(wanted, connection, work, own=own, place=place)
+
+
+def _over_rows(
+    wanted: CountPlan,
+    connection: duckdb.DuckDBPyConnection,
+    work: Callable[[_Counter], T],
+    /,
+    *,
+    own: bool,
+    place: SpillPlace,
+    progress: Progress | None = None,
+) -> T:
+    """What `work` makes of all rows; CSV files that the engine stumbles over are read again, line by line."""
+    source = _source(wanted, connection, own=own)
+    try:
+        return work(_Counter(wanted, source, progress, place=place))
+    except EngineError:
+        if source.text is None:
+            raise
+    with line_by_line(source, connection) as rows:
+        return work(_Counter(wanted, rows, None, place=place))
 
 
 def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own: bool) -> Source:
@@ -100,9 +131,7 @@ def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own:
         return wanted.source
     columns = {dimension.column for dimension in wanted.dimensions.values()}
     columns |= {column for column in (wanted.person, wanted.weight) if column is not None}
-    return open_source(
-        wanted.source, connection, folder=wanted.folder, own=own, wanted=columns, total=wanted.total
-    )
+    return open_source(wanted.source, connection, folder=wanted.folder, own=own, wanted=columns)
 
 
 def _unit_keys(
@@ -141,7 +170,7 @@ def _unit_query(
         answer = partial(_Answer, sql, plan, cells=wanted.domain.size, cell_bits=cell_bits, units=days)
         if whole or source.cheap:
             with numbered_people(connection, source.sql, column, whole=whole, name=source.name) as people:
-                columns = ", ".join([key, *checked, f"coalesce({people.number}, 0)"])
+                columns = ", ".join([key, *checked, people.number_or_none])
                 yield answer(f"SELECT {columns} FROM {sql.events}{people.join}")  # noqa: S608 - built from quoted parts
             return
         columns = ", ".join(f"{one} AS c{n}" for n, one in enumerate([key, *checked]))
@@ -150,7 +179,7 @@ def _unit_query(
             numbered_people(connection, staged, "person", whole=False, name=source.name) as people,
         ):
             columns = ", ".join(f"e.c{n}" for n in range(1 + len(checked)))
-            yield answer(f"SELECT {columns}, coalesce({people.number}, 0) FROM {staged} AS e{people.join}")  # noqa: S608
+            yield answer(f"SELECT {columns}, {people.number_or_none} FROM {staged} AS e{people.join}")  # noqa: S608
 
 
 @contextmanager
@@ -221,6 +250,13 @@ def _all_below(values: NDArray[Any], most: int, /) -> bool:
 def _disbelieved(name: str, /) -> DataError:
     return DataError(
         f"{name} contradicts itself: it holds values that its own statistics rule out. It is damaged; write it anew."
+    )
+
+
+def _no_row(source: Source, /) -> DataError:
+    return DataError(
+        f"{source.name} holds lines that are no row of its {len(source.columns)} columns, or in which a quotation mark is not closed, and "
+        "a row is one line; mend them, or write the events as Parquet."
     )
 
 
@@ -317,15 +353,19 @@ class _Counter:
             self._clipping += bounded.clipping
 
     def finish(self) -> LocalCounts:
-        """What was counted; unless the plan is total, refuses a source without events or with times that cannot be read."""
+        """What was counted; unless the plan is total, refuses a source without events, or with rows or times that cannot be read."""
+        unread = self.source.unread
+        if unread and not self.wanted.total:
+            raise _no_row(self.source)
         for code in () if self.wanted.total else self._outside:
             refuse_unreadable(self.plan, code, name=self.source.name)
         if self._events == 0 and not self.wanted.total:
             raise DataError(f"{self.source.name} holds no events.")
-        outside = {
+        outside = {"the row cannot be read": unread} if unread else {}
+        outside |= {
             str(self.plan.reasons[-1 - code]): number for code, number in sorted(self._outside.items())[::-1]
         }
-        tally = Tally(events=self._events, outside=outside, **self._left_out)
+        tally = Tally(events=self._events + unread, outside=outside, **self._left_out)
         size = self.wanted.domain.size
         slices = self._cells.slices() if self._weights is None else [RawSlice.held(size, *self._weights)]
         return LocalCounts(tally=tally, slices=slices, place=self.place, clipping=self._clipping)

@@ -23,6 +23,11 @@ class People:
     number: str
     join: str = ""
 
+    @property
+    def number_or_none(self) -> str:
+        """The same with 0 for a missing person; fails at one that has no number, and would otherwise be taken for another."""
+        return f"coalesce({self.number}, CASE WHEN e.person IS NULL THEN 0 ELSE error('no number') END)"
+
 
 @contextmanager
 def numbered_people(

@@ -19,9 +19,9 @@ from noisegate.engine.cell_sql import lookup_table, nest_table
 from noisegate.engine.counts import Tally
 from noisegate.engine.duck import refuse_unreadable
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason, plan_cells
+from noisegate.engine.quoting import literal, quoted
 from noisegate.engine.remote import asking
 from noisegate.engine.sliced import LocalCounts
-from noisegate.engine.source import literal, quoted
 from noisegate.engine.spill import CellRuns, SpillPlace
 from noisegate.errors import DataError, InternalError
 from noisegate.spec import (

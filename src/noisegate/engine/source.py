@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
 import os
-import re
-import zlib
+import secrets
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,9 @@ import duckdb
 import pyarrow as pa
 
 from noisegate import limits
+from noisegate.engine.csv_rows import CsvFiles
 from noisegate.engine.private_log import keep_words
+from noisegate.engine.quoting import literal, quoted
 from noisegate.errors import DataError, NoisegateError
 from noisegate.places import refuse_marked
 from noisegate.spec import did_you_mean
@@ -32,21 +31,16 @@ _READABLE = ("http", "https", "s3", "s3a", "gs", "gcs", "r2", "hf")
 _KINDS = "a Parquet or CSV file, a glob of these, or 'file.duckdb::table'"
 #: Bytes of a CSV row, at a guess on the low side: only decides how often a huge file is read.
 _CSV_ROW = 40
-#: Bytes of the longest line of column names.
-_LONGEST_HEADER = 1 << 20
-#: A column name that is rather a value: a number, a date, a time, or a long row of digits.
-_VALUE = re.compile(r"[+-]?[0-9.,:/ T+Z-]+|.*[0-9]{5}.*", re.DOTALL)
-
-
 #: Whatever DuckDB raises at a file: of its own, of Arrow's, or of what carries them to Python.
-_ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, UnicodeError, MemoryError)
+_ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, UnicodeError, MemoryError, OSError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """Something to select from: its SQL, its columns with their types, and what messages call it.
 
-    `named` says that the columns are surely names: what may be a row of data is not shown in a message.
+    `named` says that the columns are surely names: what may be a row of data is not shown in a message. `text` are the CSV files
+    that the SQL reads, and fails at unless every line is a row; `unread` the lines that are none, where they were read line by line.
     """
 
     name: str
@@ -54,11 +48,13 @@ class Source:
     columns: dict[str, str]
     rows: int
     named: bool = True
+    text: CsvFiles | None = None
+    unread: int = field(default=0, repr=False)
 
     @property
     def cheap(self) -> bool:
         """Whether one column can be read without the others, so that looking at it first costs little."""
-        return not self.sql.startswith("read_csv")
+        return self.text is None
 
     def column(self, wanted: str, /) -> tuple[str, str]:
         """The quoted name and the type of a column; DuckDB does not tell capitals apart."""
@@ -82,12 +78,11 @@ def open_source(
     folder: Path,
     own: bool,
     wanted: Collection[str] = (),
-    total: bool = False,
 ) -> Source:
     """The source that a text names, relative to `folder`.
 
     `own` says that the connection is ours and holds no tables of its own; `wanted` are the columns that will be asked for, by
-    which the line of column names of a CSV file is known; `total` that lines of such a file that make no sense are left out.
+    which the line of column names of a CSV file is known.
     """
     low = text.lower()
     if is_remote(text):
@@ -98,12 +93,33 @@ def open_source(
         files = files_of(text, folder)
         return _described(connection, Path(text).name, f"read_parquet({_array(files)})")
     if low.endswith(_CSV):
-        return _csv_source(
-            files_of(text, folder), connection, name=Path(text).name, wanted=wanted, total=total
-        )
+        return _csv_source(files_of(text, folder), connection, name=Path(text).name, wanted=wanted)
     if own:
         raise DataError(f"events.source {text!r} is not something to read; give {_KINDS}.")
     return _described(connection, text, ".".join(quoted(part) for part in text.split(".")))
+
+
+@contextmanager
+def line_by_line(source: Source, connection: duckdb.DuckDBPyConnection, /) -> Iterator[Source]:
+    """The rows of CSV files that DuckDB could not be trusted with, in a temporary table as long as the context."""
+    assert source.text is not None
+    table, unread, rows = f"noisegate_{secrets.token_hex(6)}", 0, 0
+    columns = ", ".join(f"{quoted(name)} VARCHAR" for name in source.columns)
+    try:
+        with reading(source.name):
+            connection.execute(f"CREATE TEMP TABLE {table} ({columns})")
+            for part, odd in source.text.tables():
+                connection.register(f"{table}_part", part)
+                connection.execute(f"INSERT INTO {table} FROM {table}_part")
+                connection.unregister(f"{table}_part")
+                unread, rows = unread + odd, rows + part.num_rows
+        yield replace(source, sql=table, rows=rows, text=None, unread=unread)
+    finally:
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+class EngineError(DataError):
+    """Something that DuckDB stumbled over while it read events."""
 
 
 @contextmanager
@@ -117,7 +133,7 @@ def reading(name: str, /) -> Iterator[None]:
         if "interrupted" in str(error).lower():  # what DuckDB makes of Ctrl-C
             raise KeyboardInterrupt from None
         kind = type(error).__name__.removesuffix("Exception")
-        raise DataError(
+        raise EngineError(
             f"{name} cannot be read: DuckDB reports an error of kind {kind!r} in it.{keep_words(error)}"
         ) from None
 
@@ -126,16 +142,6 @@ def one_row(connection: duckdb.DuckDBPyConnection, sql: str, /) -> tuple[Any, ..
     """The only row of a query; fetches all of it, since DuckDB refuses work on a half-read connection."""
     ((*row,),) = connection.execute(sql).fetchall()
     return tuple(row)
-
-
-def quoted(name: str, /) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str, /) -> str:
-    """A text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def files_of(text: str, folder: Path, /) -> list[Path]:
@@ -235,99 +241,14 @@ class _Glob:
 
 
 def _csv_source(
-    files: Sequence[Path],
-    connection: duckdb.DuckDBPyConnection,
-    /,
-    *,
-    name: str,
-    wanted: Collection[str],
-    total: bool,
+    files: Sequence[Path], connection: duckdb.DuckDBPyConnection, /, *, name: str, wanted: Collection[str]
 ) -> Source:
     """CSV files with the same columns; every value is text."""
-    headers = [csv_header(file) for file in files]
-    for file, header in zip(files, headers, strict=True):
-        if header != headers[0]:
-            raise DataError(
-                f"{file.name} has other columns than {files[0].name}, or another order of them; give files that agree."
-            )
-    columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in headers[0].names)
-    dialect = headers[0].lenient if total else headers[0].dialect
-    sql = f"read_csv({_array(list(files))}, auto_detect = false, columns = {{{columns}}}, {dialect})"
+    text = CsvFiles.of(files)
     rows = sum(file.stat().st_size for file in files) // _CSV_ROW
-    return _described(connection, name, sql, rows=rows, named=headers[0].plausible(wanted))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CsvHeader:
-    """The first line of a CSV file: the names of its columns and what separates them."""
-
-    names: tuple[str, ...]
-    separator: str
-
-    @property
-    def dialect(self) -> str:
-        """How DuckDB is told to split lines; it must not guess, since it would skip lines to make sense of the rest."""
-        return (
-            f"header = true, skip = 0, delim = {literal(self.separator)}, quote = '\"', escape = '\"', "
-            "null_padding = false, strict_mode = true"
-        )
-
-    @property
-    def lenient(self) -> str:
-        """The same, but a line that cannot be split into these columns is left out: no line decides whether a release succeeds."""
-        return self.dialect.replace("strict_mode = true", "strict_mode = false, ignore_errors = true")
-
-    def plausible(self, wanted: Collection[str], /) -> bool:
-        """Whether these are surely names of columns: no value among them, and at least one that is asked for."""
-        known = {name.casefold() for name in wanted}
-        values = any(_VALUE.fullmatch(name) for name in self.names)
-        return not values and any(name.casefold() in known for name in self.names)
-
-
-def csv_header(file: Path, /) -> CsvHeader:
-    """The first line of a CSV file, packed or not.
-
-    Raises
-    ------
-    DataError
-        If it is no text, is empty, names a column twice or leaves one without a name. No name is shown, since the line
-        may be a row of data.
-    """
-    line = _first_line(file)
-    separator = max((",", ";", "\t", "|"), key=line.count)
-    try:
-        names = [name.strip() for name in next(csv.reader([line], delimiter=separator, strict=True))]
-    except (csv.Error, StopIteration):
-        raise DataError(
-            f"The first line of {file.name} has a quotation mark that is never closed; write the names of the columns there."
-        ) from None
-    first = {name.casefold(): place for place, name in reversed(list(enumerate(names, 1)))}
-    for place, name in enumerate(names, 1):
-        if not name:
-            raise DataError(f"Column {place} of {file.name} has no name in the first line; give it one.")
-        if first[name.casefold()] != place:
-            raise DataError(
-                f"Columns {first[name.casefold()]} and {place} of {file.name} have the same name; give them different ones."
-            )
-    return CsvHeader(names=tuple(names), separator=separator)
-
-
-def _first_line(file: Path, /) -> str:
-    try:
-        with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as stream:
-            octets = stream.readline(_LONGEST_HEADER + 1)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise DataError(f"{file.name} cannot be unpacked as gzip; it is damaged, or no such file.") from None
-    except OSError as problem:
-        raise DataError(f"{file.name} cannot be read: {problem.strerror or 'unknown reason'}.") from None
-    if not octets.strip():
-        raise DataError(f"{file.name} is empty; a CSV file starts with a line of column names.")
-    if len(octets) > _LONGEST_HEADER or b"\0" in octets:
-        raise DataError(f"{file.name} is no CSV file: it does not start with a line of column names.")
-    try:
-        return re.split(r"[\r\n]", octets.decode("utf-8-sig"), maxsplit=1)[0]
-    except UnicodeDecodeError:
-        raise DataError(f"{file.name} is not UTF-8 text; save it as UTF-8.") from None
+    named = text.header.plausible(wanted)
+    found = _described(connection, name, text.quick_sql(), rows=rows, named=named)
+    return replace(found, text=text)
 
 
 def _array(files: list[Path], /) -> str:
@@ -379,7 +300,7 @@ def _described(
             if rows is None:
                 (rows,) = one_row(connection, f"SELECT count(*) FROM {sql}")  # noqa: S608
     except DataError:
-        if sql.startswith("read_"):
+        if sql.startswith(("read_", "(FROM read_")):
             raise
         raise DataError(f"There is no table {name!r} in the database.") from None
     return Source(name=name, sql=sql, columns=columns, rows=rows, named=named)

@@ -10,7 +10,8 @@ from typing import Any
 
 from noisegate.engine.cell_sql import lookup_table, nest_table
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
-from noisegate.engine.source import files_of, is_remote, literal
+from noisegate.engine.quoting import literal
+from noisegate.engine.source import files_of, is_remote
 from noisegate.errors import DataError
 from noisegate.spec import (
     BandDimension,

@@ -24,7 +24,7 @@ from noisegate.ledger._account import (
     shown_up,
 )
 from noisegate.ledger._book import SIMULATED
-from noisegate.ledger._charge import Binding, Charge, Days, Part, UnitLoss, signatures
+from noisegate.ledger._charge import Binding, Charge, Days, Part, SeriesWeek, UnitLoss, signatures
 from noisegate.ledger._check import Discrepancy, find_problems
 from noisegate.ledger._document import (
     account_document,
@@ -57,6 +57,7 @@ __all__ = [
     "Part",
     "PrivacyBudget",
     "Reservation",
+    "SeriesWeek",
     "Spent",
     "SqliteStore",
     "UnitLoss",

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from noisegate.ledger._account import UNITS, Loss, PrivacyBudget, as_epsilon, float_down, float_up
-from noisegate.ledger._charge import Days, Part, UnitLoss
+from noisegate.ledger._charge import Days, Part, SeriesWeek, UnitLoss
 
 #: The delta at which a tight epsilon is stated where a budget has none.
 SHOWN_DELTA = Fraction(1, 10**6)
@@ -244,13 +244,41 @@ class Spending:
 
 
 @dataclass(slots=True)
+class SeriesBalance:
+    """A series that a population has paid for: its name, the digest of what it promises, its weeks, and who reserved which."""
+
+    name: str
+    digest: str
+    weeks: int
+    reserved: dict[int, list[str]] = field(default_factory=dict)
+
+    def to_json(self) -> list[Any]:
+        """As plain data."""
+        return [self.name, self.digest, self.weeks, [[week, ids] for week, ids in self.reserved.items()]]
+
+    @classmethod
+    def of_json(cls, value: Any, /) -> Self:
+        """What `to_json` wrote."""
+        name, digest, weeks, reserved = value
+        return cls(
+            str(name), str(digest), int(weeks), {int(week): list(map(str, ids)) for week, ids in reserved}
+        )
+
+
+@dataclass(slots=True)
 class Balance:
-    """One population: its budgets by unit, and what each unit has lost."""
+    """One population: its budgets by unit, what each unit has lost, and the series that it pays for, by name."""
 
     budgets: dict[str, PrivacyBudget] = field(default_factory=dict)
     spending: dict[str, Spending] = field(default_factory=lambda: {unit: Spending() for unit in UNITS})
     bindings: set[tuple[str, str | None]] = field(default_factory=set)
     releases: int = 0
+    series: dict[str, SeriesBalance] = field(default_factory=dict)
+
+    def note_week(self, one: SeriesWeek, reservation: str, /) -> None:
+        """Note that a week of a series was reserved."""
+        known = self.series.setdefault(one.name, SeriesBalance(one.name, one.digest, one.weeks))
+        known.reserved.setdefault(one.week, []).append(reservation)
 
     def charge(self, losses: Mapping[str, UnitLoss | None], days: Days | None, /) -> None:
         """Charge one more release, in every unit."""
@@ -278,6 +306,7 @@ class Balance:
             "spending": {unit: one.to_json() for unit, one in self.spending.items()},
             "bindings": sorted(map(list, self.bindings), key=str),
             "releases": self.releases,
+            **({"series": {name: one.to_json() for name, one in self.series.items()}} if self.series else {}),
         }
 
     @classmethod
@@ -289,4 +318,5 @@ class Balance:
         }
         spending = {unit: Spending.of_json(value["spending"][unit]) for unit in UNITS}
         bindings = {(name, digest) for name, digest in value["bindings"]}
-        return cls(budgets, spending, bindings, int(value["releases"]))
+        series = {name: SeriesBalance.of_json(one) for name, one in value.get("series", {}).items()}
+        return cls(budgets, spending, bindings, int(value["releases"]), series)

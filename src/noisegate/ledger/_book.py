@@ -63,9 +63,10 @@ class Balances:
             if entry.kind == BUDGET:
                 self._budget(entry)
             elif entry.kind == RESERVED:
-                self.charge(
-                    entry.dataset, unit=as_unit(entry.unit or ""), loss=_loss(entry), charge=_charge(entry)
-                )
+                charge = _charge(entry)
+                self.charge(entry.dataset, unit=as_unit(entry.unit or ""), loss=_loss(entry), charge=charge)
+                if charge.series is not None:
+                    self._balance(entry.dataset).note_week(charge.series, entry.reservation_id)
         except InputError as error:
             raise senseless(entry, str(error)) from error
 
@@ -111,6 +112,7 @@ class Balances:
             own.unbounded += spending.unbounded
             own.unknown += spending.unknown
         balance.releases += old.releases
+        balance.series = {**old.series, **balance.series}
         balance.bindings |= old.bindings
 
     def _balance(self, name: str, /) -> Balance:

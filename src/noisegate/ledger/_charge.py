@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from typing import Any, Self
@@ -105,6 +105,30 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesWeek:
+    """One week of a series that is paid for once: its name, the digest of what it promises, the week, and how many there are."""
+
+    name: str
+    digest: str
+    week: int
+    weeks: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.week <= self.weeks:
+            raise SpecError.for_value("the week", found=self.week, allowed=f"1 to {self.weeks}")
+
+    def to_json(self) -> list[Any]:
+        """As the ledger keeps it."""
+        return [self.name, self.digest, self.week, self.weeks]
+
+    @classmethod
+    def of_json(cls, value: Sequence[Any], /) -> Self:
+        """What `to_json` wrote."""
+        name, digest, week, weeks = value
+        return cls(name=str(name), digest=str(digest), week=int(week), weeks=int(weeks))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
     """All that a release costs and is about.
 
@@ -122,6 +146,10 @@ class Charge:
         Accounts of an older version that were about the same events.
     claim
         Host and process that made the reservation.
+    series
+        The week of a series that it is. `losses` are those of the whole series, which the ledger charges with its first week.
+    again
+        What the measurements of that week cost if they are made once more, because the first ones were lost.
     """
 
     losses: Mapping[str, UnitLoss | None] = field(default_factory=dict)
@@ -130,14 +158,26 @@ class Charge:
     by: tuple[str, ...] = ()
     adopts: tuple[str, ...] = ()
     claim: tuple[str, int] | None = None
+    series: SeriesWeek | None = None
+    again: Mapping[str, UnitLoss | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for unit in self.losses:
             as_unit(unit)
         signatures(self.by)
 
+    def paid(self) -> Charge:
+        """The same with nothing left to pay: a later week of a series."""
+        free = UnitLoss(loss=Loss())
+        nothing = {unit: None if one is None else free for unit, one in self.losses.items()}
+        return replace(self, losses=nothing)
+
+    def once_more(self) -> Charge:
+        """The same for measurements that are made once more."""
+        return replace(self, losses=self.again)
+
     def to_json(self) -> str:
-        """As the ledger keeps it."""
+        """As the ledger keeps it, once it is settled what is charged."""
         content = {
             "losses": {
                 unit: None if (one := self.losses[unit]) is None else one.to_json()
@@ -149,6 +189,7 @@ class Charge:
             "by": list(self.by),
             "adopts": list(self.adopts),
             "claim": None if self.claim is None else list(self.claim),
+            "series": None if self.series is None else self.series.to_json(),
         }
         return json.dumps({key: value for key, value in content.items() if value}, separators=(",", ":"))
 
@@ -157,7 +198,7 @@ class Charge:
         """What `to_json` wrote; `DataError` if it is something else."""
         try:
             value = json.loads(text)
-            days, claim = value.get("days"), value.get("claim")
+            days, claim, series = value.get("days"), value.get("claim"), value.get("series")
             return cls(
                 losses={
                     unit: None if one is None else UnitLoss.of_json(one)
@@ -170,6 +211,7 @@ class Charge:
                 by=tuple(map(str, value.get("by", ()))),
                 adopts=tuple(map(str, value.get("adopts", ()))),
                 claim=None if claim is None else (str(claim[0]), int(claim[1])),
+                series=None if series is None else SeriesWeek.of_json(series),
             )
         except InputError:
             raise

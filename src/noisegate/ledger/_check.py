@@ -181,6 +181,22 @@ def cards_nobody_paid(
             yield directory
 
 
+WeekState = Literal["published", "running", "lost"]
+
+
+def week_state(one: Reservation, /, *, running: bool) -> WeekState:
+    """What became of a week of a series: published, also if nobody could mark it; being made; or lost with its noise."""
+    if one.state == PUBLISHED:
+        return "published"
+    try:
+        card = _InPlace.read(one.output)
+    except OSError:
+        return "published"  # something is there that cannot be looked at: never measure twice by mistake
+    if card is not None and card.payment.reservation == one.id:
+        return "published"
+    return "running" if running and one.state == RESERVED else "lost"
+
+
 def _latest(folder: Path, most: int, /) -> list[Path]:
     try:
         with os.scandir(folder) as entries:

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from noisegate.ledger._account import Loss, PrivacyBudget, Reservation, float_down, float_up
+from noisegate.ledger._balance import SeriesBalance
 from noisegate.ledger._check import Discrepancy
 from noisegate.ledger._entry import Entry
 from noisegate.ledger._population import Account, Spent
@@ -95,7 +96,14 @@ def account_document(account: Account, /) -> Document:
         "bindings": [{"name": name, "sha256": digest} for name, digest in account.bindings],
         "adopted": list(account.adopted),
         "reservations": [reservation_document(one) for one in account.reservations],
+        **({"series": [_series_document(one) for one in account.series]} if account.series else {}),
     }
+
+
+def _series_document(one: SeriesBalance, /) -> Document:
+    """A series that was paid for: its weeks, and the reservations of each."""
+    reserved = {str(week): ids for week, ids in sorted(one.reserved.items())}
+    return {"name": one.name, "weeks": one.weeks, "reserved": reserved}
 
 
 def entry_document(entry: Entry, /) -> Document:

@@ -36,6 +36,7 @@ from noisegate.ledger._account import (
     default_budget,
 )
 from noisegate.ledger._admission import refuse_overspending
+from noisegate.ledger._balance import Balance
 from noisegate.ledger._book import (
     SIMULATED,
     Balances,
@@ -47,7 +48,7 @@ from noisegate.ledger._book import (
     reservation_of,
 )
 from noisegate.ledger._charge import Charge, signatures
-from noisegate.ledger._check import Discrepancy, cards_nobody_paid, find_problems
+from noisegate.ledger._check import Discrepancy, cards_nobody_paid, find_problems, week_state
 from noisegate.ledger._entry import ABANDONED, BUDGET, PUBLISHED, RESERVED, Entry, broken_links
 from noisegate.ledger._head import Head, forget_head, state_folder
 from noisegate.ledger._population import Account
@@ -79,7 +80,7 @@ class _Asked:
     ) -> Self:
         """What `Ledger.reserve` was given, checked."""
         loss = Loss(epsilon=as_epsilon(epsilon), delta=as_delta(delta))
-        if loss == Loss():
+        if loss == Loss():  # of a series: the whole of it
             raise SpecError("A release must cost something: epsilon and delta are both 0.")
         unit = as_unit(unit)
         return cls(
@@ -89,6 +90,16 @@ class _Asked:
             charge=replace(charge or Charge(), claim=(socket.gethostname(), os.getpid())),
             first=first_budget or default_budget(unit=unit),
         )
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """As an entry has it."""
+        return {
+            "unit": self.unit,
+            "epsilon": str(self.loss.epsilon),
+            "delta": str(self.loss.delta),
+            "facts": self.charge.to_json(),
+        }
 
 
 class Ledger:
@@ -278,20 +289,18 @@ class Ledger:
         asked = _Asked.of(
             dataset, epsilon=epsilon, delta=delta, unit=unit, charge=charge, first_budget=first_budget
         )
-        facts = {
-            "unit": asked.unit,
-            "epsilon": str(asked.loss.epsilon),
-            "delta": str(asked.loss.delta),
+        names = {
             "release": as_name(release, what="the name of the release"),
             "spec_digest": as_digest(spec_digest, what="spec_digest"),
             "output": as_name(os.path.abspath(output), what="the output directory"),  # noqa: PTH100 - resolve() would follow links
-            "facts": asked.charge.to_json(),
         }
         with self._store.exclusive():
-            balances, added = self._admit(asked, facts["output"])
+            balances, added, due = self._admit(asked, names["output"])
             for budget in added:
                 self._write_budget(asked.population, budget)
-            entry = self._write(RESERVED, asked.population, **facts)
+            entry = self._write(RESERVED, asked.population, **due.facts, **names)
+            if due.charge.series is not None:
+                balances.of(asked.population).note_week(due.charge.series, entry.reservation_id)
             self._note(entry, balances)
         self._keep_head()
         return reservation_of(entry)
@@ -314,29 +323,64 @@ class Ledger:
         )
         self._admit(asked, os.path.abspath(output))  # noqa: PTH100 - as in reserve
 
-    def _admit(self, asked: _Asked, output: str) -> tuple[Balances, list[PrivacyBudget]]:
-        """The balances with what is asked for, and the budgets that it brings; an error if it is not let in."""
+    def _admit(self, asked: _Asked, output: str) -> tuple[Balances, list[PrivacyBudget], _Asked]:
+        """The balances with what is asked for, the budgets that it brings, and what is due; an error if it is not let in."""
         balances = self._sound_balances()
         self._refuse_claimed(output)
         self._refuse_unpaid(Path(output).parent, asked.population)
         balances.adopt(asked.charge.adopts, asked.population)
         before = balances.of(asked.population)
+        asked = self._due(asked, before)
         budgets = budgets_in_force(before, asked.unit, asked.first)
         added = [one for name, one in budgets.items() if name not in before.budgets]
         if asked.population == SIMULATED:
             budgets, added = {}, []
         balances.charge(asked.population, unit=asked.unit, loss=asked.loss, charge=asked.charge)
         after = balances.of(asked.population)
-        refuse_overspending(
-            after,
-            population=asked.population,
-            unit=asked.unit,
-            loss=asked.loss,
-            charge=asked.charge,
-            budgets=budgets,
-        )
+        if asked.loss != Loss():
+            refuse_overspending(
+                after,
+                population=asked.population,
+                unit=asked.unit,
+                loss=asked.loss,
+                charge=asked.charge,
+                budgets=budgets,
+            )
         after.budgets.update({one.unit: one for one in added})
-        return balances, added
+        return balances, added, asked
+
+    def _due(self, asked: _Asked, balance: Balance) -> _Asked:
+        """What is asked for with what it costs now: a series is paid for once, and a week of it that was lost once more."""
+        week = asked.charge.series
+        known = None if week is None else balance.series.get(week.name)
+        if week is None or known is None or asked.population == SIMULATED:
+            return asked
+        if (known.digest, known.weeks) != (week.digest, week.weeks):
+            raise SpecError(
+                f"The ledger holds a series {week.name!r} of population {asked.population!r} with another spec. Go on with the spec that it "
+                "began with, or give this one another name: then it is a new series and is paid for anew."
+            )
+        reserved = known.reserved.get(week.week, [])
+        for one in map(self._reservation, reserved):
+            state = week_state(one, running=_is_running(one))
+            if state != "lost":
+                raise GateError.for_week(week.name, week=week.week, state=state, place=str(one.output))
+        if not reserved:
+            return replace(asked, loss=Loss(), charge=asked.charge.paid())
+        lost = asked.charge.again.get(asked.unit)
+        if lost is None:
+            raise SpecError(f"What week {week.week} of the series costs once more is not known.")
+        return replace(asked, loss=lost.loss, charge=asked.charge.once_more())
+
+    def weeks(self, population: str, series: str, /) -> dict[int, Reservation]:
+        """The weeks of a series whose release is in place, with their reservations."""
+        known = self._balances().of(population).series.get(series)
+        found = {}
+        for week, ids in ({} if known is None else known.reserved).items():
+            for one in map(self._reservation, ids):
+                if week_state(one, running=False) == "published":
+                    found[week] = one
+        return dict(sorted(found.items()))
 
     def publish(self, reservation_id: str, /, *, card_digest: str) -> Reservation:
         """Mark a reservation as published; call it after the release was renamed into place.

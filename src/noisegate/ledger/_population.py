@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from noisegate.ledger._account import UNITS, Loss, PrivacyBudget, Reservation
-from noisegate.ledger._balance import SHOWN_DELTA, Balance, Spending
+from noisegate.ledger._balance import SHOWN_DELTA, Balance, SeriesBalance, Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,7 @@ class Account:
     reservations: tuple[Reservation, ...] = ()
     bindings: tuple[tuple[str, str | None], ...] = ()
     adopted: tuple[str, ...] = ()
+    series: tuple[SeriesBalance, ...] = ()
 
     @classmethod
     def of(
@@ -102,6 +103,7 @@ class Account:
             reservations=reservations,
             bindings=bindings,
             adopted=adopted,
+            series=tuple(balance.series.values()),
         )
 
     def per(self, unit: str, /) -> Spent:

@@ -42,10 +42,18 @@ from noisegate.margins.pieces import (
 from noisegate.margins.plan import Apportion, Join, Nearest, Step, coarse_tables, plan_rounding
 from noisegate.margins.prediction import LEVEL, Prediction, predict
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
-from noisegate.margins.series import SeriesStrategy, plan_series, prefix_strategy, strategy_of
+from noisegate.margins.series import (
+    DENOMINATOR,
+    Participation,
+    SeriesStrategy,
+    plan_series,
+    prefix_strategy,
+    strategy_of,
+)
 from noisegate.margins.split import best_split, error_ratios
 
 __all__ = [
+    "DENOMINATOR",
     "LEVEL",
     "AnyPiece",
     "Apportion",
@@ -65,6 +73,7 @@ __all__ = [
     "Nearest",
     "NestedPiece",
     "NoisyTable",
+    "Participation",
     "Piece",
     "Prediction",
     "Reconciled",

@@ -10,8 +10,9 @@ How much one unit changes R x depends on how often it takes part:
     every week (a person)                all weeks change at once, so rows change by their sums: sum of their squares, or sum
 
 Gaussian noise has the variance of the squared sensitivity, times a constant of the budget; Laplace noise twice the square of the
-other one. A sum w x is then answered by least squares with variance w (R'R)^-1 w' times that of the noise. All figures here are over
-the variance of one week if all weeks are measured independently, so the budget cancels.
+other one. A week, and a running total, is published when it ends: by least squares from what was measured until then. With A the rows
+that are known and w the sum that is asked for, its variance is that of the noise times the square of w A^+ (pseudo-inverse). All
+figures here are over the variance of one week if all weeks are measured independently, so the budget cancels.
 
 *One week, Gaussian.* The least of a weighted sum of variances, tr(V X^-1) with V = W'W and X = R'R, under diag X <= 1, solves
 X diag(v) X = V, so X = D^-1 (D V D)^(1/2) D^-1 with D = diag sqrt(v) and v = diag (D V D)^(1/2): a fixed point.
@@ -24,9 +25,10 @@ Independent weeks are always among the candidates, so the chosen strategy is nev
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -41,7 +43,7 @@ Participation = Literal["one", "every"]
 NoiseKind = Literal["gaussian", "laplace"]
 
 #: The denominator of a strategy's entries: at 52 weeks 64 costs 2 % of variance, this one a tenth of that.
-_DENOMINATOR = 1024
+DENOMINATOR = 1024
 #: Where a person is in every week, single weeks may have so many times the variance of independent ones.
 _MOST_WEEK = 2.0
 _MOST_WEEKS = 520
@@ -52,8 +54,8 @@ _ROUNDS, _CLOSE = 2000, 1e-10
 class SeriesStrategy:
     """What is measured in each week: whole numbers over one denominator, and what that gives.
 
-    `week` and `running` are mean variances of single weeks and of running totals, `total` that of the last one, each over the
-    variance of one of so many independent weeks on the same budget.
+    `week` and `running` are mean variances of single weeks and of running totals, each as it is published when its last week ends;
+    `total` is that of the last one. All are over the variance of one of so many independent weeks on the same budget.
     """
 
     name: str
@@ -81,9 +83,31 @@ class SeriesStrategy:
         """The strategy as exact rationals."""
         return tuple(tuple(Fraction(int(entry), self.denominator) for entry in row) for row in self.entries)
 
-    def sensitivity(self) -> int:
-        """The most that one unit of one event a week changes what is measured, times the denominator: squared for Gaussian noise."""
-        return _sensitivity(self.entries, self.participation, self.law)
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """For each measurement the week, counted from 1, in which it is made: the last one that it is about."""
+        return tuple(int(np.flatnonzero(row)[-1]) + 1 for row in self.entries)
+
+    def estimator(self, wanted: Ints, /) -> Floats:
+        """What each measurement counts for in the best estimate of a sum of weeks, once the last of `wanted` weeks is over.
+
+        `wanted` has a weight for each week up to then. Measurements are taken as `entries` says, without the denominator.
+        """
+        known = np.array(self.ends) <= len(wanted)
+        rows = self.entries[known, : len(wanted)].astype(np.float64)
+        found = np.zeros(len(self.entries))
+        found[known] = wanted @ np.linalg.pinv(rows)
+        return found
+
+    def sensitivity(
+        self, *, rows: Sequence[int] | None = None, participation: Participation | None = None
+    ) -> int:
+        """The most that one unit of one event a week changes what is measured, times the denominator: squared for Gaussian noise.
+
+        Of some rows only, or for a unit of another participation than the strategy was chosen for, if that is asked.
+        """
+        entries = self.entries if rows is None else self.entries[list(rows)]
+        return _sensitivity(entries, participation or self.participation, self.law)
 
     def as_json(self) -> dict[str, Any]:
         """The figures as plain data."""
@@ -100,7 +124,13 @@ class SeriesStrategy:
 
 
 def plan_series(
-    weeks: int, /, *, participation: Participation, law: NoiseKind, week_weight: float = 2.0
+    weeks: int,
+    /,
+    *,
+    participation: Participation,
+    law: NoiseKind,
+    week_weight: float = 2.0,
+    denominator: int = DENOMINATOR,
 ) -> tuple[SeriesStrategy, ...]:
     """The strategies for a series of so many weeks, the best first; independent weeks are among them.
 
@@ -110,6 +140,8 @@ def plan_series(
         In how many weeks a unit can be: "one" (an event, a person-week) or "every" (a person).
     week_weight
         How much single weeks matter beside running totals.
+    denominator
+        Of the entries of a prefix strategy. Noise is drawn in so many parts of a count, so a smaller one needs narrower noise.
 
     Examples
     --------
@@ -124,11 +156,19 @@ def plan_series(
         raise SpecError.for_value("weeks", found=weeks, allowed=f"a whole number from 1 to {_MOST_WEEKS}")
     if not (math.isfinite(week_weight) and week_weight > 0):
         raise SpecError.for_value("week_weight", found=week_weight, allowed="a number above 0")
+    return _planned(weeks, participation, law, week_weight, denominator)
+
+
+@lru_cache(maxsize=16)  # the plan of every week of a series asks for the same
+def _planned(
+    weeks: int, participation: Participation, law: NoiseKind, week_weight: float, denominator: int, /
+) -> tuple[SeriesStrategy, ...]:
     found = [
-        strategy_of(name, entries, denominator, participation=participation, law=law)
-        for name, entries, denominator in _candidates(weeks, participation, week_weight)
+        strategy_of(name, entries, parts, participation=participation, law=law)
+        for name, entries, parts in _candidates(weeks, participation, week_weight, denominator)
     ]
-    return tuple(sorted(found, key=lambda one: one.objective(week_weight)))
+    # Of what is equal but for rounding the simplest comes first.
+    return tuple(sorted(found, key=lambda one: round(one.objective(week_weight), 9)))
 
 
 def strategy_of(
@@ -139,9 +179,14 @@ def strategy_of(
     rows = entries.astype(np.float64)
     alone = np.eye(weeks, dtype=np.int64)
     factor = _noise(entries, participation, law) / _noise(alone, participation, law)
-    inverse = np.linalg.inv(rows.T @ rows) * factor
-    prefix = np.tril(np.ones((weeks, weeks)))
-    running = np.einsum("ij,jk,ik->i", prefix, inverse, prefix)
+    ends = np.array([np.flatnonzero(row)[-1] for row in entries])
+    single, running = np.empty(weeks), np.empty(weeks)
+    for week in range(weeks):
+        known = rows[ends <= week, : week + 1]
+        found = np.linalg.solve(
+            known.T @ known, np.stack([np.eye(week + 1)[week], np.ones(week + 1)], axis=1)
+        )
+        single[week], running[week] = found[week, 0], found[:, 1].sum()
     return SeriesStrategy(
         name=name,
         weeks=weeks,
@@ -149,9 +194,9 @@ def strategy_of(
         law=law,
         entries=entries,
         denominator=denominator,
-        week=float(np.diag(inverse).mean()),
-        running=float(running.mean()),
-        total=float(running[-1]),
+        week=float(single.mean()) * factor,
+        running=float(running.mean()) * factor,
+        total=float(running[-1]) * factor,
     )
 
 
@@ -169,20 +214,20 @@ def _noise(entries: Ints, participation: Participation, law: NoiseKind, /) -> fl
 
 
 def _candidates(
-    weeks: int, participation: Participation, week_weight: float, /
+    weeks: int, participation: Participation, week_weight: float, denominator: int, /
 ) -> Iterator[tuple[str, Ints, int]]:
     yield "independent weeks", np.eye(weeks, dtype=np.int64), 1
     if weeks == 1:
         return
     yield "tree", _tree(weeks), 1
     if participation == "one":
-        yield "prefix", prefix_strategy(weeks, week_weight=week_weight), _DENOMINATOR
+        yield "prefix", prefix_strategy(weeks, week_weight=week_weight, denominator=denominator), denominator
     for share in range(70, 100, 1):
         yield "weeks and total", _weeks_and_total(weeks, share), 100
 
 
-def prefix_strategy(weeks: int, /, *, week_weight: float) -> Ints:
-    """The best lower triangular strategy for running totals and weighted weeks under Gaussian noise, in 1024ths."""
+def prefix_strategy(weeks: int, /, *, week_weight: float, denominator: int = DENOMINATOR) -> Ints:
+    """The best lower triangular strategy for running totals and weighted weeks under Gaussian noise, in parts of one."""
     prefix = np.tril(np.ones((weeks, weeks)))
     gram = prefix.T @ prefix + week_weight**2 * np.eye(weeks)
     weights = np.ones(weeks)
@@ -199,7 +244,7 @@ def prefix_strategy(weeks: int, /, *, week_weight: float) -> Ints:
     best = middle / root[:, np.newaxis] / root
     # X = R'R with R lower triangular: Cholesky from the last week to the first.
     lower = np.linalg.cholesky(best[::-1, ::-1])[::-1, ::-1].T
-    return np.asarray(np.rint(lower * _DENOMINATOR), dtype=np.int64)
+    return np.asarray(np.rint(lower * denominator), dtype=np.int64)
 
 
 def _weeks_and_total(weeks: int, share: int, /) -> Ints:

@@ -8,10 +8,12 @@ from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text, escaped
 from noisegate.releases.checking import EventCheck, check_events
 from noisegate.releases.files import check_output, write_card, write_table
+from noisegate.releases.gaussian import gaussian_noises
 from noisegate.releases.job import ReleaseResult, release
 from noisegate.releases.loss import (
     EXAMPLE_EVENTS,
     all_days_change,
+    bell_delta,
     day_of_person_change,
     event_change,
     rounded_up,
@@ -19,7 +21,7 @@ from noisegate.releases.loss import (
     state_losses,
     unit_change,
 )
-from noisegate.releases.plan import Plan, TablePlan, gaussian_noises, make_plan
+from noisegate.releases.plan import Plan, TablePlan, make_plan, running_plan
 from noisegate.releases.prediction import (
     asked_questions,
     depends_on_counts,
@@ -38,6 +40,7 @@ __all__ = [
     "all_days_change",
     "asked_questions",
     "attacker_views",
+    "bell_delta",
     "bound_scores",
     "card_text",
     "check_events",
@@ -54,6 +57,7 @@ __all__ = [
     "release",
     "right_at_most",
     "rounded_up",
+    "running_plan",
     "score_sensitivity",
     "spread_change",
     "state_losses",

@@ -51,11 +51,12 @@ def make_card(
     dataset: str | None,
     reservation: str,
     simulated: bool,
+    series: Mapping[str, Any] | None = None,
 ) -> Card:
     """The card of a release. `rows` are the published rows of each table, `dataset` its public name if any."""
-    spec, privacy = plan.spec, plan.spec.privacy
+    privacy = plan.spec.privacy
     return Card(
-        name=spec.name,
+        name=_name(plan),
         software=Software(name="noisegate", version=metadata.version("noisegate")),
         simulated=simulated,
         unit=privacy.unit,
@@ -65,7 +66,8 @@ def make_card(
         parameters=_stated(plan.charged),
         losses=_losses(plan),
         bounding=_bounding(plan, clipped),
-        composition="losses of all measured tables add up; the figures hold for all tables together",
+        composition="losses of all measured tables add up; the figures hold for all tables together"
+        + ("" if plan.series is None else f" of all {plan.series.terms.weeks} weeks of the series"),
         mechanism=StatedMechanism(
             law=privacy.law,
             sampler="exact integer sampler, within 2^-170 of the ideal law a draw",
@@ -81,7 +83,16 @@ def make_card(
         domain=_domain(plan),
         workload=workload_statement(plan),
         payment=StatedPayment(dataset=dataset, reservation=reservation),
+        series=series,
     )
+
+
+def _name(plan: Plan, /) -> str:
+    """What the release is called: of a series with its week, or its weeks."""
+    if plan.series is None:
+        return plan.spec.name
+    week = plan.series.week
+    return f"{plan.spec.name}, {f'weeks 1 to {week}' if plan.series.running else f'week {week}'}"
 
 
 def unsafe_choices(plan: Plan, /) -> list[dict[str, Any]]:
@@ -133,8 +144,11 @@ def _unit_words(plan: Plan, /) -> str:
         "one person on one day"
         if plan.spec.privacy.unit == "person-day"
         else "one person in the whole release"
+        if plan.series is None
+        else f"one person in all {plan.series.terms.weeks} weeks of the series"
     )
-    return f"everything {whom} adds: at most {bound.cells} cells, each at most {bound.per_cell} times"
+    each = " in each week" if plan.series is not None and plan.spec.privacy.unit == "person" else ""
+    return f"everything {whom} adds: at most {bound.cells} cells{each}, each at most {bound.per_cell} times"
 
 
 def _stated(loss: StatedLoss, /) -> CardLoss:
@@ -215,6 +229,8 @@ def _table(plan: Plan, table: TablePlan, rows: int, /) -> StatedTable:
 
 def _post_processing(plan: Plan, /) -> list[str]:
     steps = []
+    if plan.series is not None and not plan.series.by.exact:
+        steps.append("estimated by least squares from what was measured in this and earlier weeks, rounded")
     if plan.spec.privacy.margins == "reconcile":
         steps.append("weighted least squares over all measured tables, signed until the end")
         steps.append(

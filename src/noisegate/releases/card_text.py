@@ -16,6 +16,7 @@ def card_text(card: Card, /) -> str:
             "",
             *_warning(card),
             *_promise(card),
+            *_series(card),
             *_tables(card),
             *_workload(card),
             *_reading(card),
@@ -83,6 +84,39 @@ def _promise(card: Card, /) -> list[str]:
         )
     if losses.parts_of_a_unit is not None:
         lines += ["", f"Of a part of a unit: {losses.parts_of_a_unit}."]
+    return [*lines, ""]
+
+
+def _series(card: Card, /) -> list[str]:
+    said = card.series
+    if said is None:
+        return []
+    what = "the sum of weeks 1 to" if said["of"] == "all weeks so far" else "week"
+    figures = [
+        f"{name} {_number(said[key])}"
+        for name, key in (
+            ("a week has", "variance_of_a_week"),
+            ("a running total", "variance_of_a_running_total"),
+            ("the total of all weeks", "variance_of_the_total"),
+        )
+        if said[key] is not None
+    ]
+    lines = [
+        "## The series",
+        "",
+        f"These tables are {what} {said['week']} of {said['weeks']} ({said['first_day']} to {said['last_day']}) of the series {escaped(said['name'])}.",
+        "The promise above is for all weeks of the series together: it was paid once.",
+        f"Strategy: {said['strategy']}, {said['measurements']} measurements. On average, over the variance of one of as many independent weeks on the",
+        f"same budget, {', '.join(figures)}.",
+    ]
+    if said["running"] is not None:
+        lines.append(
+            f"The folder `{said['running']}` holds the sum of all weeks so far, with a card of its own; it has less noise than weeks that are added up."
+        )
+    if said["measured"]:
+        lines.append(
+            "The folder `measured` holds what was measured for this week, noise included; later weeks are told from it."
+        )
     return [*lines, ""]
 
 

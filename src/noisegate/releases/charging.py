@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from noisegate.ledger import Binding, Charge, Days, Part, UnitLoss
+from noisegate.ledger import Binding, Charge, Days, Part, SeriesWeek, UnitLoss
 from noisegate.releases.loss import (
     Change,
     Measured,
@@ -27,7 +27,8 @@ from noisegate.releases.loss import (
     event_change,
     unit_change,
 )
-from noisegate.releases.plan import Plan
+from noisegate.releases.plan import Plan, SeriesPart
+from noisegate.releases.series_week import series_digest
 from noisegate.spec import DateDimension, ReleaseSpec
 
 
@@ -36,6 +37,8 @@ def charge_of(
 ) -> Charge:
     """The charge of a planned release, in all three units."""
     spec, losses = plan.spec, plan.losses
+    if plan.series is not None:
+        return _series_charge(plan, plan.series, bindings=bindings, by=by, adopts=adopts)
     stated: dict[str, StatedLoss | None] = {
         "event": losses.event,
         "person-day": losses.person_day,
@@ -49,6 +52,22 @@ def charge_of(
         bindings=tuple(bindings),
         by=tuple(by),
         adopts=tuple(adopts),
+    )
+
+
+def _series_charge(
+    plan: Plan, part: SeriesPart, /, *, bindings: Sequence[Binding], by: Sequence[str], adopts: Sequence[str]
+) -> Charge:
+    """The charge of a week of a series: that of all weeks, which the ledger takes once."""
+    terms = part.terms
+    return Charge(
+        losses=terms.charges(),
+        again=terms.charges(week=part.week),
+        days=release_days(plan.spec),
+        bindings=tuple(bindings),
+        by=tuple(by),
+        adopts=tuple(adopts),
+        series=SeriesWeek(name=plan.spec.name, digest=series_digest(plan), week=part.week, weeks=terms.weeks),
     )
 
 

@@ -39,11 +39,13 @@ def check_events(
     engine: Any = None,
     entropy: Entropy | None = None,
     progress: Callable[[int], None] | None = None,
+    week: int | None = None,
 ) -> EventCheck:
-    """Count the events of a spec as a release would; spends nothing. `engine` is as for `release`."""
-    plan = make_plan(spec)
+    """Count the events of a spec as a release would; spends nothing. `engine` and `week` are as for `release`."""
+    plan = make_plan(spec, week=week)
     connection = connect(engine) if isinstance(engine, str) else engine
-    counts = count(spec, entropy=entropy or OsNoise(), connection=connection, progress=progress, total=True)
+    own = spec if week is None else spec.of_week(week)
+    counts = count(own, entropy=entropy or OsNoise(), connection=connection, progress=progress, total=True)
     occupied = {plan.base.name: len(counts.cells)}
     for name, margin in spec.margins.items():
         occupied[name] = int(np.unique(margin.of(counts.cells)).size)

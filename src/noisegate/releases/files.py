@@ -78,7 +78,7 @@ def staged(staging: Path, folder: Path, /) -> Iterator[Path]:
         raise OutputError(f"cannot make {staging}: {problem.strerror or 'unknown reason'}.") from None
     try:
         yield staging
-        for path in staging.iterdir():
+        for path in staging.rglob("*"):
             _flush(path)
         _flush(staging)
         _rename(staging, folder)

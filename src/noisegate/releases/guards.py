@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from noisegate.engine import SlicedCounts
+from noisegate.engine import SlicedCounts, Tally
 from noisegate.errors import GateError, SpecError
 from noisegate.ledger import SIMULATED, UNITS, Binding, Ledger, open_ledger
 from noisegate.releases.plan import Plan
@@ -37,7 +37,8 @@ class MistakeGuard:
     def few_counted(self, plan: Plan, counts: SlicedCounts, /) -> None:
         """Ask before a release that counts less than half of its events."""
         tally = counts.tally
-        if self.yes or (tally.events and tally.counted >= _LEAST_SHARE * tally.events):
+        events = tally.events - _of_other_weeks(plan, tally)
+        if self.yes or (events and tally.counted >= _LEAST_SHARE * events):
             return
         some = "fewer than half of" if tally.counted else "none of"
         reasons = [*tally.outside, *_bounded_away(plan, counts)]
@@ -47,6 +48,14 @@ class MistakeGuard:
             way_out="See 'noisegate release SPEC.yaml --check' for what becomes of them, compare the values, dates, columns and bounds of "
             "the spec with the events, or release all the same with --yes.",
         )
+
+
+def _of_other_weeks(plan: Plan, tally: Tally, /) -> int:
+    """How many events a series leaves to its other weeks."""
+    if plan.spec.series is None:
+        return 0
+    dates, _ = plan.spec.series.dates(plan.spec.dimensions)
+    return sum(many for reason, many in tally.outside.items() if reason == f"{dates} is not in the list")
 
 
 def _bounded_away(plan: Plan, counts: SlicedCounts, /) -> list[str]:

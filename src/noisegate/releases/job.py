@@ -19,15 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from noisegate.engine import (
+    Counts,
     PublishedSlices,
     SlicedCounts,
     Tally,
     connect,
+    count,
     count_slices,
     identify_events,
     unit_sizes,
 )
-from noisegate.errors import NoisegateError, OutputError
+from noisegate.errors import NoisegateError, OutputError, SpecError
 from noisegate.laws import Entropy, OsNoise, as_entropy
 from noisegate.ledger import (
     DEFAULT_DELTA,
@@ -44,8 +46,20 @@ from noisegate.releases.charging import charge_of
 from noisegate.releases.clipped import report_clipped
 from noisegate.releases.files import check_output, staged, write_card, write_table
 from noisegate.releases.guards import MistakeGuard, account_name, former_accounts, refuse_other_people
-from noisegate.releases.plan import Plan, make_plan
+from noisegate.releases.plan import Plan, make_plan, running_plan
 from noisegate.releases.prediction import warnings_before_spending
+from noisegate.releases.series_week import (
+    RUNNING,
+    Measurements,
+    WeekCounts,
+    count_rows,
+    estimated_tables,
+    measure,
+    needed_before,
+    read_measured,
+    series_statement,
+    write_measured,
+)
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Card
@@ -56,6 +70,18 @@ ByChoice = Callable[[], AbstractContextManager[tuple[Plan, SlicedCounts]]]
 Report = Callable[[str], None]
 #: Called with the plan and the raw counts, for the custodian's eyes; what it makes of them must not be published.
 Inspect = Callable[[Plan, SlicedCounts], None]
+
+
+Tables = dict[str, PublishedSlices]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesRelease:
+    """What a week of a series is made of beside its counts: its running total, raw sums with earlier weeks, what these measured."""
+
+    running: Plan | None
+    raw: WeekCounts
+    before: Measurements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,18 +114,21 @@ def release(
     by: Sequence[str] = (),
     yes: bool = False,
     confirm: Callable[[str], bool] | None = None,
+    week: int | None = None,
 ) -> ReleaseResult:
     """Make the release that `spec` describes in the directory `out`, and charge the ledger for it.
 
     `engine` is the name or URL of one, or an open connection. Guarantee: see the card that it writes. `entropy` defaults to the operating system's generator;
     a seeded source marks the release as simulated. `inspect` sees raw counts before anything is spent, such as to
-    measure the utility of the release for its maker; nothing of what it does enters the release. `by` says who approved.
+    measure the utility of the release for its maker; nothing of what it does enters the release. `by` says who approved. `week` says
+    which week of a series is released, if the spec has one.
 
     Guards against ordinary mistakes look at the raw events: they ask `confirm`, or refuse where there is none. With `yes`, and for simulated releases, they are
     off, and whether the release succeeds is a function of the spec alone.
     """
     source = OsNoise() if entropy is None else as_entropy(entropy)
-    plan = make_plan(spec)
+    _refuse_no_week(spec, week)
+    plan = make_plan(spec, week=week)
     check_output(out)
     said: list[str] = []
 
@@ -118,17 +147,31 @@ def release(
     )
     job.look_ahead()
     report("counting events")
-    with _counted(spec, engine, entropy=source, progress=progress) as (counts, bindings):
+    counted = spec if week is None else spec.of_week(week)
+    with _counted(counted, engine, entropy=source, progress=progress) as (counts, bindings):
         for sentence in warnings_before_spending(plan):
             say(sentence)
         job.guard_events(counts, bindings)
+        own = None if week is None else job.week(counts, engine, entropy=source, report=report)
         by_choice = _bound_to_choose(spec, engine, source)
         if inspect is not None and by_choice is None:
             inspect(plan, counts)
-        card, marked = job.spend(counts, bindings, entropy=source, report=report, by_choice=by_choice)
+        card, marked = job.spend(
+            counts, bindings, entropy=source, report=report, by_choice=by_choice, week=own
+        )
     return ReleaseResult(
         folder=out, card=card, account=job.account, tally=counts.tally, warnings=tuple(said), marked=marked
     )
+
+
+def _refuse_no_week(spec: ReleaseSpec, week: int | None, /) -> None:
+    """A series is released week by week, and nothing else is."""
+    if spec.series is not None and week is None:
+        raise SpecError(
+            f"{spec.name} is a series of {spec.series.weeks} weeks: say which one is to be released, such as --week 1."
+        )
+    if spec.series is None and week is not None:
+        raise SpecError(f"--week belongs to a series, and {spec.name} has none; leave it out.")
 
 
 def _bound_to_choose(spec: ReleaseSpec, engine: Any, entropy: Entropy, /) -> ByChoice | None:
@@ -212,6 +255,29 @@ class _Job:
         with open_ledger(self.ledger, read_only=True) as book:
             refuse_other_people(book, self.account, bindings, guard=self.guard, say=self.say)
 
+    def week(
+        self, counts: SlicedCounts, engine: Any, /, *, entropy: Entropy, report: Report
+    ) -> SeriesRelease:
+        """What a week of a series needs beside its own counts: sums with earlier weeks, and what these have measured."""
+        running = running_plan(self.plan)
+        rows = needed_before(self.plan, running)
+        with open_ledger(self.ledger, read_only=True) as book:
+            weeks = book.weeks(self.account, self.plan.spec.name)
+        before = read_measured(self.plan, rows, weeks=weeks, beside=self.out.absolute().parent)
+        connection = connect(engine) if isinstance(engine, str) else engine
+
+        def count_week(week: int) -> Counts:
+            return count(self.plan.spec.of_week(week), entropy=entropy, connection=connection, total=True)
+
+        raw = count_rows(self.plan, counts.whole(), count_week=count_week, report=report)
+        if raw.gone:
+            self.guard.ask(
+                f"No event of {'week' if len(raw.gone) == 1 else 'weeks'} {', '.join(map(str, raw.gone))} of the series is counted any more, but "
+                "this week is measured together with earlier ones. This guard has looked at the raw events.",
+                way_out="Name a source that has the events of all weeks so far, or release all the same with --yes.",
+            )
+        return SeriesRelease(running=running, raw=raw, before=before)
+
     def spend(
         self,
         counts: SlicedCounts,
@@ -221,6 +287,7 @@ class _Job:
         entropy: Entropy,
         report: Report,
         by_choice: ByChoice | None,
+        week: SeriesRelease | None = None,
     ) -> tuple[Card, bool]:
         """Charge, draw, write, put in place and mark; the card, and whether it could be marked."""
         spec, plan = self.plan.spec, self.plan
@@ -242,20 +309,32 @@ class _Job:
                 report("choosing the bound and counting again")
                 plan, counts = stack.enter_context(by_choice())
             report("drawing noise")
-            tables = publish_tables(plan, counts, entropy=entropy)
+            measured = None if week is None else {**week.before, **measure(plan, week.raw, entropy=entropy)}
+            tables = (
+                publish_tables(plan, counts, entropy=entropy)
+                if measured is None
+                else estimated_tables(plan, measured)
+            )
             clipped = report_clipped(spec, counts.clipping, entropy=entropy)
             report("writing tables")
-            with staged(reservation.staging, reservation.output) as folder:
+
+            def written(plan: Plan, tables: Tables, folder: Path, **told: Any) -> tuple[Card, bytes]:
                 _write_tables(plan, tables, folder)
                 card = make_card(
                     plan,
                     rows={name: table.rows for name, table in tables.items()},
-                    clipped=clipped,
                     dataset=spec.account,
                     reservation=reservation.id,
                     simulated=entropy.simulated,
+                    **told,
                 )
-                content = write_card(folder, card, card_text(card))
+                return card, write_card(folder, card, card_text(card))
+
+            with staged(reservation.staging, reservation.output) as folder:
+                stated = None
+                if week is not None and measured is not None:
+                    stated = _write_series(plan, week, measured, folder, written=written)
+                card, content = written(plan, tables, folder, clipped=clipped, series=stated)
             digest = hashlib.sha256(content).hexdigest()
             return card, self._mark(book.publish, reservation.id, digest)
 
@@ -274,6 +353,26 @@ class _Job:
                 )
                 return False
         return True
+
+
+def _write_series(
+    plan: Plan,
+    week: SeriesRelease,
+    measured: Measurements,
+    folder: Path,
+    /,
+    *,
+    written: Callable[..., tuple[Card, bytes]],
+) -> dict[str, Any]:
+    """Write what a week of a series has beside its tables; what its card says of that."""
+    if week.running is not None:
+        (folder / RUNNING).mkdir()
+        tables = estimated_tables(week.running, measured)
+        told = series_statement(week.running, measured={}, running=False)
+        written(week.running, tables, folder / RUNNING, series=told)
+    own = {row: measured[row] for row in week.raw.rows}
+    digests = write_measured(folder, own)
+    return series_statement(plan, measured=digests, running=week.running is not None)
 
 
 def _write_tables(plan: Plan, tables: dict[str, PublishedSlices], folder: Path, /) -> None:

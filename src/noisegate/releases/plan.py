@@ -1,17 +1,11 @@
 """What a release will do, settled before any event is read: noise, thresholds and loss of every table.
 
-A table with share s of the budget and L2 sensitivity D gets noise of sigma D / sqrt(s), so that the squared losses of
-all tables add up to that of one table with the whole budget. Discrete Gaussian noise is almost as good
-as continuous noise, for which sigma has a closed form; the search starts there and is settled by
-exact composition, on the safe side.
-
 The plan is a function of the spec alone, so nothing in it is secret. The loss is worked out here
 once, exactly, and then charged, printed and written on the card.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,72 +14,16 @@ from functools import cached_property
 from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.margins import LEVEL, AnyPiece, ErrorFigures, ErrorLaw, ErrorTerm, best_split, pieces
-from noisegate.mechanisms import NoiseName, Perturbation, PublishedNoise, scale_for
+from noisegate.mechanisms import NoiseName, Perturbation, PublishedNoise
+from noisegate.releases.gaussian import gaussian_noises
 from noisegate.releases.loss import (
-    Change,
     LossStatement,
     StatedLoss,
-    gaussian_delta,
     state_losses,
     unit_change,
 )
+from noisegate.releases.series import Combination, SeriesTerms
 from noisegate.spec import ReleaseSpec
-
-#: How far above the least possible sigma the answer may lie.
-_PRECISION = 1e-3
-
-
-def gaussian_noises(
-    shares: Mapping[str, Fraction], change: Change, /, *, epsilon: Fraction, delta: Fraction
-) -> dict[str, PublishedNoise]:
-    """Noise for every table with a share, such that a change of all of them costs (epsilon, delta) at most.
-
-    Refuses noise that is wider than the exact sampler's.
-    """
-
-    def noises(sigma: float) -> dict[str, PublishedNoise]:
-        return {
-            table: PublishedNoise(
-                name="discrete-gaussian",
-                scale=_rounded_up(Fraction(sigma) * _root_above(change.square(table)) / _root(share)),
-            )
-            for table, share in shares.items()
-            if share > 0
-        }
-
-    def holds(sigma: float) -> bool:
-        return gaussian_delta(noises(sigma), change, float(epsilon)) <= delta
-
-    sigma = math.sqrt(sum(shares.values())) * float(
-        scale_for("gaussian", epsilon=epsilon, delta=float(delta))
-    )
-    noises(sigma)  # refuses what is too wide before composition is tried on it
-    low, high = sigma * (1 - 4 * _PRECISION), sigma * (1 + 4 * _PRECISION)
-    while not holds(high):
-        low, high = high, 1.05 * high
-    while holds(low):
-        low, high = low / 1.05, low
-    while high - low > _PRECISION * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return noises(high)
-
-
-def _rounded_up(sigma: Fraction, /) -> Fraction:
-    """A number with six decimals that is not below `sigma`."""
-    return Fraction(math.ceil(sigma * 10**6), 10**6)
-
-
-def _root(share: Fraction, /) -> Fraction:
-    """The square root of a share, rounded down: noise divided by it is never too narrow."""
-    return Fraction(math.isqrt(int(share * 10**200)), 10**100)
-
-
-def _root_above(square: int, /) -> Fraction:
-    """The square root of a whole number, rounded up."""
-    root = math.isqrt(square * 10**200)
-    return Fraction(root if root * root == square * 10**200 else root + 1, 10**100)
-
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
     "laplace": "rounded-laplace",
@@ -114,13 +52,24 @@ class TablePlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeriesPart:
+    """What one release of a series is: a week, or all weeks up to it (`running`), estimated `by` measurements."""
+
+    terms: SeriesTerms
+    week: int
+    running: bool
+    by: Combination
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How a whole release is made, and what it costs."""
+    """How a whole release is made, and what it costs. The loss of a part of a series is that of the whole series."""
 
     spec: ReleaseSpec
     tables: tuple[TablePlan, ...]
     charged: StatedLoss
     losses: LossStatement
+    series: SeriesPart | None = None
 
     @property
     def base(self) -> TablePlan:
@@ -139,14 +88,30 @@ class Plan:
         return Perturbation(noise=table.noise, threshold=table.least, zeros=self.spec.privacy.zeros)
 
 
-def make_plan(spec: ReleaseSpec, /) -> Plan:
-    """The plan of a release; refuses what cannot be made, before anything is read or spent."""
-    return _Planner(spec).plan()
+def make_plan(spec: ReleaseSpec, /, *, week: int | None = None) -> Plan:
+    """The plan of a release; refuses what cannot be made, before anything is read or spent.
+
+    Of a series it is that of one week; if none is named, of the one with the most noise.
+    """
+    if week is not None:
+        spec.of_week(week)  # refuses a week that there is none of
+    return _Planner(spec, week).plan()
+
+
+def running_plan(plan: Plan, /) -> Plan | None:
+    """The plan of the running total that is published with a week of a series; None if there is none."""
+    part = plan.series
+    if part is None or part.terms.running(part.week) is None:
+        return None
+    return _Planner(plan.spec, part.week, running=True, terms=part.terms).plan()
 
 
 @dataclass(frozen=True)
 class _Planner:
     spec: ReleaseSpec
+    week: int | None = None
+    running: bool = False
+    terms: SeriesTerms | None = None
 
     def plan(self) -> Plan:
         self._refuse_contradictions()
@@ -155,13 +120,24 @@ class _Planner:
         for table in tables:
             self._refuse_endless(table)
         measured = {table.name: (table.noise, table.least) for table in tables if table.noise is not None}
-        losses = state_losses(self.spec, measured)
+        losses = state_losses(self.spec, measured) if self.part is None else self.part.terms.losses
         if losses.unit.delta >= 1:
             raise SpecError(
                 "privacy.zeros is 'keep', and a unit would show itself for certain: delta is 1 and nothing is "
                 "promised; use zeros: perturb, or suppress more."
             )
-        return Plan(spec=self.spec, tables=tables, charged=losses.unit, losses=losses)
+        return Plan(spec=self.spec, tables=tables, charged=losses.unit, losses=losses, series=self.part)
+
+    @cached_property
+    def part(self) -> SeriesPart | None:
+        """Which part of a series is planned; None if the spec has none."""
+        if self.spec.series is None:
+            return None
+        terms = self.terms or SeriesTerms.of(self.spec, shares=self.shares)
+        week = terms.noisiest_week if self.week is None else self.week
+        by = terms.running(week) if self.running else terms.of_week(week)
+        assert by is not None
+        return SeriesPart(terms=terms, week=week, running=self.running, by=by)
 
     def _refuse_contradictions(self) -> None:
         """Refuse choices that the spec's own blocks cannot see to contradict each other."""
@@ -225,6 +201,8 @@ class _Planner:
         privacy = self.spec.privacy
         if privacy.margins == "reconcile":
             _ = self.pieces
+        if self.part is not None:
+            return self.part.terms.noises(self.part.by)
         if privacy.epsilon is not None and privacy.delta is not None:
             change = unit_change(self.spec)
             return gaussian_noises(self.shares, change, epsilon=privacy.epsilon, delta=privacy.delta)

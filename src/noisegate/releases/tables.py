@@ -40,6 +40,11 @@ def publish_tables(
 
 def _derived(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[str, PublishedSlices]:
     base = counts.publish([_cut_work(plan, plan.base)], entropy=entropy)[plan.base.name]
+    return _summed(plan, base)
+
+
+def _summed(plan: Plan, base: PublishedSlices, /) -> dict[str, PublishedSlices]:
+    """The base as it is published, and the sums of what is published of it."""
     sums = {
         name: sum_published(margin, base, whole=base.rows == plan.base.cells)
         for name, margin in plan.spec.margins.items()
@@ -53,7 +58,28 @@ def _independent(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[
 
 
 def _reconciled(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[str, PublishedSlices]:
-    measured = _measured(plan, counts, entropy)
+    return _whole(plan, _measured(plan, counts, entropy))
+
+
+def tables_of_values(plan: Plan, values: Mapping[str, Ints], /) -> dict[str, PublishedSlices]:
+    """Published tables from noisy values of every cell of the measured ones, by the plan's way of making margins."""
+    if plan.spec.privacy.margins == "derive":
+        base = PublishedSlices.held(_cut(values[plan.base.name], plan.base.least))
+        made = _summed(plan, base)
+    else:
+        noises = {table.name: table.noise for table in plan.tables if table.noise is not None}
+        made = _whole(
+            plan,
+            {
+                name: NoisyTable(values=values[name], variance=noise.law.variance)
+                for name, noise in noises.items()
+            },
+        )
+    return {table.name: made[table.name] for table in plan.tables}
+
+
+def _whole(plan: Plan, measured: dict[str, NoisyTable], /) -> dict[str, PublishedSlices]:
+    """Whole tables that agree, from noisy ones; then the cut."""
     base = measured.pop(plan.base.name)
     whole = reconcile_tables(plan.spec.domain, plan.spec.margins, base=base, measured=measured)
     cut = {table.name: table.least for table in plan.tables}

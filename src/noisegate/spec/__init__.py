@@ -8,6 +8,7 @@ from noisegate.spec.fields import SpecBlock, clock, did_you_mean
 from noisegate.spec.kinds import AnyDimension, BandDimension, CalendarDimension, LookupDimension
 from noisegate.spec.model import Budget, Events, Merge, ReleaseSpec
 from noisegate.spec.privacy import BoundChoice, ContributionBound, Law, Privacy, Suppress
+from noisegate.spec.series import Series
 from noisegate.spec.workload import QuestionBlock
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Privacy",
     "QuestionBlock",
     "ReleaseSpec",
+    "Series",
     "SpecBlock",
     "Suppress",
     "TimeDimension",

@@ -17,6 +17,7 @@ from noisegate.spec.fields import Positive, Share, SpecBlock, Text, Word, placed
 from noisegate.spec.kinds import DimensionSpec, resolve_levels
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import LeftOut, MergeRule, PublicDomain, build_domain, known, merge_rule
+from noisegate.spec.series import Series, check_series
 from noisegate.spec.workload import QuestionBlock
 from noisegate.tables import Domain, Margin, Question
 
@@ -101,6 +102,7 @@ class ReleaseSpec(SpecBlock):
     merge: tuple[Merge, ...] = ()
     budget: Budget | None = None
     workload: dict[Word, QuestionBlock] = Field(default_factory=dict)
+    series: Series | None = None
     _folder: Path = PrivateAttr(default=Path())
 
     def model_post_init(self, context: Any, /) -> None:
@@ -122,6 +124,8 @@ class ReleaseSpec(SpecBlock):
         check_unit(self)
         check_split(self)
         check_workload(self)
+        if self.series is not None:
+            check_series(self.series, dimensions=self.dimensions, tables=self.tables, privacy=self.privacy)
         _ = self.domain, self.margins
         return self
 
@@ -143,6 +147,14 @@ class ReleaseSpec(SpecBlock):
     def bounded_by(self, cells: int, /) -> ReleaseSpec:
         """The same release with a bound that was chosen."""
         return self.model_copy(update={"privacy": self.privacy.model_copy(update={"max_cells": cells})})
+
+    def of_week(self, week: int, /) -> ReleaseSpec:
+        """What is counted for one week of the series, from 1 on: the same cells, the dates of that week."""
+        if self.series is None or not 1 <= week <= self.series.weeks:
+            raise SpecError(
+                f"there is no week {week}: {'the spec has no series' if self.series is None else f'the series has weeks 1 to {self.series.weeks}'}."
+            )
+        return self.model_copy(update={"dimensions": self.series.cut(self.dimensions, week)})
 
     @property
     def base(self) -> str:

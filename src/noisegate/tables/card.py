@@ -49,6 +49,7 @@ _KEYS: Final = frozenset(
         "domain",
         "workload",
         "ledger",
+        "series",
         "version",
     ]
 )
@@ -450,6 +451,8 @@ class Card:
         Each unsafe choice with its measured consequence.
     domain
         The public cells of the base; None on cards of other programs.
+    series
+        Which week of a series it is, or which weeks it sums, and what that was estimated from; None if it stands alone.
     extra
         Keys that this version does not know, kept as they are.
     path
@@ -476,6 +479,7 @@ class Card:
     domain: StatedDomain | None = None
     workload: tuple[StatedQuestion, ...] = ()
     payment: StatedPayment = StatedPayment(dataset=None, reservation=None)
+    series: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = field(default=None, compare=False)
 
@@ -526,6 +530,7 @@ class Card:
             "domain": None if self.domain is None else self.domain.to_json(),
             **({"workload": [entry.to_json() for entry in self.workload]} if self.workload else {}),
             "ledger": self.payment.to_json(),
+            **({} if self.series is None else {"series": dict(self.series)}),
             "version": self.version,
             **self.extra,
         }
@@ -798,6 +803,7 @@ def _card(top: _Block, /) -> Card:
         payment=StatedPayment(dataset=None, reservation=None)
         if payment is None
         else StatedPayment(dataset=payment.text("dataset"), reservation=payment.text("reservation")),
+        series=None if (series := top.block("series")) is None else _plain(series.content, series.at),
         extra={key: _plain(value, key) for key, value in top.content.items() if key not in _KEYS},
     )
 

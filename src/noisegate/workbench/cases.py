@@ -20,7 +20,7 @@ from typing import Any
 
 from noisegate import limits
 from noisegate.errors import DataError, OutputError, SpecError
-from noisegate.places import read_octets, write_file
+from noisegate.places import MARK, is_marked, read_octets, write_file
 
 _TABLES = (".csv", ".tsv", ".txt", ".csv.gz", ".xlsx", ".xls", ".ods", ".parquet", ".pq")
 _CARD = "card.json"
@@ -144,6 +144,11 @@ class Cases:
 
     def take(self, files: list[tuple[str, Path]], /) -> Case:
         """A new case of files that were dropped: names as they were called, and where they are now."""
+        for called, place in files:
+            if is_marked(place):
+                raise DataError(
+                    f"{safe_name(called)} is marked '{MARK}': it was made with raw data, and no page shows it."
+                )
         folder = self.state / "uploads" / secrets.token_hex(8)
         make_private(folder)
         used: set[str] = set()
@@ -253,11 +258,13 @@ def _folders(folder: Path, depth: int, /) -> Iterator[Path]:
 
 
 def _tables(folder: Path, /) -> tuple[Path, ...]:
+    """The tables in a folder, without those that are for the custodian only."""
     try:
         inside = sorted(folder.iterdir())
     except OSError:
         return ()
-    return tuple(one for one in inside if one.name.lower().endswith(_TABLES) and one.is_file())
+    tables = (one for one in inside if one.name.lower().endswith(_TABLES) and one.is_file())
+    return tuple(one for one in tables if not is_marked(one))
 
 
 def _timetable(folder: Path, top: Path, /) -> Path | None:

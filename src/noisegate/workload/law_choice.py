@@ -47,7 +47,8 @@ def compared_laws(plan: Plan, asked: Sequence[Asked], /) -> tuple[LawError, ...]
     """The spec's law and the other one, that with the smaller error first; nothing where there is no choice."""
     privacy = plan.spec.privacy
     answered = [one for one in asked if one.reason is None]
-    if privacy.epsilon is None or privacy.zeros == "keep" or not answered:
+    # In a series weeks speak for one law and their sums for the other: no single figure would do.
+    if privacy.epsilon is None or privacy.zeros == "keep" or not answered or plan.series is not None:
         return ()
     gaussian = privacy.law == "discrete-gaussian"
     other = "discrete-laplace" if gaussian else "discrete-gaussian"

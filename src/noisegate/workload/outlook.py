@@ -237,6 +237,10 @@ def outlook(
             "the spec has no workload, so there is nothing to plan for; add one: "
             "workload: {morning-peak: {where: {time: 07:00..09:00}, by: [mode]}}."
         )
+    if spec.series is not None and (want is not None or like is not None):
+        raise SpecError(
+            "--want and --like are worked out for single releases, and the spec is a series; plan one week without the series block."
+        )
     if wanted is not None and not (math.isfinite(wanted) and wanted > 0):
         raise SpecError.for_value("error", found=wanted, allowed="a number above 0")
     plan = make_plan(spec)

@@ -135,6 +135,7 @@ class TruthFile:
         source = _source(path)
         with own_connection() as connection:
             kinds = _columns(connection, source, path)
+            source = _row_by_row(source, kinds)
             if spec is not None:
                 source, kinds = on_the_clock_of(spec.events.timezone, source, kinds)
             shown = _shown_columns(path, kinds, base, spec)
@@ -365,6 +366,15 @@ def _source(path: Path, /) -> str:
         return f"read_parquet('{text}')"
     # DuckDB finds the types of the columns; what they are called and how lines are split is ours to say.
     return f"read_csv('{text}', {csv_header(path).dialect})"
+
+
+def _row_by_row(source: str, kinds: Mapping[str, str], /) -> str:
+    """A file of text that cannot be read where a value runs on over lines: a quotation mark that is never closed swallows rows."""
+    texts = [quoted(name) for name, kind in kinds.items() if kind == "VARCHAR"]
+    if not source.startswith("read_csv") or not texts:
+        return source
+    broken = " OR ".join(f"contains({name}, chr({code}))" for name in texts for code in (10, 13))
+    return f"(FROM {source} WHERE CASE WHEN {broken} THEN error('a row of several lines') ELSE true END)"
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, source: str, path: Path, /) -> dict[str, str]:
