@@ -151,7 +151,7 @@ _SHAPE_ROUNDS, _LONGEST_SHAPE = 4, 3.0
 #: Of more hidden cells than this some tell the histogram of all: to about 1 %, where the tables tell it to several.
 _MOST_LOOKED_AT = 30_000
 #: Rows of which totals say less than this are left alone.
-_LEAST_ROWS = 8
+_LEAST_ROWS = 2
 _ROW_ROUNDS = 3
 _AT_ONCE = 100_000
 
