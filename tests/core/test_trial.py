@@ -8,7 +8,7 @@ import pytest
 from noisegate.inference import Evidence, Layout, Observation, RowMap, engine_for
 from noisegate.laws import DiscreteLaplace, Laplace
 from noisegate.mechanisms import Mechanism
-from noisegate.testing import BASE, COUNT_LAWS, make_world, recipe_2016
+from noisegate.testing import BASE, COUNT_LAWS, make_world, publish_case, recipe_2016
 
 CUT = Mechanism(law=DiscreteLaplace(1.4), threshold=18, rule="ge", zeros="perturb")
 
@@ -172,3 +172,19 @@ def test_a_margin_that_counts_what_no_table_lists_is_found():
     assert found.low[0] <= world.counts[hidden].sum() <= found.high[0]
     (check,) = [one for one in engine_for(known).checks if one.name == "margin against margin"]
     assert check.outcome == "holds"
+
+
+@pytest.mark.parametrize(("case", "wrong"), [("poisson", False), ("two-humped", True), ("uniform", True)])
+def test_a_law_beside_what_totals_leave(case, wrong):
+    """Size and power: a law that is right is left alone, one that is wrong about what is hidden is found out."""
+    for seed in range(4):
+        world = publish_case(case, "as in 2016", rng=np.random.default_rng(seed))
+        engine = world.engine()
+        found = {check.name: check for check in engine.checks}
+        assert (found["hidden sums"].outcome == "moved") == wrong, seed
+        assert wrong <= (found["values above the threshold"].outcome == "moved"), seed
+        said = found["hidden sums"].numbers
+        hidden = world.hidden
+        sums = engine.sums(hidden, np.zeros(len(hidden), np.int64), size=1, level=0.95)
+        # Whatever the law says by itself, cells add up to what totals leave.
+        assert abs(sums.mean[0] - said["told"]) < 3 * said["sd"] + 0.02 * said["told"]

@@ -8,12 +8,12 @@ from noisegate.assessment.cell_sums import exposed, moments
 from noisegate.assessment.claims import Claim, judge_claim
 from noisegate.assessment.dropped import Dropped
 from noisegate.assessment.exposure import Exposure
-from noisegate.assessment.facts import Facts
+from noisegate.assessment.facts import Facts, find_facts
 from noisegate.assessment.finding import SEVERITIES, Check, Finding, Outcome, Result, Severity, at_least
 from noisegate.assessment.growth import Persons, check_weeks
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Section, Words
-from noisegate.assessment.job import assess, find_facts
+from noisegate.assessment.job import assess
 from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, words_of
 from noisegate.assessment.known_counts import KnownCounts
 from noisegate.assessment.loss import LossSummary, about_loss

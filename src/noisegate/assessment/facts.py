@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -23,12 +25,12 @@ from noisegate.assessment.merges import Suggestion, suggest
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
 from noisegate.assessment.overlaps import SharedSums, sums_of, with_overlaps
-from noisegate.assessment.request import Request
+from noisegate.assessment.request import AnyPath, Request, Said
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
 from noisegate.inference import link_cells
-from noisegate.reading import Structure
+from noisegate.reading import Overrides, Structure, TableSources, read_structure
 from noisegate.recovery import (
     Coupling,
     FixedValues,
@@ -91,6 +93,7 @@ _BY_ITSELF = (
     "identity_ledger",
     "_sets",
     "_fitted",
+    "_bases",
     "noise",
     "recognised",
     "agreement",
@@ -182,7 +185,13 @@ class Facts:
     @cached_property
     def noise(self) -> dict[str, Noise]:
         """The noise of each table, by name."""
-        return {name: one.beside(self.recognised.get(name)) for name, one in self._fitted.items()}
+        rounded = self.recognised if self._bases else {}
+        return {name: one.beside(rounded.get(name)) for name, one in self._fitted.items()}
+
+    @cached_property
+    def _bases(self) -> dict[str, int]:
+        """The base that the values of each table are rounded to, where they are."""
+        return rounding_bases(self.structure.tables)
 
     @cached_property
     def _fitted(self) -> dict[str, Noise]:
@@ -193,7 +202,7 @@ class Facts:
             [cells.name for cells in tables],
             level=self.request.level,
             assumes=pieces.assumption if pieces is not None and pieces.number else "",
-            bases=rounding_bases(tables),
+            bases=self._bases,
             report=self.report,
         )
 
@@ -554,6 +563,24 @@ class Facts:
             if seen is not None:
                 found.append(seen)
         return found
+
+
+def find_facts(
+    tables: TableSources,
+    /,
+    *,
+    overrides: Overrides | None = None,
+    card: AnyPath | None = None,
+    progress: Progress | None = None,
+    **said: Unpack[Said],
+) -> Facts:
+    """What published tables tell, each fact worked out when it is first asked for; see `assess`."""
+    request = Request.of(**said)
+    report = progress or (lambda _: None)
+    structure = read_structure(
+        tables, overrides=overrides, card=None if card is None else Path(card), progress=report
+    )
+    return Facts(structure, request, structure.release.card, report)
 
 
 def _few(tables: Sequence[Table], /) -> bool:

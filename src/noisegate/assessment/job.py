@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Unpack
 
 from noisegate import limits
 from noisegate.assessment.assessment import Assessment
-from noisegate.assessment.facts import Facts, Progress
+from noisegate.assessment.facts import Facts, Progress, find_facts
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.provenance import Provenance
-from noisegate.assessment.request import AnyPath, Request, Said
-from noisegate.reading import Overrides, TableSources, read_structure
+from noisegate.assessment.request import AnyPath, Said
+from noisegate.reading import Overrides, TableSources
 
 
 def assess(
@@ -59,21 +58,3 @@ def _with_beside(assessment: Assessment, facts: Facts) -> Assessment:
         tables=(*assessment.tables, *tables),
         beside=tuple(other for _, other in others),
     )
-
-
-def find_facts(
-    tables: TableSources,
-    /,
-    *,
-    overrides: Overrides | None = None,
-    card: AnyPath | None = None,
-    progress: Progress | None = None,
-    **said: Unpack[Said],
-) -> Facts:
-    """What published tables tell, each fact worked out when it is first asked for; see `assess`."""
-    request = Request.of(**said)
-    report = progress or (lambda _: None)
-    structure = read_structure(
-        tables, overrides=overrides, card=None if card is None else Path(card), progress=report
-    )
-    return Facts(structure, request, structure.release.card, report)

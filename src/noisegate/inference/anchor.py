@@ -26,6 +26,7 @@ from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.profile.profile import CellLaws
+from noisegate.inference.trial import LawBeside
 from noisegate.laws import compiled
 
 #: Ends of laws that hold less than this are not kept.
@@ -159,6 +160,15 @@ AnyLaws = CellLaws | KeptLaws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Anchored:
+    """Laws that agree with shown totals, how far one standard deviation of what these leave moves each cell, and how the law did by itself."""
+
+    laws: AnyLaws
+    moves: Floats
+    beside: tuple[LawBeside, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Anchor:
     """What shown totals say of the cells of a unit; cells that hold the same count as others are left as they are."""
 
@@ -167,12 +177,12 @@ class Anchor:
     parts: Ints
     free: Bools
 
-    def hold(self, given: AnyLaws, /) -> tuple[AnyLaws, Floats]:
-        """The laws with hidden cells that add up to what shown totals leave, and how far one standard deviation of what they leave moves each cell."""
+    def hold(self, given: AnyLaws, /) -> Anchored:
+        """The laws with hidden cells that add up to what shown totals leave."""
         hidden = self.free & np.isnan(self._evidence.base.values[self.cells])
         margins = self.totals.margins
         if not margins or not hidden.any():
-            return given, np.zeros(len(self.cells))
+            return Anchored(laws=given, moves=np.zeros(len(self.cells)), beside=())
         laws = self._shaped(given.copied(), hidden)
         wanted = [
             self._wanted(laws, margins, np.flatnonzero(hidden & (self.parts == part)))
@@ -190,7 +200,8 @@ class Anchor:
             for places, sd in ((level.hidden, level.sd), (level.shown, -level.sd)):
                 width = laws.variance[places]
                 moves[places] += sd * width / max(float(width.sum()), 1e-12)
-        return laws, moves
+        beside = tuple(replace(level.beside, said=float(given.mean[level.hidden].sum())) for level in wanted)
+        return Anchored(laws=laws, moves=moves, beside=beside)
 
     def _wanted(self, laws: AnyLaws, margins: Sequence[Observation], places: Ints, /) -> _Level:
         """What hidden cells of a part are to add up to, and shown ones beside them, by the margin that shows most of the hidden cells.
@@ -202,8 +213,16 @@ class Anchor:
             zip(margins, found, strict=True), key=lambda one: (int(one[1][0].sum()), -one[1][2])
         )
         shown = self._beside(margin, places[taken])
-        excess, more, less = self._excess(laws, shown)
-        left, variance = left + more, variance - less
+        excess, seen = self._excess(laws, shown)
+        beside = LawBeside(
+            left=left,
+            variance=variance,
+            said=0.0,
+            excess=seen.mean,
+            excess_variance=seen.variance + self._strays(laws, shown),
+            drawn=seen.drawn,
+        )
+        left, variance = left + excess.mean - seen.mean, variance - seen.variance + excess.variance
         mean = float(laws.mean[places[taken]].sum())
         doubt = (PRIOR_OFF * mean) ** 2
         total = (left * doubt + mean * variance) / max(doubt + variance, 1e-12)
@@ -212,11 +231,12 @@ class Anchor:
             sum=max(total, _LEAST_LEFT * mean),
             sd=float(np.sqrt(doubt * variance / max(doubt + variance, 1e-12))),
             shown=shown,
-            shown_sum=float(self._evidence.base.values[self.cells[shown]].sum()) - excess,
+            shown_sum=float(self._evidence.base.values[self.cells[shown]].sum()) - excess.mean,
+            beside=beside,
         )
 
-    def _excess(self, laws: AnyLaws, shown: Ints, /) -> tuple[float, float, float]:
-        """By how much some shown values exceed raw counts, how much more that is than their share in all excess, and how much less unsure.
+    def _excess(self, laws: AnyLaws, shown: Ints, /) -> tuple[_Excess, _Excess]:
+        """By how much some shown values exceed raw counts, by all that is known and by their share in all excess alone.
 
         What all shown values exceed by is known without a prior; how much of it is that of some rows is not, if rows differ: a prior that knows which rows are
         busy has its word, by how far it draws single values down. Each counts as far as it is sure.
@@ -231,7 +251,13 @@ class Anchor:
         drawn = float((values - laws.mean[shown]).sum())
         own = (_DRAWN * max(drawn, float(seen[0]))) ** 2 + 1e-6
         both = (float(seen[0]) * own + drawn * unsure) / (own + unsure)
-        return both, both - float(seen[0]), float(doubt[0]) - own * unsure / (own + unsure)
+        alone = _Excess(mean=float(seen[0]), variance=float(doubt[0]), drawn=drawn)
+        return _Excess(mean=both, variance=own * unsure / (own + unsure), drawn=drawn), alone
+
+    def _strays(self, laws: AnyLaws, shown: Ints, /) -> float:
+        """The variance of what a law takes off shown values, by their noise."""
+        noise = self._evidence.base.noise * len(shown)
+        return max(noise - float(laws.variance[shown].sum()), 0.0)
 
     def _hold_levels(self, laws: AnyLaws, wanted: Sequence[_Level], /) -> None:
         """Move hidden cells of each part, and shown ones, so that they add up to what is wanted."""
@@ -311,6 +337,16 @@ class _Level:
     sd: float
     shown: Ints
     shown_sum: float
+    beside: LawBeside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Excess:
+    """By how much shown values exceed raw counts, and what a law takes off them."""
+
+    mean: float
+    variance: float
+    drawn: float
 
 
 def _settle(laws: AnyLaws, places: Ints, row: Ints, left: Floats, noise: Floats, /) -> None:

@@ -32,7 +32,17 @@ from noisegate.inference.linked.problem import Bools, Flat, Floats, Ints, Negati
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.roles import Roles, group_and_day
-from noisegate.inference.trial import FitCheck, Retold, Trust, settled, some_parts, tried, without_remainders
+from noisegate.inference.trial import (
+    FitCheck,
+    LawBeside,
+    Retold,
+    Trust,
+    against_totals,
+    settled,
+    some_parts,
+    tried,
+    without_remainders,
+)
 from noisegate.inference.uncertainty import CellErrors, widen_cells, withdraw
 
 #: Who asks: the *informed* one, and every analyst, learns a profile from all tables, which place is busy when and how alike days are. The
@@ -96,6 +106,7 @@ class Posterior:
     _samplers: dict[int, CellSampler] = field(init=False, default_factory=dict)
     _trust: Trust | None = None
     _heard: tuple[FitCheck, ...] = field(init=False, default=())
+    _beside: list[LawBeside] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.evidence, self._heard = without_remainders(self.evidence)
@@ -203,8 +214,9 @@ class Posterior:
         within = all(evidence.roles.serves(margin.where.labels) for margin in self.errors.totals.margins)
         parts = self._part_of[unit.cells].astype(np.int64) if within else np.zeros(len(unit.cells), np.int64)
         anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free)
-        laws, level = anchor.hold(unit.laws)
-        return replace(unit, laws=laws), level
+        found = anchor.hold(unit.laws)
+        self._beside += found.beside
+        return replace(unit, laws=found.laws), found.moves
 
     def _live(self, cells: Ints, /) -> Bools:
         """Which of these cells could hold something."""
@@ -366,7 +378,8 @@ class Posterior:
         cells = sum(len(unit.cells) for unit in units)
         trust = self._judge(np.arange(self.size))
         found = settled(unsettled=sum(unit.unsettled for unit in units), cells=cells)
-        return (found, *self._heard) if trust is None else (found, *self._heard, trust.check)
+        tried_out = () if trust is None else (trust.check,)
+        return (found, *self._heard, *against_totals(self._beside), *tried_out)
 
     def _units(self, parts: set[int] | None = None, /) -> list[_Unit]:
         """The units that were worked out, or those of some parts."""

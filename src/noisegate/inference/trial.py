@@ -13,7 +13,7 @@ Passing is no proof: laws may agree above the threshold and differ below.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any, Literal
@@ -27,8 +27,12 @@ from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.mechanisms import Mechanism
 
-#: What a check led to: nothing, wider intervals, no estimate at all; or it could not be made.
-Outcome = Literal["holds", "widened", "withdrawn", "cannot tell"]
+#: What a check led to: nothing, other estimates, wider intervals, no estimate at all; or it could not be made.
+Outcome = Literal["holds", "moved", "widened", "withdrawn", "cannot tell"]
+
+
+#: So many standard deviations of noise are no chance, and a smaller share than this is no matter.
+_CLEAR, _SLIGHTLY = 3.5, 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,59 @@ class FitCheck:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LawBeside:
+    """What a learnt law says by itself, beside what tables say with no prior.
+
+    `left` is what totals leave for hidden cells, known up to `variance`, and `said` what the law gives them. `excess` is what shown values
+    have more than raw counts, by their histogram, and `drawn` what the law takes off them.
+    """
+
+    left: float
+    variance: float
+    said: float
+    excess: float
+    excess_variance: float
+    drawn: float
+
+
+def against_totals(found: Sequence[LawBeside], /) -> tuple[FitCheck, ...]:
+    """Whether the learnt law by itself gives what tables tell with no prior: of hidden sums (MATH 10 e), and of values above the threshold.
+
+    Where it does not, cells are moved to what the tables tell.
+    """
+    if not found:
+        return ()
+    hidden = _beside(
+        "hidden sums",
+        (sum(one.left for one in found), sum(one.said for one in found)),
+        sum(one.variance for one in found),
+        "totals leave {told:,.0f} for hidden cells, the learnt law by itself gives {said:,.0f}",
+    )
+    above = _beside(
+        "values above the threshold",
+        (sum(one.excess for one in found), sum(one.drawn for one in found)),
+        sum(one.excess_variance for one in found),
+        "shown values are {told:,.0f} above raw counts by their histogram, {said:,.0f} by the learnt law",
+    )
+    return hidden, above
+
+
+def _beside(name: str, numbers: tuple[float, float], variance: float, words: str, /) -> FitCheck:
+    told, said = numbers
+    off = told - said
+    z = off / math.sqrt(variance) if variance > 0 else 0.0
+    holds = abs(z) <= _CLEAR or abs(off) <= _SLIGHTLY * abs(told)
+    says = words.format(told=told, said=said)
+    return FitCheck(
+        name=name,
+        outcome="holds" if holds else "moved",
+        says=says if holds else f"{says}: cells are moved to what the tables tell",
+        z=z,
+        numbers={"told": told, "sd": math.sqrt(max(variance, 0.0)), "said": said},
+    )
+
+
 def settled(*, unsettled: int, cells: int) -> FitCheck:
     """Whether messages between tables settled."""
     if not unsettled:
@@ -62,10 +119,6 @@ def settled(*, unsettled: int, cells: int) -> FitCheck:
         says=f"{unsettled:,} of {cells:,} cells had not settled when the limit on sweeps was reached",
         numbers={"unsettled": unsettled, "cells": cells},
     )
-
-
-#: So many standard deviations of noise are no chance.
-_CLEAR = 3.5
 
 
 def without_remainders(evidence: Evidence, /) -> tuple[Evidence, tuple[FitCheck, ...]]:

@@ -39,7 +39,7 @@ from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.mechanisms import Cut, Marker, Rule, Threshold
 from noisegate.places import compose_yaml, read_octets
-from noisegate.reading.published import PublishedTable, Source
+from noisegate.reading.published import PublishedTable, Source, source_name, table_name
 from noisegate.tables import Kind
 
 _TABLE_KEYS = (
@@ -59,7 +59,6 @@ _TABLE_KEYS = (
 _DIMENSION_KEYS = ("as", "kind", "format", "every", "total")
 _THRESHOLD_KEYS = ("value", "rule", "cut")
 _WIDTH = re.compile(r"(\d{1,4})\s*(min|h)")
-_ENDINGS = (".gz", ".bz2", ".zst", ".csv", ".tsv", ".txt", ".parquet", ".pq")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,21 +125,6 @@ def _names(source: Source, /) -> tuple[str, ...]:
     if isinstance(source, str):
         return (source,)
     return os.fspath(source), source.name, table_name(source)
-
-
-def source_name(source: Source, /) -> str:
-    """A file's name without its folder, or a frame's own."""
-    return source if isinstance(source, str) else source.name
-
-
-def table_name(source: Source, /) -> str:
-    """The name of the table: a frame's own, or the file's without its endings."""
-    name = source_name(source)
-    if isinstance(source, str):
-        return name
-    while any(name.casefold().endswith(ending) and len(name) > len(ending) for ending in _ENDINGS):
-        name = name[: name.rindex(".")]
-    return name
 
 
 def load_overrides(path: Path | str, /) -> Overrides:

@@ -14,8 +14,8 @@ import numpy as np
 
 from noisegate.reading.alignment import match
 from noisegate.reading.dimensions import unite
-from noisegate.reading.overrides import TableOverride, source_name
-from noisegate.reading.published import Bools, Hierarchy, Ints, PublishedTable, SetAside, row_ids
+from noisegate.reading.overrides import TableOverride
+from noisegate.reading.published import Bools, Hierarchy, Ints, PublishedTable, SetAside, row_ids, source_name
 from noisegate.reading.totals import Totals, find_totals, spell_totals
 from noisegate.tables import Dimension, folded
 

@@ -22,6 +22,23 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 #: Where a table comes from: a file, or a frame by its name.
 Source = Path | str
 
+_ENDINGS = (".gz", ".bz2", ".zst", ".csv", ".tsv", ".txt", ".parquet", ".pq")
+
+
+def source_name(source: Source, /) -> str:
+    """A file's name without its folder, or a frame's own."""
+    return source if isinstance(source, str) else source.name
+
+
+def table_name(source: Source, /) -> str:
+    """The name of the table: a frame's own, or the file's without its endings."""
+    name = source_name(source)
+    if isinstance(source, str):
+        return name
+    while any(name.casefold().endswith(ending) and len(name) > len(ending) for ending in _ENDINGS):
+        name = name[: name.rindex(".")]
+    return name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:

@@ -38,8 +38,19 @@ from noisegate.reading.headings import (
 from noisegate.reading.hierarchy import LookupFile, find_lookup
 from noisegate.reading.layout import MOST_REPEATED, Laid, lay_out
 from noisegate.reading.measures import split_measures
-from noisegate.reading.overrides import Overrides, TableOverride, source_name, table_name
-from noisegate.reading.published import Bools, Codes, Counts, Ints, PublishedTable, SetAside, Source, row_ids
+from noisegate.reading.overrides import Overrides, TableOverride
+from noisegate.reading.published import (
+    Bools,
+    Codes,
+    Counts,
+    Ints,
+    PublishedTable,
+    SetAside,
+    Source,
+    row_ids,
+    source_name,
+    table_name,
+)
 from noisegate.reading.words import is_total
 from noisegate.reading.workbook import Sheet, is_workbook, read_sheets
 
