@@ -63,6 +63,7 @@ _MEANINGS: Mapping[str, str] = {
     "Events.person": "column that says whose event it is",
     "Events.timezone": "whose clock the tables are about, if times carry a UTC offset",
     "ListedDimension.column": "column of the events",
+    "ListedDimension.header": "whether the first line of a values file of one column is a header; asked for where it may be one",
     "ListedDimension.values": "the values themselves, or a CSV file with one in the first column of each row",
     "ListedDimension.group_by": "show values as what a column of their file says, everywhere or under conditions",
     "ListedDimension.only": "pairs that can be: another dimension, and the column of the file that names its value",

@@ -14,7 +14,7 @@ CASES = [
         "max_cell: 4\n  epslion: 3\n  xyz: 1",
         "line 18: privacy.max_cell is not a known key; did you mean 'max_cells'? (2 more errors after this one).",
     ),
-    ("name: week", "name: week\nowner: me", "line 2: owner is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload."),
+    ("name: week", "name: week\nowner: me", "line 2: owner is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload, series."),
     ("name: week\n", "", "name is missing."),
     ("name: week", "name: week\nname: x", "line 2: name is given twice; keep one of them."),
     ("name: week", "name: a/b", "line 1: name must be a name of letters, digits, dots, dashes and underscores, got 'a/b'."),
@@ -57,7 +57,7 @@ CASES = [
     ("every: 15min", "every: 7min", "line 10: dimensions.time.every must divide a day into equal bins, such as 15min, 30min or 1h, got '7min'."),
     ("every: 15min", "every: 15", "line 10: dimensions.time.every must be a time span such as 15min, 1h or 30s, got '15'."),
     ("every: 15min", "evry: 15min", "line 10: dimensions.time must have values (a list or a CSV file), every (a time span), from and to (dates), bands (of a number), each (weekday, week or month), join (a lookup), or of (a level)."),
-    ("every: 15min", "every: 15min, values: [a]", "line 10: dimensions.time.every is not a known key; known here: column, values, group_by, only."),
+    ("every: 15min", "every: 15min, values: [a]", "line 10: dimensions.time.every is not a known key; known here: column, header, values, group_by, only."),
     ("column: tap, ", "", "line 8: dimensions.tap.column is missing."),
     ('["on", "off"]', "[]", "line 8: dimensions.tap.values is an empty list; list at least one value."),
     ('["on", "off"]', "[on, on]", "line 8: dimensions.tap.values lists 'on' twice; list each value once."),
@@ -117,7 +117,7 @@ CASES = [
         ("line 18: merge[1] cannot be done: two merges of time meet in the same cells and disagree; make their "
         "conditions disjoint."),
     ),
-    ("dimensions:\n", "dimensions: all\nold:\n", "line 7: old is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload."),
+    ("dimensions:\n", "dimensions: all\nold:\n", "line 7: old is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload, series."),
     ("privacy:\n", "merge: all\nprivacy:\n", "line 16: merge must be a list."),
 ]  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_days_of_a_person_need_days(folder, design):
     ("text", "sentence"),
     [
         ("", "week.yaml is empty; a release spec has name, events, dimensions, tables and privacy."),
-        ("- a\n- b\n", "week.yaml: the spec must be a block of keys (name, population, events, dimensions, tables, privacy, merge, budget, workload), got a list."),
+        ("- a\n- b\n", "week.yaml: the spec must be a block of keys (name, population, events, dimensions, tables, privacy, merge, budget, workload, series), got a list."),
         ("name: &a [*a]\n", "week.yaml, line 1: an alias contains itself; write the value out."),
         ("? [a]\n: b\n", "week.yaml, line 1: a key must be a single word, not a list or a block."),
         ("name: 'x\n", "week.yaml, line 2: this is not YAML (found unexpected end of stream)."),

@@ -89,20 +89,37 @@ class Pile:
 
 
 class DayPiles:
-    """Piles by day: stretches of days on which the same was lost."""
+    """Piles by day: stretches of days on which the same was lost.
+
+    A ledger has thousands of them and a release touches few, so each stays as it was kept until it is needed. What was lost only grows, so
+    the most of any day is known without a look at all.
+    """
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
         self._lasts: list[int] = []
-        self._piles: list[Pile] = []
+        self._piles: list[Pile | list[Any]] = []
+        self._most: Loss | None = Loss()
 
     def __len__(self) -> int:
         return len(self._piles)
+
+    @property
+    def most(self) -> Loss:
+        """The largest epsilon and the largest delta of any day."""
+        if self._most is None:
+            piles = list(self.piles())
+            self._most = Loss(
+                epsilon=max((one.epsilon for one in piles), default=Fraction(0)),
+                delta=max((one.delta for one in piles), default=Fraction(0)),
+            )
+        return self._most
 
     def add(self, days: Days, loss: Loss, parts: tuple[Part, ...], /) -> None:
         """Put a loss on each of some days."""
         first, last = days.first.toordinal(), days.last.toordinal()
         at = bisect_left(self._lasts, first)
+        most = self.most
         while first <= last:
             if at == len(self._piles) or self._firsts[at] > last:
                 self._insert(at, first, last, Pile())
@@ -113,45 +130,58 @@ class DayPiles:
                 at += 1
             if self._lasts[at] > last:
                 self._cut(at, last + 1)
-            self._piles[at].add(loss, parts)
+            pile = self._pile(at)
+            pile.add(loss, parts)
+            most = Loss(epsilon=max(most.epsilon, pile.epsilon), delta=max(most.delta, pile.delta))
             first = self._lasts[at] + 1
             at += 1
+        self._most = most
 
-    def _insert(self, at: int, first: int, last: int, pile: Pile, /) -> None:
+    def _pile(self, at: int, /) -> Pile:
+        found = self._piles[at]
+        if not isinstance(found, Pile):
+            found = self._piles[at] = Pile.of_json(found)
+        return found
+
+    def _insert(self, at: int, first: int, last: int, pile: Pile | list[Any], /) -> None:
         self._firsts.insert(at, first)
         self._lasts.insert(at, last)
         self._piles.insert(at, pile)
 
     def _cut(self, at: int, first: int, /) -> None:
         """Cut a stretch in two, the second of which begins with `first`."""
-        self._insert(at + 1, first, self._lasts[at], self._piles[at].copy())
+        pile = self._piles[at]
+        self._insert(at + 1, first, self._lasts[at], pile.copy())
         self._lasts[at] = first - 1
 
     def piles(self) -> Iterator[Pile]:
         """What was lost on the days of each stretch."""
-        return iter(self._piles)
+        return (self._pile(at) for at in range(len(self)))
 
     def above_all(self) -> Pile:
         """A pile that no day exceeds."""
-        high = Pile()
-        for pile in self._piles:
-            high.epsilon, high.delta = max(high.epsilon, pile.epsilon), max(high.delta, pile.delta)
+        high = Pile(self.most.epsilon, self.most.delta)
+        for pile in self.piles():
             high.parts |= pile.parts
         return high
 
-    def to_json(self) -> list[Any]:
+    def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        return [
-            [first, last, pile.to_json()]
-            for first, last, pile in zip(self._firsts, self._lasts, self._piles, strict=True)
-        ]
+        piles = [one.to_json() if isinstance(one, Pile) else one for one in self._piles]
+        most = [str(self.most.epsilon), str(self.most.delta)]
+        return {"most": most, "days": list(zip(self._firsts, self._lasts, piles, strict=True))}
 
     @classmethod
     def of_json(cls, value: Any, /) -> Self:
-        """What `to_json` wrote."""
+        """What `to_json` wrote; older notes had the days alone."""
         made = cls()
-        for first, last, pile in value:
-            made._insert(len(made), int(first), int(last), Pile.of_json(pile))
+        days = value["days"] if isinstance(value, Mapping) else value
+        made._firsts, made._lasts = [int(one[0]) for one in days], [int(one[1]) for one in days]
+        made._piles = [one[2] for one in days]
+        made._most = None
+        if isinstance(value, Mapping):
+            epsilon, delta = value["most"]
+            made._most = Loss(epsilon=as_epsilon(epsilon), delta=as_epsilon(delta))
         return made
 
 
@@ -193,14 +223,13 @@ class Spending:
         return Loss(epsilon=max(e for e, _ in piles), delta=max(d for _, d in piles))
 
     def _sums(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """The sums of `piles`, without their parts."""
+        """Sums that no pile exceeds, without their parts."""
         if len(self.dated) != 1:
             pile = next(self.piles())
             yield pile.epsilon, pile.delta
             return
         for calendar in self.dated.values():
-            for pile in calendar.piles():
-                yield pile.epsilon + self.always.epsilon, pile.delta + self.always.delta
+            yield calendar.most.epsilon + self.always.epsilon, calendar.most.delta + self.always.delta
 
     def tight(self, delta: Fraction, /) -> float:
         """The tight epsilon at `delta`, on the worst day; infinite if a release is unbounded."""
@@ -243,6 +272,30 @@ class Spending:
         return made
 
 
+class Bindings:
+    """What a population was counted from, with digests: as it was kept until somebody asks, since there is one for every release."""
+
+    def __init__(self, kept: Iterable[Any] = (), /) -> None:
+        self._kept = [tuple(one) for one in kept]
+        self._known: set[tuple[str, str | None]] | None = None
+
+    def __iter__(self) -> Iterator[tuple[str, str | None]]:
+        return iter(self._kept)
+
+    def update(self, more: Iterable[tuple[str, str | None]], /) -> None:
+        """Add what is not there yet."""
+        if self._known is None:
+            self._known = set(self._kept)
+        for one in more:
+            if one not in self._known:
+                self._known.add(one)
+                self._kept.append(one)
+
+    def to_json(self) -> list[Any]:
+        """As plain data."""
+        return self._kept
+
+
 @dataclass(slots=True)
 class SeriesBalance:
     """A series that a population has paid for: its name, the digest of what it promises, its weeks, and who reserved which."""
@@ -271,7 +324,7 @@ class Balance:
 
     budgets: dict[str, PrivacyBudget] = field(default_factory=dict)
     spending: dict[str, Spending] = field(default_factory=lambda: {unit: Spending() for unit in UNITS})
-    bindings: set[tuple[str, str | None]] = field(default_factory=set)
+    bindings: Bindings = field(default_factory=Bindings)
     releases: int = 0
     series: dict[str, SeriesBalance] = field(default_factory=dict)
 
@@ -304,7 +357,7 @@ class Balance:
                 [one.unit, str(one.epsilon), str(one.delta), one.source] for one in self.budgets.values()
             ],
             "spending": {unit: one.to_json() for unit, one in self.spending.items()},
-            "bindings": sorted(map(list, self.bindings), key=str),
+            "bindings": self.bindings.to_json(),
             "releases": self.releases,
             **({"series": {name: one.to_json() for name, one in self.series.items()}} if self.series else {}),
         }
@@ -317,6 +370,6 @@ class Balance:
             for unit, epsilon, delta, source in value["budgets"]
         }
         spending = {unit: Spending.of_json(value["spending"][unit]) for unit in UNITS}
-        bindings = {(name, digest) for name, digest in value["bindings"]}
+        bindings = Bindings(value["bindings"])
         series = {name: SeriesBalance.of_json(one) for name, one in value.get("series", {}).items()}
         return cls(budgets, spending, bindings, int(value["releases"]), series)

@@ -113,7 +113,7 @@ class Balances:
             own.unknown += spending.unknown
         balance.releases += old.releases
         balance.series = {**old.series, **balance.series}
-        balance.bindings |= old.bindings
+        balance.bindings.update(old.bindings)
 
     def _balance(self, name: str, /) -> Balance:
         name = self.account_of(name)
@@ -135,7 +135,7 @@ class Balances:
         """What a population was counted from, with the digests."""
         found = self._known.get(self.account_of(population))
         if found is None or isinstance(found, Balance):
-            return set() if found is None else found.bindings
+            return set() if found is None else set(found.bindings)
         return {(name, digest) for name, digest in found["bindings"]}
 
     def populations(self) -> list[str]:

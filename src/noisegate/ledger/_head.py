@@ -16,7 +16,7 @@ import json
 import os
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,12 +38,14 @@ class Head:
     digest: str
     mark: str
     balances: dict[str, Any] | None
+    #: The balances as they are written, if they were written before.
+    text: str | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def read(cls, key: str, /) -> Self | None:
         """The head of the ledger with the key `key`; None if none was kept, or what was kept cannot be read."""
         try:
-            value = json.loads(_file(key).read_bytes())
+            value = _content(_file(key))
             balances = value["balances"]
             return cls(
                 seq=int(value["seq"]),
@@ -57,25 +59,40 @@ class Head:
     def write(self, key: str, /) -> bool:
         """Keep it; whether that could be done. Whole or not at all, for its owner alone."""
         file = _file(key)
-        content = {
-            "ledger": key,
-            "seq": self.seq,
-            "digest": self.digest,
-            "mark": self.mark,
-            "balances": self.balances,
-        }
+        content = {"ledger": key, "seq": self.seq, "digest": self.digest, "mark": self.mark}
+        start = json.dumps(content, separators=(",", ":"))[:-1]
+        balances = self.text or written_balances(self.balances)
         aside = file.with_name(f"{file.name}.{secrets.token_hex(6)}")
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(json.dumps(content, separators=(",", ":")))
+                stream.write(f'{start},"balances":{balances}}}')
             aside.replace(file)
         except OSError:
             with suppress(OSError):
                 aside.unlink()
             return False
         return True
+
+
+def written_balances(balances: dict[str, Any] | None, /) -> str:
+    """Balances as they are kept."""
+    return json.dumps(balances, separators=(",", ":"))
+
+
+#: What was read last, and the file as it was then: a release looks several times, and a file that is replaced is another one.
+_seen: dict[Path, tuple[tuple[int, ...], Any]] = {}
+
+
+def _content(file: Path, /) -> Any:
+    """What a file holds; from memory if it is the same as when it was last read here. Nobody may change what comes back."""
+    found = file.stat()
+    state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    if file not in _seen or _seen[file][0] != state:
+        _seen.clear()
+        _seen[file] = state, json.loads(file.read_bytes())
+    return _seen[file][1]
 
 
 def forget_head(key: str, /) -> None:

@@ -50,7 +50,7 @@ from noisegate.ledger._book import (
 from noisegate.ledger._charge import Charge, signatures
 from noisegate.ledger._check import Discrepancy, cards_nobody_paid, find_problems, week_state
 from noisegate.ledger._entry import ABANDONED, BUDGET, PUBLISHED, RESERVED, Entry, broken_links
-from noisegate.ledger._head import Head, forget_head, state_folder
+from noisegate.ledger._head import Head, forget_head, state_folder, written_balances
 from noisegate.ledger._population import Account
 from noisegate.ledger._sqlite import open_sqlite
 from noisegate.ledger._store import Store
@@ -481,8 +481,13 @@ class Ledger:
 
     def _note(self, entry: Entry, balances: Balances) -> None:
         """Note that the ledger ends with `entry`, and what was spent then; only inside `exclusive`."""
+        kept = balances.to_json()
         self._fresh = Head(
-            seq=entry.seq, digest=entry.digest, mark=self._store.mark(), balances=balances.to_json()
+            seq=entry.seq,
+            digest=entry.digest,
+            mark=self._store.mark(),
+            balances=kept,
+            text=written_balances(kept),
         )
 
     def _go_on(self, entry: Entry) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -16,6 +17,7 @@ from noisegate import limits
 from noisegate.places import MARK, is_marked, try_reading
 from noisegate.spec.fields import (
     Day,
+    Flag,
     Span,
     SpecBlock,
     Text,
@@ -69,17 +71,26 @@ def written_list(values: list[object], /) -> ValueList:
     return ValueList(values=found)
 
 
-def read_values(name: str, /, *, folder: Path, column: str) -> ValueList:
+def read_values(name: str, /, *, folder: Path, column: str, header: bool | None = None) -> ValueList:
     """The values in the first column of a CSV file.
 
     The first line is a header if the file has several columns, or if it says `column`; a file of one
-    column without such a line is values from its first line on.
+    column without such a line is values from its first line on. Where that line looks like a header all the same, somebody must say
+    so with `header`: a heading must not be published as a place, nor a place be left out.
     """
     path = folder / name
     rows = list(_rows(path, name))
     width = max((len(row) for _, row in rows), default=0)
     headed = bool(rows) and (width > 1 or rows[0][1][0].strip().casefold() == column.casefold())
-    header = [cell.strip() for cell in rows[0][1]] if headed else [column]
+    if header is not None:
+        if width > 1 and not header:
+            raise refusal(f"names {name}, which has several columns and so a header; leave out header: no")
+        headed = header
+    elif rows and not headed and _may_be_header([row[0].strip() for _, row in rows]):
+        raise refusal(
+            f"names {name}, whose first line {shown(rows[0][1][0])} may be a header; say header: yes or header: no beside it"
+        )
+    names = [cell.strip() for cell in rows[0][1]] if headed else [column]
     body = rows[1:] if headed else rows
     if not body:
         raise refusal(f"names {name}, which holds no values; list at least one")
@@ -89,7 +100,7 @@ def read_values(name: str, /, *, folder: Path, column: str) -> ValueList:
             raise refusal(
                 f"names {name}, whose line {line} has an empty value; fill it in or remove the line"
             )
-        if len(row) > len(header):
+        if len(row) > len(names):
             raise refusal(
                 f"names {name}, whose line {line} has more columns than its header; quote its commas"
             )
@@ -101,10 +112,95 @@ def read_values(name: str, /, *, folder: Path, column: str) -> ValueList:
         )
     attributes = {
         key: tuple(row[place] if place < len(row) else "" for _, row in body)
-        for place, key in enumerate(header)
+        for place, key in enumerate(names)
         if place > 0 and key
     }
     return ValueList(values=values, attributes=attributes, file=name)
+
+
+#: First lines of lists that are headings wherever they were seen; any of them could be a value as well, so it is asked.
+_HEADINGS = frozenset(
+    [
+        "age",
+        "area",
+        "areas",
+        "card",
+        "category",
+        "class",
+        "code",
+        "codes",
+        "city",
+        "county",
+        "date",
+        "day",
+        "description",
+        "district",
+        "gender",
+        "group",
+        "hour",
+        "id",
+        "ids",
+        "kind",
+        "label",
+        "labels",
+        "lga",
+        "line",
+        "lines",
+        "local_authority",
+        "location",
+        "locations",
+        "mode",
+        "modes",
+        "month",
+        "name",
+        "names",
+        "period",
+        "place",
+        "places",
+        "postcode",
+        "region",
+        "regions",
+        "route",
+        "routes",
+        "service",
+        "sex",
+        "site",
+        "state",
+        "station",
+        "stations",
+        "stop",
+        "stop_id",
+        "stop_name",
+        "stops",
+        "suburb",
+        "suburbs",
+        "tap",
+        "time",
+        "town",
+        "type",
+        "types",
+        "value",
+        "values",
+        "ward",
+        "week",
+        "year",
+        "zone",
+        "zones",
+    ]
+)
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+
+
+def _may_be_header(values: list[str], /) -> bool:
+    """Whether the first of some values may be their heading: by a word for one, or because it is of another make than all others."""
+    first, rest = values[0], values[1:]
+    if first.casefold().replace(" ", "_").replace("-", "_") in _HEADINGS:
+        return True
+    if not rest or not any(one.isalpha() for one in first):
+        return False
+    if all(one.replace(".", "", 1).isdigit() for one in rest):
+        return not first.replace(".", "", 1).isdigit() and first.isidentifier()
+    return bool(_IDENTIFIER.fullmatch(first)) and not any(map(_IDENTIFIER.fullmatch, rest))
 
 
 def _rows(path: Path, name: str, /) -> Iterator[tuple[int, list[str]]]:
@@ -186,7 +282,9 @@ def _value_list(value: object, info: ValidationInfo) -> ValueList:
     if not isinstance(value, str):
         raise refusal(f"must be a list of values or the name of a CSV file, got {shown(value)}")
     folder: Path = (info.context or {}).get("folder", Path())
-    return read_values(value, folder=folder, column=str(info.data.get("column", "")))
+    return read_values(
+        value, folder=folder, column=str(info.data.get("column", "")), header=info.data.get("header")
+    )
 
 
 def _pairs(value: object) -> dict[str, str]:
@@ -206,6 +304,7 @@ class ListedDimension(SpecBlock):
     kind: ClassVar[str] = "listed"
 
     column: Text
+    header: Flag | None = None
     listed: Annotated[ValueList, PlainValidator(_value_list)] = Field(alias="values")
     group_by: Annotated[GroupBy, PlainValidator(_group_by)] | None = None
     only: Annotated[dict[str, str], PlainValidator(_pairs)] = Field(default_factory=dict)
