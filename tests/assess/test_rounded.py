@@ -83,3 +83,27 @@ def test_a_threshold_of_thirty_thousand_takes_no_more_memory_than_one_of_ten(tmp
     path.write_text("\n".join(lines) + "\n")
     found = noisegate.assess(path)
     assert found.tables[0].recognition.base == 3
+
+
+def _wards(tmp_path, *, total):
+    path = tmp_path / "wards.csv"
+    path.write_text(f"Ward,2021,2022\nAbbey,12,15\nManor,23,c\nCastle,31,28\nTotal,{total},48\n")
+    return noisegate.assess(path)
+
+
+def test_too_few_sums_to_tell_still_give_what_follows_if_counts_are_exact(tmp_path):
+    found = _wards(tmp_path, total=66)
+    exact = found.finding("known-exactly")
+    assert exact.title.startswith("If the shown counts are exact, 1 of 1 counts")
+    assert exact.severity == "medium"
+    assert (exact.numbers["listed"][0]["low"], exact.numbers["listed"][0]["high"]) == (5, 5)
+    assert any("too few to tell" in text for text in exact.assumptions)
+    assert found.tables[0].recognition.kind == "unknown"
+    said = [one.title for one in found.checks]
+    assert not [
+        title for title in said if "no row has all its cells" in title or "no identity is known" in title
+    ]
+
+
+def test_a_sum_that_does_not_hold_gives_no_bounds(tmp_path):
+    assert _wards(tmp_path, total=64).finding("known-exactly") is None

@@ -122,6 +122,8 @@ REGIMES = (
     each("uniform 5", uniform(5), "uniform", identities=1000),
     each("p-table", cell_key(), "bounded"),
     each("p-table, wider", cell_key([0.1, 0.2, 0.4, 0.2, 0.1]), "bounded"),
+    each("p-table of 3", cell_key([0.05, 0.1, 0.2, 0.3, 0.2, 0.1, 0.05]), "bounded"),
+    each("p-table of 3, pairs", cell_key([0.02, 0.08, 0.2, 0.4, 0.2, 0.08, 0.02]), "bounded", parts=1),
     each(
         "p-table, small counts",
         cell_key(never=3),

@@ -514,3 +514,26 @@ def test_36_what_was_decided_is_stored(write, counts):
 def test_37_too_many_columns_are_refused(write):
     with limits.override(file_columns=3), pytest.raises(DataError, match="has 4 columns, at most 3"):
         read_table(write("t.csv", [["a", "b", "c", "count"], ["x", "y", "z", 40]]))
+
+
+_PREFECTURES = [
+    ["都道府県", "年齢", "count"],
+    ["北海道", "0-4歳", 40],
+    ["青森県", "5-9歳", 50],
+    ["東京都", "5-9歳", 61],
+]
+
+
+@pytest.mark.parametrize("encoding", ["shift_jis", "cp932"])
+def test_japanese_text_is_not_read_as_western(write, encoding):
+    table = read_table(write("t.csv", _PREFECTURES, encoding=encoding))
+    assert set(table.dimensions[0].labels) == {"北海道", "青森県", "東京都"}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "place"), [("cp1251", "Санкт-Петербург"), ("koi8_r", "Новосибирск"), ("gb18030", "北京市")]
+)
+def test_a_script_that_may_be_in_several_encodings_is_asked_for(write, encoding, place):
+    rows = [["место" if encoding != "gb18030" else "地区", "count"], [place, 40], [place * 2, 50]]
+    with pytest.raises(DataError, match="give its encoding in the spec"):
+        read_table(write("t.csv", rows, encoding=encoding))

@@ -252,6 +252,10 @@ class Facts:
             return None
         raw = {name for name, one in self.recognised.items() if one.raw_counts}
         raw |= ledger.never_below(raw)
+        # Too few sums to tell, and all that there are hold: what follows if the shown counts are exact.
+        taken = {name for name, one in self.recognised.items() if one.perhaps_exact and name not in raw}
+        told = tables[0].name not in taken or stated is not None or self.request.noise is not None
+        raw |= set() if told else taken
         ranges = [
             table.ranges() if table.name in raw else self.recognised[table.name].ranges(table)
             for table in tables
@@ -271,7 +275,10 @@ class Facts:
         if not (touched & (linked.low < linked.high)).any():
             return None
         self.report("bounding hidden counts")
-        return KnownCounts(linked=linked, bounds=linked.solve(seconds=_SECONDS), overlaps=overlaps)
+        assumed = tuple(sorted(taken & raw))
+        return KnownCounts(
+            linked=linked, bounds=linked.solve(seconds=_SECONDS), overlaps=overlaps, assumed=assumed
+        )
 
     @cached_property
     def _shared_sums(self) -> tuple[SharedSums, ...]:

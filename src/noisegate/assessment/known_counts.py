@@ -67,11 +67,19 @@ class KnownCounts:
         The cells of all tables, and the least and the largest count of each.
     overlaps
         Tables beside these that share dimensions with them, and whether they could be used.
+    assumed
+        Tables that are taken to show counts as they are, though too few sums tell so.
     """
 
     linked: LinkedCells
     bounds: Bounds
     overlaps: tuple[Overlap, ...] = ()
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def condition(self) -> str:
+        """What all of this rests on, where it is not known; as the start of a sentence."""
+        return "if the shown counts are exact, " if self.assumed else ""
 
     @property
     def open(self) -> NDArray[np.bool_]:
@@ -155,13 +163,18 @@ def about_counts(known: KnownCounts, /) -> list[Result]:
 def _finding(known: KnownCounts, cells: Ints, kind: str, what: str, /, *, most: Severity) -> Finding:
     hidden = int(known.open.sum())
     severity: Severity = "medium" if most == "high" and cells.size < 2 else most
+    if known.assumed:  # what rests on a condition does not lead
+        severity = "low" if severity == "low" else "medium"
     order = cells[np.argsort(known.bounds.high[cells], kind="stable")]
     one = cells.size == 1
     verb = what.replace("are", "is").replace("hold ", "holds ") if one else what
     return Finding(
         id=kind,
         severity=severity,
-        title=f"{cells.size:,} of {hidden:,} counts that are hidden or rounded {verb}, by subtraction{_in_base(known, cells)}",
+        title=_started(
+            f"{known.condition}{cells.size:,} of {hidden:,} counts that are hidden or rounded {verb}, by "
+            f"subtraction{_in_base(known, cells)}"
+        ),
         numbers={
             "cells": int(cells.size),
             "cells_of_base": int((cells < known.linked.offsets[1]).sum()),
@@ -171,12 +184,22 @@ def _finding(known: KnownCounts, cells: Ints, kind: str, what: str, /, *, most: 
         },
         baseline={"from": "each cell by itself, without the others", "cells": 0},
         evidence=[_sentence(known, cell) for cell in order[:_CELLS].tolist()],
-        assumptions=[text for one in known.overlaps if one.used for text in one.assumes],
+        assumptions=[
+            *(text for one in known.overlaps if one.used for text in one.assumes),
+            *(
+                f"{name} shows counts as they are: all its sums hold, and they are too few to tell"
+                for name in known.assumed
+            ),
+        ],
         advice=(
             "Hide or round further cells until no sum leaves a single solution (secondary suppression), or leave out the totals "
             "that give them away."
         ),
     )
+
+
+def _started(sentence: str, /) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def _in_base(known: KnownCounts, cells: Ints, /) -> str:
@@ -189,7 +212,8 @@ def _sentence(known: KnownCounts, cell: int, /) -> str:
     """What is known of a cell, what was shown, and why."""
     low, high = int(known.bounds.low[cell]), int(known.bounds.high[cell])
     before = int(known.linked.low[cell]), int(known.linked.high[cell])
-    count = f"{low:,}" if low == high else f"{low:,} or {high:,}" if high - low == 1 else f"at least {low:,}"
+    ends = f"at least {low:,}" if before[1] <= high else f"{low:,} to {high:,}"
+    count = f"{low:,}" if low == high else f"{low:,} or {high:,}" if high - low == 1 else ends
     shown = f"{before[0]:,} or more" if before[1] >= 1 << 41 else f"{before[0]:,} to {before[1]:,}"
     proof = known.proof(cell)
     rest = f" and {len(proof) - _EQUATIONS} more" if len(proof) > _EQUATIONS else ""
@@ -200,10 +224,14 @@ def _looked_at(known: KnownCounts, /) -> Check:
     hidden, narrowed = int(known.open.sum()), int((known.bounds.narrowed & known.open).sum())
     sharp = int((known.bounds.sharp & known.open).sum())
     proven = "all proven to be the best" if sharp == hidden else f"{sharp:,} of them proven to be the best"
+    cells = np.flatnonzero(known.bounds.narrowed & known.open)
     return Check(
         id="bounds",
         outcome="known",
-        title=f"bounds of {hidden:,} hidden or rounded counts, {proven}; the other tables narrow {narrowed:,}",
+        title=(
+            f"{known.condition}bounds of {hidden:,} hidden or rounded counts, {proven}; the other tables narrow {narrowed:,}"
+        ),
+        evidence=[_sentence(known, cell) for cell in cells[:_CELLS].tolist()] if known.assumed else [],
         numbers={
             "hidden": hidden,
             "narrowed": narrowed,

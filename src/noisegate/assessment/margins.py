@@ -69,7 +69,10 @@ def about_margins(rows: MarginRows, /, *, as_counted: bool = False, rounded: boo
     if apart:
         return [_independent(rows, numbers, rounded=rounded)]
     if apart is None and not as_counted:
+        whole = int(rows.complete.sum())
         title = f"{margin}: no row has all its cells of {base} published, and none is below the sum of those that are"
+        if whole:
+            title = f"{margin}: {whole:,} of its rows have all cells of {base} published and add up, too few to tell"
         return [Check(id="margins", outcome="cannot tell", title=title, numbers=numbers)]
     derived = bool((rows.residual == 0).all())
     how = (

@@ -124,7 +124,7 @@ def about_noise(
         why = Check(
             id="noise-not-recovered",
             outcome="cannot tell",
-            title=f"{noise.table}: the noise cannot be recovered: {_why_not(noise)}",
+            title=f"{noise.table}: the noise cannot be recovered: {_why_not(noise, recognition)}",
             numbers={"table": noise.table, "n": sum(len(one.identities) for one in noise.sets)},
         )
         return [*results, why]
@@ -157,8 +157,10 @@ def about_noise(
     ]
 
 
-def _why_not(noise: Noise, /) -> str:
+def _why_not(noise: Noise, recognition: Recognition | None, /) -> str:
     """Why there is no number; what was refused is said where it is refused."""
+    if recognition is not None and recognition.perhaps_exact and not noise.sets:
+        return "the few sums that there are hold, so that none shows"
     if any(noise.reason == reason for _, reason in noise.refused):
         return "the identities that were stated or found do not hold"
     return noise.reason.rstrip(".")

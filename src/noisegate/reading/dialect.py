@@ -19,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from noisegate.errors import DataError, SpecError
+from noisegate.reading.encodings import legacy_encoding
 from noisegate.reading.headers import find_header
 
 #: How much of a file is looked at to find out how it is written; also the longest line allowed.
@@ -165,7 +166,7 @@ def _encoding(start: bytes, path: Path) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
-        return western(start)
+        return legacy_encoding(start, path)
     return "utf-8"
 
 
@@ -179,22 +180,13 @@ def _wide(start: bytes) -> str | None:
     return "utf-16-be" if even.count(0) > 0.6 * len(even) and not odd.count(0) else None
 
 
-def western(start: bytes, /) -> str:
-    """The Western single-byte encoding of text that is not UTF-8."""
-    try:
-        start.decode("cp1252")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "cp1252"
-
-
 def _lines(start: bytes, *, encoding: str, path: Path) -> list[str]:
     """The complete lines of the prefix."""
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(start)
     except LookupError as error:
         raise SpecError(
-            f"encoding {encoding!r} of {path.name} is unknown; use utf-8, latin-1 or utf-16."
+            f"encoding {encoding!r} of {path.name} is unknown; use utf-8, latin-1, utf-16, shift_jis or another that Python knows."
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not written in {encoding}; give its encoding in the spec.") from error

@@ -83,6 +83,12 @@ class Recognition:
         return self.kind in {"exact", "hidden-ranges"}
 
     @property
+    def perhaps_exact(self) -> bool:
+        """Whether all sums that there are hold, and are only too few to tell that counts are published as they are."""
+        exact = {"exact", "hidden-ranges"} & self.rivals.keys()
+        return self.kind == "unknown" and bool(exact) and self.noise_sd is None
+
+    @property
     def rounded(self) -> bool:
         """Whether values were rounded to a base."""
         return self.base is not None
