@@ -242,6 +242,21 @@ def test_parquet_that_is_cut_or_overwritten_is_refused(tmp_path):
             assert SECRET not in str(refused)  # noqa: PT017 - some bytes mean nothing
 
 
+def test_a_part_with_fewer_than_no_rows_is_refused(tmp_path):
+    """The engine would read such a file for ever."""
+    pq.write_table(stray_days(60, 0), tmp_path / "t.parquet", compression="none", use_dictionary=False)
+    octets = (tmp_path / "t.parquet").read_bytes()
+    start = len(octets) - 8 - struct.unpack("<I", octets[-8:-4])[0]
+    footer = octets[start:-8]
+    for place in (n for n in range(len(footer)) if footer[n : n + 2] == b"\x16\x78"):
+        bent = footer[:place] + b"\x16\x79" + footer[place + 2 :]
+        (tmp_path / "bent.parquet").write_bytes(octets[:start] + bent + octets[-8:])
+        if min(pq.read_metadata(tmp_path / "bent.parquet").row_group(0).num_rows, 0) < 0:
+            assert "its parts do not add up to its rows" in sentence(tmp_path, "bent.parquet")
+            return
+    pytest.fail("no number of rows was found in the footer")
+
+
 def test_a_pattern_that_means_the_whole_disk_ends(tmp_path):
     with limits.override(glob_entries=1000), pytest.raises(DataError, match="means more than 1,000 names"):
         counted(tmp_path, "/**/*.parquet")

@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from noisegate import limits
 from noisegate.engine.csv_rows import CsvFiles
@@ -91,12 +92,27 @@ def open_source(
         return _database(text, folder, connection)
     if low.endswith(_PARQUET):
         files = files_of(text, folder)
+        for file in files:
+            _refuse_row_counts(file)
         return _described(connection, Path(text).name, f"read_parquet({_array(files)})")
     if low.endswith(_CSV):
         return _csv_source(files_of(text, folder), connection, name=Path(text).name, wanted=wanted)
     if own:
         raise DataError(f"events.source {text!r} is not something to read; give {_KINDS}.")
     return _described(connection, text, ".".join(quoted(part) for part in text.split(".")))
+
+
+def _refuse_row_counts(file: Path, /) -> None:
+    """Refuse a Parquet file whose parts do not add up to its rows: DuckDB would read a negative number of them for ever."""
+    try:
+        about = pq.read_metadata(file)
+        parts = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
+    except (pa.ArrowException, OSError):
+        return  # DuckDB says what is wrong with it
+    if min(parts, default=0) < 0 or sum(parts) != about.num_rows:
+        raise DataError(
+            f"{file.name} contradicts itself: its parts do not add up to its rows. It is damaged; write it anew."
+        )
 
 
 @contextmanager
