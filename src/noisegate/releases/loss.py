@@ -215,9 +215,10 @@ def gaussian_delta(noises: Mapping[str, PublishedNoise], change: Change, epsilon
         for name, noise in noises.items()
         for cells, most in change.worst(name)
     ]
-    if max(noise.scale for noise in noises.values()) <= WIDEST_COMPOSED:
-        return safe_delta(made, epsilon)
     squares = sum(float(change.square(name) / noise.scale**2) for name, noise in noises.items())
+    # Half of `squares` is the mean loss: where that is above epsilon, delta is near one and not worth minutes.
+    if max(noise.scale for noise in noises.values()) <= WIDEST_COMPOSED and squares / 2 <= epsilon:
+        return safe_delta(made, epsilon)
     narrowest = min(float(noise.scale) for noise in noises.values())
     return bell_delta(squares, epsilon, narrowest=narrowest)
 
