@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from noisegate.errors import DataError, InternalError, NoisegateError, OutputError, SpecError
+from noisegate.errors import DataError, GateError, InternalError, NoisegateError, OutputError, SpecError
 from noisegate.ledger import open_ledger
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
@@ -163,3 +163,33 @@ def test_every_error_of_the_driver_becomes_one_of_ours():
         assert isinstance(ours, NoisegateError)
         assert "PLACE" in str(ours)
     assert isinstance(_postgres._as_ours(psycopg.errors.UniqueViolation("x"), place="P"), InternalError)
+
+
+def test_a_backup_that_was_restored_is_noticed_and_taken_over_when_somebody_says_so(
+    postgres_target, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("NOISEGATE_HEADS", str(tmp_path / "heads"))
+
+    def reserve(name):
+        with open_ledger(postgres_target) as book:
+            return book.reserve(
+                "taps", epsilon="1", unit="event", release=name, spec_digest="0" * 64, output=tmp_path / name
+            )
+
+    reserve("first")
+    with psycopg.connect(postgres_target, autocommit=True) as connection:
+        (kept,) = connection.execute("SELECT max(seq) FROM noisegate_entry").fetchone()
+    reserve("second")
+    # What restoring a dump from before the second release leaves: the same ledger without its last entry.
+    with psycopg.connect(postgres_target, autocommit=True) as connection:
+        connection.execute("ALTER TABLE noisegate_entry DISABLE TRIGGER ALL")
+        connection.execute("DELETE FROM noisegate_entry WHERE seq > %s", [kept])
+        connection.execute("ALTER TABLE noisegate_entry ENABLE TRIGGER ALL")
+    with pytest.raises(GateError, match="was restored from a backup, emptied or replaced"):
+        reserve("third")
+    with open_ledger(postgres_target) as book:
+        assert [one.kind for one in book.check()][:1] == ["restored"]
+        book.forget()
+    reserve("third")
+    with open_ledger(postgres_target) as book:
+        assert book.account("taps").spent.epsilon == 2
