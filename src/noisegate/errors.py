@@ -113,5 +113,10 @@ class RandomnessError(NoisegateError, TypeError):
         return cls(f"published noise is drawn from an Entropy source, got {type(found).__name__}")
 
 
+def is_interrupt(error: BaseException, /) -> bool:
+    """Whether an error of an engine is what it makes of Ctrl-C."""
+    return "interrupted" in str(error).lower()
+
+
 class InternalError(NoisegateError, RuntimeError):
     """A bug of ours: it cannot happen unless the software is wrong."""

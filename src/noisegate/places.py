@@ -200,7 +200,7 @@ def _check_file(path: Path, option: str, inputs: list[Path], /) -> None:
     if _is_stream(real):
         return
     folder = real.parent
-    if all((folder / name).exists() for name in _CARDS):
+    if is_in_release(real):
         raise OutputError(
             f"The file {path} for {option} would lie in a release, which is never changed. Name another one."
         )
@@ -210,6 +210,11 @@ def _check_file(path: Path, option: str, inputs: list[Path], /) -> None:
         raise OutputError(
             f"The file {path} for {option} exists and was not written by noisegate. Remove it, or name another one."
         )
+
+
+def is_in_release(path: Path, /) -> bool:
+    """Whether a place lies in the directory of a release, however deep."""
+    return any(all((folder / name).is_file() for name in _CARDS) for folder in path.resolve().parents)
 
 
 def _same(path: Path, given: Path, /) -> bool:
@@ -279,6 +284,10 @@ def check_directory(folder: Path, /) -> None:
     if folder.exists() or folder.is_symlink():
         raise OutputError(f"The output directory {folder} exists already; remove it, or choose another name.")
     parent = folder.resolve().parent
+    if is_in_release(folder):
+        raise OutputError(
+            f"The output directory {folder} would lie in a release, which is never changed. Name another one."
+        )
     if not parent.is_dir():
         raise OutputError(f"There is no directory {parent} to put {folder.name} in; make it first.")
     if not os.access(parent, os.W_OK | os.X_OK):

@@ -130,6 +130,28 @@ def test_no_command_writes_over_what_is_there(place, noisegate, command, target)
     assert everything(place) == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("assess", "week", "--quiet", "--out", "week/sub"),
+        ("assess", "week", "--quiet", "--out", "week/sub/deeper"),
+        ("assess", "cut", "--quiet", "--json", "week/sub/found.json"),
+        ("release", "spec.yaml", "--quiet", "--ledger", "l.sqlite", "--out", "week/sub"),
+        ("simulate", "--quiet", "--days", "1", "--persons", "100", "--out", "week/sub"),
+    ],
+)
+def test_nothing_is_put_into_a_release(place, noisegate, monkeypatch, command):
+    """What was measured with raw data must not lie where a release is copied from."""
+    monkeypatch.chdir(place)
+    if "--json" in command:
+        (place / "week" / "sub").mkdir()
+    before = sorted(str(path) for path in (place / "week").rglob("*"))
+    code, _, err = noisegate(*command)
+    assert code == 2
+    assert "would lie in " in err
+    assert sorted(str(path) for path in (place / "week").rglob("*")) == before
+
+
 def test_outputs_of_one_command_do_not_write_over_each_other(place, noisegate):
     same = place / "x.json"
     words = ["release", place / "spec.yaml", "--out", place / "new", "--ledger", place / "l.sqlite"]

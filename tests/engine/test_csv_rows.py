@@ -114,6 +114,16 @@ def test_a_line_that_is_too_long_is_no_row(tmp_path):
             assert found.tally.counted == 41 - odd
 
 
+@pytest.mark.parametrize("name", ["taps.csv", "taps.csv.gz"])
+@pytest.mark.parametrize("letter", ["a", "\0", '"'])
+def test_a_line_longer_than_what_the_engine_holds_is_tallied(tmp_path, letter, name):
+    """DuckDB passes over a line of more than its buffer without a word."""
+    for after in ([], ROWS):
+        found = counted(tmp_path, [*ROWS, letter * (40 << 20), *after], name=name)
+        assert found.tally.outside == {UNREAD: 1}
+        assert found.tally.counted == 20 + len(after)
+
+
 def test_blocks_of_a_long_file_are_joined(tmp_path):
     """Two blocks and more, so that a line lies on the border: no line is lost or read twice."""
     lines = [row(n % 1000, note="y" * (n % 83)) for n in range(45_000)]

@@ -319,6 +319,19 @@ def test_what_is_spilled_is_private_named_and_removed_after_a_kill(tmp_path, own
     assert list(own_temporary.iterdir()) == []
 
 
+def test_an_interrupt_that_the_engine_reports_is_one(own_temporary):
+    """Whatever the engine is asked when Ctrl-C comes, at the end as well, it is no fault of ours."""
+    for error in (
+        RuntimeError("Query interrupted"),
+        duckdb.InterruptException("INTERRUPT Error: Interrupted!"),
+    ):
+        with pytest.raises(KeyboardInterrupt), own_connection():
+            raise error
+    with pytest.raises(RuntimeError, match="another"), own_connection():
+        raise RuntimeError("another")
+    assert list(own_temporary.iterdir()) == []
+
+
 def test_temporary_directories_of_others_are_left_alone(own_temporary):
     (own_temporary / "noisegate-spill-x").symlink_to(own_temporary.parent, target_is_directory=True)
     (own_temporary / "noisegate-new-y").mkdir()

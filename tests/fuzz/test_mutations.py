@@ -62,16 +62,19 @@ import mutate, signal, time, random
 class Bad(mutate.Target):
     def make_seeds(self): return [b"x"]
     def read(self, octets, chance): raise KeyError("unforeseen")
-class Slow(Bad):
-    def read(self, octets, chance): time.sleep(5)
+class Waits(Bad):
+    def read(self, octets, chance): time.sleep(60)
+class Works(Bad):
+    def read(self, octets, chance):
+        while True: pass
 mutate.LONGEST_S = 0.1
-signal.signal(signal.SIGALRM, mutate._ring)
-for kind in (Bad, Slow):
+for sign in (signal.SIGALRM, signal.SIGPROF): signal.signal(sign, mutate._ring)
+for kind in (Bad, Waits, Works):
     print(mutate.tried(kind({str(tmp_path)!r}), b"x", random.Random(1)))
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
     )
-    first, second = done.stdout.splitlines()
+    first, second, third = done.stdout.splitlines()
     assert first.startswith("! KeyError")
-    assert second == "! more than 10 s"
+    assert second == third == "! more than 10 s"

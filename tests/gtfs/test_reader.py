@@ -261,6 +261,17 @@ def test_malformed_feeds_are_refused_in_one_sentence(write_folder, case):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("tail", ["t9,09:00:00\n", b"t\xe9,09:00:00,,B,2\n", 't9,"09:00:00,,B,2\n'])
+def test_what_is_wrong_far_down_is_refused_as_at_the_start(write_folder, tail):
+    """An error that comes after pieces were handed over has another kind, and is still one of the feed."""
+    head = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
+    rows = "".join(f"t{n},08:00:00,08:00:00,A,1\nt{n},08:10:00,08:11:00,B,2\n" for n in range(200_000))
+    trips = "route_id,service_id,trip_id\n" + "".join(f"R,W,t{n}\n" for n in range(200_000))
+    octets = tail if isinstance(tail, bytes) else tail.encode()
+    with pytest.raises(DataError, match=r"stop_times\.txt "):
+        read_feed(write_folder(trips=trips, stop_times=(head + rows).encode() + octets))
+
+
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 broken"])
 def test_what_is_no_zip_is_refused(tmp_path, content):
     path = tmp_path / "feed.zip"

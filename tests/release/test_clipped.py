@@ -93,7 +93,14 @@ def test_a_query_says_that_counts_lack_what_is_beyond_the_bound(noisegate, tmp_p
     code, text, _ = noisegate("query", out, "--json", file)
     assert code == 0
     assert "beyond the bound and in no count" in " ".join(text.split())
-    assert 0.1 < json.loads(file.read_text())["clipped"]["events"] < 0.4
+    found = json.loads(file.read_text())
+    assert 0.1 < found["clipped"]["events"] < 0.4
+    # Wider than the answer, by the interval of the share that is beyond the bound.
+    (low,), (high,) = found["for_all_events"]["low"], found["for_all_events"]["high"]
+    (answer,) = found["answers"]
+    assert low >= answer["low"]
+    assert high > answer["high"] / (1 - found["clipped"]["events"])
+    assert "All events, those beyond the bound too" in text
 
 
 def test_events_have_no_bound_to_tell_of():

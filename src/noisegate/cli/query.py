@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -212,6 +213,7 @@ def _assumed(source: Askable, answers: Answers, /) -> dict[str, Any]:
         "assumes": list(getattr(source, "assumes", ())),
         "checks": [] if answers.told.all() else [one.to_json() for one in source.checks],
         "clipped": None if clipped is None else clipped.to_json(),
+        "for_all_events": None if clipped is None or answers.form != "total" else _for_all(clipped, answers),
     }
     return {name: said for name, said in found.items() if said}
 
@@ -223,17 +225,35 @@ def _clipped(source: Askable, /) -> Clipped | None:
     return None if bounding is None else bounding.clipped
 
 
-def _show_clipped(source: Askable, /) -> None:
+def _factors(clipped: Clipped, /) -> tuple[float, float]:
+    """What answers are multiplied by to be about all events: least and most."""
+    return 1 / (1 - min(clipped.events_low, 0.99)), 1 / (1 - min(clipped.events_high, 0.99))
+
+
+def _for_all(clipped: Clipped, answers: Answers, /) -> dict[str, Any]:
+    """Intervals about all events, those beyond the bound too: wider by the interval of their share."""
+    low, high = _factors(clipped)
+    return {
+        "low": [float(low * value) for value in answers.low.tolist()],
+        "high": [float(high * value) if math.isfinite(value) else None for value in answers.high.tolist()],
+        "assumes": "events beyond the bound are spread over groups like the others, and no unit has more than twice its bound",
+    }
+
+
+def _show_clipped(source: Askable, answers: Answers, /) -> None:
     """Say how much bounding left out, and what a total would be with it."""
     clipped = _clipped(source)
     if clipped is None:
         return
-    low, high = 1 / (1 - min(clipped.events_low, 0.99)), 1 / (1 - min(clipped.events_high, 0.99))
+    low, high = _factors(clipped)
     console.print(
         f"[yellow]Bounded:[/yellow] {100 * clipped.events:.1f} % of all events ({100 * clipped.events_low:.1f} to "
         f"{100 * clipped.events_high:.1f} %) are beyond the bound and in no count. Answers are about events that count; for all "
         f"events multiply by {low:.2f} to {high:.2f}, if those left out are like the others."
     )
+    if len(answers) == 1 and answers.form == "total":
+        ends = f"{low * float(answers.low[0]):,.0f} to {high * float(answers.high[0]):,.0f}"
+        console.print(f"All events, those beyond the bound too: {ends}.")
 
 
 _FORMS = {"total": "", "rank": "", "difference": " less ", "ratio": " for each of "}
@@ -260,7 +280,7 @@ def _show(source: Askable, answers: Answers, where: list[str], /, *, beside: str
     if len(answers) > _SHOWN_ROWS:
         console.print(f"... and {len(answers) - _SHOWN_ROWS:,} more rows; --json FILE writes all of them.")
     _show_notes(source, answers)
-    _show_clipped(source)
+    _show_clipped(source, answers)
     console.print(
         f"From table '{escape(answers.table)}'; missing: cells without a published row, which the interval allows for."
     )

@@ -13,7 +13,7 @@ from noisegate.engine.counts import Counts, ExpectedCounts
 from noisegate.engine.duck import Progress, count_with_duckdb, expect_with_duckdb, sizes_with_duckdb
 from noisegate.engine.plan import CountPlan
 from noisegate.engine.private_log import keep_words
-from noisegate.engine.session import believing_no_statistics, own_connection
+from noisegate.engine.session import believing_no_statistics, heeding_interrupts, own_connection
 from noisegate.engine.sliced import LocalCounts, SlicedCounts
 from noisegate.engine.spark_session import connect_spark, is_spark, session_of
 from noisegate.engine.spill import SpillPlace
@@ -160,7 +160,11 @@ def _duckdb(connection: Any, /) -> duckdb.DuckDBPyConnection | None:
 def _connected(connection: Any, /) -> Iterator[tuple[duckdb.DuckDBPyConnection, bool]]:
     """A connection of DuckDB that believes no statistics, and whether it is our own."""
     given = None if connection is None else _duckdb(connection)
-    with nullcontext(given) if given is not None else own_connection() as used, believing_no_statistics(used):
+    with (
+        heeding_interrupts(),
+        nullcontext(given) if given is not None else own_connection() as used,
+        believing_no_statistics(used),
+    ):
         yield used, given is None
 
 

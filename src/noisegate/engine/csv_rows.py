@@ -31,6 +31,8 @@ _LONGEST_HEADER = 1 << 20
 _BLOCK = 1 << 20
 #: A column name that is rather a value: a number, a date, a time, or a long row of digits.
 _VALUE = re.compile(r"[+-]?[0-9.,:/ T+Z-]+|.*[0-9]{5}.*", re.DOTALL)
+#: A line of more than a block: DuckDB may pass over it without a word.
+_LONG = "a long line"
 #: What UTF-8 never holds: a line that starts so is no row.
 _NO_TEXT = b"\xff"
 
@@ -80,11 +82,16 @@ class CsvFiles:
         return cls(files=tuple(files), header=headers[0])
 
     def quick_sql(self) -> str:
-        """SQL of DuckDB for the rows, every value as text; it fails unless every line is a row, and surely the same one as for `split_line`."""
+        """SQL of DuckDB for the rows, every value as text; it fails unless every line is a row, and surely the same one as for `split_line`.
+
+        Empty if no line may be left to DuckDB.
+        """
         names = [quoted(name) for name in self.header.names]
         columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in self.header.names)
         files = ", ".join(literal(glob.escape(str(file))) for file in self.files)
         odd = frozenset().union(*map(_oddities, self.files))
+        if _LONG in odd:
+            return ""
         dialect = self.header.split_by('"' if '"' in odd else "")
         where = [] if len(names) > 1 else [f"{names[0]} IS NOT NULL"]
         if odd:
@@ -173,18 +180,18 @@ def _lines(file: Path, /) -> Iterator[list[bytes]]:
 
 
 def _oddities(file: Path, /) -> frozenset[str]:
-    """What a file may hold that two readers may read in two ways; a packed one is not unpacked for it, so it may hold everything."""
+    """What a file holds that two readers may read in two ways."""
     signs = {'"': b'"', ' "': b' "', "\r": b"\r"}
-    if file.suffix.lower() == ".gz":
-        return frozenset({*signs, "no ASCII"})
     found, before = set(), b""
     with _opened(file) as stream:
         while block := stream.read(_BLOCK):
             found |= {name for name, sign in signs.items() if name not in found and sign in block}
             if before == b" " and block.startswith(b'"'):
                 found.add(' "')
-            if "no ASCII" not in found and not block.isascii():
+            if not ("no ASCII" in found or block.isascii()):
                 found.add("no ASCII")
+            if len(block) == _BLOCK and not (b"\n" in block or b"\r" in block):
+                return frozenset({_LONG})
             before = block[-1:]
     # Ends of lines with a return are odd only where marks may hold one.
     return frozenset(found) if found - {"\r"} else frozenset()

@@ -118,10 +118,12 @@ def _over_rows(
     """What `work` makes of all rows; CSV files that the engine stumbles over are read again, line by line."""
     source = _source(wanted, connection, own=own)
     try:
-        return work(_Counter(wanted, source, progress, place=place))
+        if source.sql:
+            return work(_Counter(wanted, source, progress, place=place))
     except EngineError:
         if source.text is None:
             raise
+    assert source.text is not None
     with line_by_line(source, connection) as rows:
         return work(_Counter(wanted, rows, None, place=place))
 

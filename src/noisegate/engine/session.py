@@ -21,12 +21,23 @@ from pathlib import Path
 import duckdb
 
 from noisegate import limits
-from noisegate.errors import OutputError
+from noisegate.errors import OutputError, is_interrupt
 
 _SPILL, _NEW, _LOCK = "noisegate-spill-", "noisegate-new-", "lock"
 #: Seconds after which a directory without a lock was certainly left behind.
 _ABANDONED_S = 3600
 _UNTRUSTED = "statistics_propagation"
+
+
+@contextmanager
+def heeding_interrupts() -> Iterator[None]:
+    """Let Ctrl-C be Ctrl-C: DuckDB makes an error of its own of it, wherever it is asked something."""
+    try:
+        yield
+    except (duckdb.Error, RuntimeError) as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
+        raise
 
 
 @contextmanager
@@ -40,7 +51,7 @@ def own_connection() -> Iterator[duckdb.DuckDBPyConnection]:
             "disabled_optimizers": _UNTRUSTED,
             "memory_limit": f"{limits.current().engine_megabytes}MB",
         }
-        with duckdb.connect(config=config) as connection:
+        with heeding_interrupts(), duckdb.connect(config=config) as connection:
             connection.execute("SET preserve_insertion_order = false; SET enable_progress_bar = false")
             yield connection
 

@@ -19,7 +19,7 @@ from noisegate import limits
 from noisegate.engine.csv_rows import CsvFiles
 from noisegate.engine.private_log import keep_words
 from noisegate.engine.quoting import literal, quoted
-from noisegate.errors import DataError, NoisegateError
+from noisegate.errors import DataError, NoisegateError, is_interrupt
 from noisegate.places import refuse_marked
 from noisegate.spec import did_you_mean
 
@@ -40,7 +40,7 @@ class Source:
     """Something to select from: its SQL, its columns with their types, and what messages call it.
 
     `named` says that the columns are surely names: what may be a row of data is not shown in a message. `text` are the CSV files
-    that the SQL reads, and fails at unless every line is a row; `unread` the lines that are none, where they were read line by line.
+    that the SQL reads, and fails at unless every line is a row, or that are read line by line if it is empty; `unread` the lines that are none, where they were read line by line.
     """
 
     name: str
@@ -130,7 +130,7 @@ def reading(name: str, /) -> Iterator[None]:
     except NoisegateError:
         raise
     except _ENGINE_ERRORS as error:
-        if "interrupted" in str(error).lower():  # what DuckDB makes of Ctrl-C
+        if is_interrupt(error):
             raise KeyboardInterrupt from None
         kind = type(error).__name__.removesuffix("Exception")
         raise EngineError(
@@ -247,8 +247,11 @@ def _csv_source(
     text = CsvFiles.of(files)
     rows = sum(file.stat().st_size for file in files) // _CSV_ROW
     named = text.header.plausible(wanted)
-    found = _described(connection, name, text.quick_sql(), rows=rows, named=named)
-    return replace(found, text=text)
+    sql = text.quick_sql()
+    columns = dict.fromkeys(text.header.names, "VARCHAR")
+    if sql:
+        columns = _described(connection, name, sql, rows=rows, named=named).columns
+    return Source(name=name, sql=sql, columns=columns, rows=rows, named=named, text=text)
 
 
 def _array(files: list[Path], /) -> str:

@@ -58,6 +58,8 @@ def _uncounted(plan: Plan, tally: Tally, /) -> tuple[str, ...]:
     if tally.counted:
         return ()
     start = "none of the events is counted, so that the release would be noise alone"
+    if not tally.events:
+        return (f"{start}: the source holds none.",)
     reasons = list(tally.outside)
     if reasons == ["no person is named"]:
         return (

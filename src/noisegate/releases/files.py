@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from noisegate.engine import PublishedSlices
 from noisegate.errors import OutputError
 from noisegate.mechanisms import PublishedCells
+from noisegate.places import is_in_release
 from noisegate.tables import CARD, Card, Domain, Ints, arrow_numbers, arrow_texts
 
 #: What every file of a release is called, but for the tables.
@@ -55,6 +56,10 @@ def _check_place(folder: Path, /) -> None:
     if folder.exists() or folder.is_symlink():
         raise OutputError(
             f"the output directory {folder} exists already; choose a new one, a release is never changed."
+        )
+    if is_in_release(folder):
+        raise OutputError(
+            f"the output directory {folder} would lie in another release, which is never changed."
         )
     parent = folder.resolve().parent
     if not parent.is_dir():

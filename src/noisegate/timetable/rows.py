@@ -15,7 +15,7 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
-from noisegate.errors import DataError
+from noisegate.errors import DataError, is_interrupt
 
 _LONGEST_HEADER = 1 << 20
 _ROWS_AT_ONCE = 1 << 17
@@ -124,7 +124,9 @@ class Rows:
         """What the engine cannot read, in one sentence of ours."""
         try:
             yield
-        except (duckdb.Error, pa.ArrowException, UnicodeDecodeError) as error:
+        except (duckdb.Error, pa.ArrowException, RuntimeError, UnicodeDecodeError, OSError) as error:
+            if is_interrupt(error):
+                raise KeyboardInterrupt from None
             raise self._unreadable(name, str(error)) from error
 
     def _unreadable(self, name: str, message: str, /) -> DataError:
