@@ -107,3 +107,20 @@ def test_too_few_sums_to_tell_still_give_what_follows_if_counts_are_exact(tmp_pa
 
 def test_a_sum_that_does_not_hold_gives_no_bounds(tmp_path):
     assert _wards(tmp_path, total=64).finding("known-exactly") is None
+
+
+def test_a_district_that_its_areas_tell_makes_exact_tables_no_worse(tmp_path):
+    """A census of small areas by age, with and without the district of each area: few ones among many, and low both times."""
+    rng = np.random.default_rng(8)
+    counts = rng.poisson(np.linspace(40, 1.5, 12) * np.ones((60, 1)))
+    found = {}
+    for nested in (False, True):
+        lines = [f"{'district,' if nested else ''}area,age,count"]
+        for k, row in enumerate(counts.tolist()):
+            start = f"d{k // 10},a{k:02d}" if nested else f"a{k:02d}"
+            lines += [f"{start},{age},{value}" for age, value in enumerate(row)]
+            lines.append(f"{start},Total,{sum(row)}")
+        path = tmp_path / f"nested-{nested}.csv"
+        path.write_text("\n".join(lines) + "\n")
+        found[nested] = noisegate.assess(path, attacker=None).finding("unprotected")
+    assert found[False].severity == found[True].severity == "low"

@@ -183,17 +183,21 @@ def _small(table: Table, /) -> dict[str, Any]:
 
 
 def _told(table: Table, /) -> int:
-    """How many people are alone among all who share all their attributes but one, so that these tell the last."""
+    """How many people are alone among all who share all their attributes but one, so that these tell the last.
+
+    What the others tell of everybody, as a small area tells its district, is no news.
+    """
     values = np.asarray(table.values)
-    some = values > 0
-    codes = np.asarray(table.codes(table.cells[some]), np.int64)
+    codes = np.asarray(table.codes(table.cells), np.int64)
     if len(table.dimensions) < 2:
         return 0
-    alone = np.zeros(int(some.sum()), bool)
+    alone = np.zeros(values.size, bool)
     for place, dimension in enumerate(table.dimensions):
         if len(dimension.labels) > 1:
             _, line = np.unique(np.delete(codes, place, axis=0), axis=1, return_inverse=True)
-            alone |= np.bincount(line.ravel(), weights=values[some])[line.ravel()] == 1
+            people = np.bincount(line.ravel(), weights=values)
+            open_to_several = np.bincount(line.ravel()) > 1
+            alone |= ((people == 1) & open_to_several)[line.ravel()] & (values > 0)
     return int(alone.sum())
 
 
