@@ -298,6 +298,14 @@ def test_all_days_of_a_person_by_gaussian_noise():
     assert 0.99 * exact < float(person.delta) < 1.1 * exact
 
 
+def test_a_year_of_a_person_by_gaussian_noise_is_stated_at_once():
+    """A loss far above epsilon is not composed for minutes: delta is near one, whatever is done."""
+    privacy = {**GAUSSIAN, "max_cells": 2, "epsilon": "1", "delta": "1e-6"}
+    person = make_plan(tiny(privacy, days=364, places="ABCDEFGH")).losses.person
+    assert person.epsilon == 364
+    assert 0.999 < float(person.delta) <= 1
+
+
 @pytest.mark.parametrize(("epsilon", "max_cells"), [("0.05", 4), ("1", 40)])
 def test_wide_gaussian_noise_is_found_in_no_time_and_is_safe(epsilon, max_cells):
     privacy = {**GAUSSIAN, "split": {"base": "1/2", "dates": "1/2"}, "max_cells": max_cells}
