@@ -193,6 +193,12 @@ def test_a_header_names_each_column_once(tmp_path, header, says):
     assert sentence(tmp_path) == says
 
 
+def test_a_first_line_that_is_empty_is_refused(tmp_path):
+    """Found by damaged inputs: a return before anything else."""
+    (tmp_path / "taps.csv").write_bytes(b"\rcard,line,day\n")
+    assert sentence(tmp_path) == "The first line of taps.csv is empty; write the names of the columns there."
+
+
 @pytest.mark.parametrize("row", [ROWS[0], f"card-{SECRET},A,2016-07-25", "0421 555 012,line one,soon"])
 def test_a_file_without_a_header_shows_no_row(tmp_path, row):
     csv_of(tmp_path, row, *ROWS)

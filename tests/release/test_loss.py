@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 
@@ -32,7 +33,11 @@ def tiny(privacy, *, days=2, places=("A", "B"), tables=None, person="card"):
             "name": "tiny",
             "events": {"source": "taps.csv", "person": person},
             "dimensions": {
-                "date": {"column": "at", "from": "2016-07-25", "to": f"2016-07-{24 + days}"},
+                "date": {
+                    "column": "at",
+                    "from": "2016-07-25",
+                    "to": str(date(2016, 7, 24) + timedelta(days)),
+                },
                 "place": {"column": "place", "values": list(places)},
             },
             "tables": tables or {"base": ["date", "place"], "places": ["place"]},

@@ -214,6 +214,8 @@ def csv_header(file: Path, /) -> CsvHeader:
         raise DataError(
             f"The first line of {file.name} has a quotation mark that is never closed; write the names of the columns there."
         ) from None
+    if not names:
+        raise DataError(f"The first line of {file.name} is empty; write the names of the columns there.")
     first = {name.casefold(): place for place, name in reversed(list(enumerate(names, 1)))}
     for place, name in enumerate(names, 1):
         if not name:
