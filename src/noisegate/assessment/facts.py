@@ -33,28 +33,27 @@ from noisegate.inference import link_cells
 from noisegate.reading import Overrides, Structure, TableSources, read_structure
 from noisegate.recovery import (
     Coupling,
-    FixedValues,
     IdentityLedger,
     IdentitySet,
     Makers,
     MarginRows,
-    Moments,
     Noise,
     Pieces,
     Recognition,
     Search,
     Seen,
     ZeroRule,
-    couple,
     family_set,
     find_pieces,
     margin_set,
-    pair_set,
+    not_stated,
+    pair_sets,
     perturbed_apart,
     recognise_all,
     recover,
     rounding_bases,
     search,
+    stated_couplings,
     stated_sets,
     weigh_identities,
     zero_rule,
@@ -74,8 +73,6 @@ from noisegate.workload import (
 
 #: Called with a short description of what is being done.
 Progress = Callable[[str], None]
-#: So many couplings, those with the most evidence first, are enough to recover noise from.
-_MOST_PAIR_SETS = 6
 #: So many sums of margins tell their noise from that of the base.
 _FEWEST_OF_MARGINS = 20
 #: How long bounds of hidden counts are sharpened.
@@ -150,7 +147,7 @@ class Facts:
     @cached_property
     def stated(self) -> tuple[Coupling, ...]:
         """The pairs that a person stated, in every table that can show them."""
-        return _stated_couplings(self.structure, self.request)
+        return stated_couplings(self.structure.tables, self.request.pairs, lag=self.request.lag)
 
     @cached_property
     def timetable(self) -> Timetable:
@@ -197,8 +194,11 @@ class Facts:
     def _fitted(self) -> dict[str, Noise]:
         """The law of noise that fits each table best, whether or not it has one."""
         pieces, tables = self.pieces, self.structure.tables
+        # Sums of the published base hold no noise of their own.
+        apart = [one for one in self.sound_rows if perturbed_apart(one)]
+        sums = [found for one in apart if (found := margin_set(one)) is not None]
         return recover(
-            [*self._sets, *_margin_sets(self.sound_rows), *self._families_of_margins],
+            [*self._sets, *sums, *self._families_of_margins],
             [cells.name for cells in tables],
             level=self.request.level,
             assumes=pieces.assumption if pieces is not None and pieces.number else "",
@@ -220,7 +220,10 @@ class Facts:
         said = [
             one for statement in self.request.statements for one in stated_sets(statement, self.structure)
         ]
-        return [*said, *_pair_sets(self.stated, self.search, self.structure.base, self.pieces)]
+        found = self.search.found
+        if not self.stated and not found:
+            return said
+        return [*said, *pair_sets(self.stated, found, self.structure.base, self.pieces)]
 
     @cached_property
     def identity_ledger(self) -> IdentityLedger | None:
@@ -331,7 +334,7 @@ class Facts:
     def couplings(self) -> tuple[Coupling, ...]:
         """Couplings that hold: found, or stated and not refused."""
         refused = {one.title for noise in self.noise.values() for one, _ in noise.refused}
-        found = _without(self.search.found, self.stated)
+        found = not_stated(self.search.found, self.stated)
         return tuple(c for c in (*self.stated, *found) if c.title not in refused)
 
     @cached_property
@@ -586,48 +589,3 @@ def find_facts(
 def _few(tables: Sequence[Table], /) -> bool:
     """Whether the cells of tables are few enough to be looked at one by one."""
     return sum(table.size for table in tables) <= limits.current().linked_cells
-
-
-def _stated_couplings(structure: Structure, request: Request, /) -> tuple[Coupling, ...]:
-    """The stated pairs in the base, and in every margin that has their dimensions and can be shifted."""
-    found = []
-    for one, two in request.pairs:
-        for cells in structure.tables:
-            if cells is not structure.base and not _can_hold(cells, (one, two), request.lag):
-                continue
-            first, second = FixedValues.parse(one, cells), FixedValues.parse(two, cells)
-            found.append(couple(cells, first, second, lag=request.lag, source="stated"))
-    return tuple(found)
-
-
-def _can_hold(cells: Table, pair: tuple[str, str], lag: int, /) -> bool:
-    """Whether a margin can show a pair: it has the dimensions, and times if there is a lag."""
-    moments = Moments.of(cells)
-    if lag and (moments.time is None or not moments.step or lag % moments.step):
-        return False
-    try:
-        sides = [FixedValues.parse(text, cells) for text in pair]
-        couple(cells, sides[0], sides[1], lag=lag, source="stated")
-    except ValueError:
-        return False
-    return True
-
-
-def _pair_sets(
-    stated: Sequence[Coupling], found: Search, base: Table, pieces: Pieces | None, /
-) -> list[IdentitySet]:
-    sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
-    sets += [pair_set(one, pieces) for one in _without(found.found, stated)]
-    return [one for one in sets if one is not None][: max(_MOST_PAIR_SETS, len(stated))]
-
-
-def _without(found: Sequence[Coupling], stated: Sequence[Coupling], /) -> list[Coupling]:
-    """The couplings that were found and that nobody stated."""
-    known = {(c.cells.name, c.left.tobytes(), c.right.tobytes()) for c in stated}
-    return [c for c in found if (c.cells.name, c.left.tobytes(), c.right.tobytes()) not in known]
-
-
-def _margin_sets(rows: Sequence[MarginRows], /) -> list[IdentitySet]:
-    """Identities with margins that have noise of their own; sums of the published base hold none."""
-    sets = [margin_set(one) for one in rows if perturbed_apart(one)]
-    return [one for one in sets if one is not None]

@@ -18,9 +18,11 @@ from noisegate.recovery.couplings import (
     equal_pairs,
     least_published,
     names,
+    not_stated,
     parse_lag,
     published,
     selected,
+    stated_couplings,
     value_code,
 )
 from noisegate.recovery.equality import CoupledSeries, Equality, compare, find_pairs
@@ -35,7 +37,13 @@ from noisegate.recovery.identities import (
     pair_identities,
     residual_identities,
 )
-from noisegate.recovery.identity_sets import IdentitySet, family_set, margin_set, pair_set, stated_sets
+from noisegate.recovery.identity_sets import (
+    IdentitySet,
+    family_set,
+    margin_set,
+    pair_sets,
+    stated_sets,
+)
 from noisegate.recovery.lattice import RoundingBase, find_lattice, rounding_bases
 from noisegate.recovery.likelihood import columns, observe
 from noisegate.recovery.makers import Makers, Noise, Seen
@@ -111,10 +119,11 @@ __all__ = [
     "names",
     "noise_interval",
     "noise_law",
+    "not_stated",
     "observe",
     "pair_identities",
     "pair_numbers",
-    "pair_set",
+    "pair_sets",
     "parse_lag",
     "perturbed_apart",
     "published",
@@ -126,6 +135,7 @@ __all__ = [
     "search",
     "selected",
     "sharpen",
+    "stated_couplings",
     "stated_sets",
     "value_code",
     "weigh_identities",

@@ -381,3 +381,36 @@ def selected(cells: Table, places: Sequence[int], codes: Sequence[int], /) -> Fi
         for place, code in zip(places, codes, strict=True)
     )
     return FixedValues(text=words, codes=dict(zip(places, codes, strict=True)))
+
+
+def stated_couplings(
+    tables: Sequence[Table], pairs: Sequence[tuple[str, str]], /, *, lag: int
+) -> tuple[Coupling, ...]:
+    """Pairs that a person stated, in the first table, and in every other that has their dimensions and can be shifted."""
+    found = []
+    for one, two in pairs:
+        for place, cells in enumerate(tables):
+            if place and not _can_hold(cells, (one, two), lag):
+                continue
+            first, second = FixedValues.parse(one, cells), FixedValues.parse(two, cells)
+            found.append(couple(cells, first, second, lag=lag, source="stated"))
+    return tuple(found)
+
+
+def _can_hold(cells: Table, pair: tuple[str, str], lag: int, /) -> bool:
+    """Whether a margin can show a pair: it has the dimensions, and times if there is a lag."""
+    moments = Moments.of(cells)
+    if lag and (moments.time is None or not moments.step or lag % moments.step):
+        return False
+    try:
+        sides = [FixedValues.parse(text, cells) for text in pair]
+        couple(cells, sides[0], sides[1], lag=lag, source="stated")
+    except ValueError:
+        return False
+    return True
+
+
+def not_stated(found: Sequence[Coupling], stated: Sequence[Coupling], /) -> list[Coupling]:
+    """The couplings that were found and that nobody stated."""
+    known = {(c.cells.name, c.left.tobytes(), c.right.tobytes()) for c in stated}
+    return [c for c in found if (c.cells.name, c.left.tobytes(), c.right.tobytes()) not in known]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from noisegate.recovery.couplings import (
     Statement,
     find_value,
     least_published,
+    not_stated,
     published,
     value_code,
 )
@@ -33,6 +35,8 @@ Kind = Literal["pair", "identity", "margin"]
 
 #: Differences within this factor of those of two Poisson counts are taken for such.
 _ALIKE = 0.75
+#: So many couplings are enough to recover noise from.
+_MOST_PAIR_SETS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -244,3 +248,12 @@ def _stated_set(statement: Statement, cells: Table, place: int, /) -> IdentitySe
         return None
     title = f"{statement.text}, values of {dimension.name}"
     return IdentitySet(kind="identity", stated=True, title=title, identities=found, dimension=dimension.name)
+
+
+def pair_sets(
+    stated: Sequence[Coupling], found: Sequence[Coupling], base: Table, pieces: Pieces | None, /
+) -> list[IdentitySet]:
+    """Pairs of equal counts, those that a person stated first; of those that were found the ones with the most evidence."""
+    sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
+    sets += [pair_set(one, pieces) for one in not_stated(found, stated)]
+    return [one for one in sets if one is not None][: max(_MOST_PAIR_SETS, len(stated))]
