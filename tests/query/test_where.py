@@ -76,6 +76,7 @@ def test_words_mean_labels(text, name, meant):
         ("date=2016-07-27..2016-07-25", r"a range of date looks like"),
         ("ferry", r"a condition looks like mode=ferry or time=06:00..09:00, got 'ferry'"),
         ("mode=", r"a condition looks like"),
+        ("  ", r"a condition is blank"),
         ("mode=ferry,mode=train", r"mode has two conditions; write mode=A\|B"),
         ("mode=ferry, Mode=train", r"mode has two conditions; write mode=A\|B"),
         ("mode=ferry'", r"""mode has no "ferry'"; it has train, ferry. Did you mean 'ferry'\?"""),

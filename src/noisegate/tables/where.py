@@ -70,6 +70,8 @@ def conditions_of(where: Where, /) -> dict[str, tuple[str, ...]]:
         return {str(name): spelled_parts(value, at=str(name)) for name, value in where.items()}
     found: dict[str, tuple[str, ...]] = {}
     for text in [where] if isinstance(where, str) else list(where):
+        if not text.strip():
+            raise SpecError("a condition is blank; leave it out to ask about everything.")
         for name, value in split_conditions(text):
             if name in found:
                 raise SpecError(f"{name} has two conditions; write {name}=A|B for either.")
