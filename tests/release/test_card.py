@@ -6,6 +6,8 @@ from fractions import Fraction
 from html.parser import HTMLParser
 from importlib import metadata
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from noisegate.laws import RoundedLaplace, SeededNoise
@@ -171,14 +173,13 @@ def test_hostile_values_are_read_back_as_they_were(make, tmp_path):
     from noisegate.spec import parse_spec
 
     places = ["a,b", 'say "hi"', "two\nlines", "=1+1", " spaced ", "Zürich ☃", "'", "-1", "NULL", "\\", "a\tb"]  # fmt: skip
-    taps = tmp_path / "data" / "taps.csv"
+    taps = tmp_path / "data" / "taps.parquet"
     taps.parent.mkdir()
-    quoted = ['"' + place.replace('"', '""') + '"' for place in places]
-    taps.write_text("card,place\n" + "".join(f"{n},{place}\n" for n, place in enumerate(quoted)))
+    pq.write_table(pa.table({"card": range(len(places)), "place": places}), taps)
     spec = parse_spec(
         {
             "name": "hostile",
-            "events": {"source": "taps.csv", "person": "card"},
+            "events": {"source": "taps.parquet", "person": "card"},
             "dimensions": {"place": {"column": "place", "values": places}, "same": {"column": "place", "values": places}},
             "tables": {"base": ["place", "same"], "places": ["place"]},
             "privacy": {"unit": "person", "max_cells": 1, "scale": "1/40", "margins": "derive"},

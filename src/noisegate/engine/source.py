@@ -107,7 +107,7 @@ def _refuse_row_counts(file: Path, /) -> None:
     try:
         about = pq.read_metadata(file)
         parts = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError):
         return  # DuckDB says what is wrong with it
     if min(parts, default=0) < 0 or sum(parts) != about.num_rows:
         raise DataError(

@@ -84,9 +84,9 @@ class Recognition:
 
     @property
     def perhaps_exact(self) -> bool:
-        """Whether all sums that there are hold, and are only too few to tell that counts are published as they are."""
+        """Whether there are sums, all of them hold, and they are only too few to tell that counts are published as they are."""
         exact = {"exact", "hidden-ranges"} & self.rivals.keys()
-        return self.kind == "unknown" and bool(exact) and self.noise_sd is None
+        return self.kind == "unknown" and bool(exact) and self.n > 0 and self.noise_sd is None
 
     @property
     def rounded(self) -> bool:

@@ -216,13 +216,16 @@ def gaussian_delta(noises: Mapping[str, PublishedNoise], change: Change, epsilon
         for cells, most in change.worst(name)
     ]
     squares = sum(float(change.square(name) / noise.scale**2) for name, noise in noises.items())
-    # Half of `squares` is the mean loss: where that is above epsilon, delta is near one and not worth minutes.
-    if max(noise.scale for noise in noises.values()) <= WIDEST_COMPOSED and squares / 2 <= epsilon:
+    # The loss is near half of `squares`, up to its root: where that is far above epsilon, delta is one and not worth minutes.
+    hopeless = squares / 2 - epsilon > _FAR_ABOVE * math.sqrt(squares)
+    if max(noise.scale for noise in noises.values()) <= WIDEST_COMPOSED and not hopeless:
         return safe_delta(made, epsilon)
     narrowest = min(float(noise.scale) for noise in noises.values())
     return bell_delta(squares, epsilon, narrowest=narrowest)
 
 
+#: A loss that lies so many standard deviations above epsilon is above it.
+_FAR_ABOVE = 6.0
 #: What is added to the variance of discrete Gaussian noise so that a bell curve lies above it in convex order, and from which sigma on.
 _ABOVE_LATTICE, _NARROWEST_BELL = 0.125, 0.5
 
