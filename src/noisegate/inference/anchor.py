@@ -247,12 +247,12 @@ class Anchor:
         every = evidence.base.values[np.isfinite(evidence.base.values)]
         whole = evidence.excess.added(every, np.zeros(len(every), np.int64), 1)[0]
         share = float(seen[0] / whole[0]) if whole[0] > 0 else 1.0
-        unsure = float(doubt[0]) + (float(seen[0]) * (1 - share)) ** 2
+        apart = (float(seen[0]) * (1 - share)) ** 2
         drawn = float((values - laws.mean[shown]).sum())
         own = (_DRAWN * max(drawn, float(seen[0]))) ** 2 + 1e-6
-        both = (float(seen[0]) * own + drawn * unsure) / (own + unsure)
+        both = (float(seen[0]) * own + drawn * apart) / (own + apart)
         alone = _Excess(mean=float(seen[0]), variance=float(doubt[0]), drawn=drawn)
-        return _Excess(mean=both, variance=own * unsure / (own + unsure), drawn=drawn), alone
+        return _Excess(mean=both, variance=float(doubt[0]) + own * apart / (own + apart), drawn=drawn), alone
 
     def _strays(self, laws: AnyLaws, shown: Ints, /) -> float:
         """The variance of what a law takes off shown values, by their noise."""
