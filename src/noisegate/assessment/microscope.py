@@ -3,7 +3,8 @@
 The engine fits beliefs to all tables and solves all cells, which takes seconds. A close look takes those beliefs as they are and
 solves again only the cells that hang together with the one asked for: those that share a total with it, directly or through others,
 and those that hold the same count. So a table can be left out and the answer is there at once, with the prior held fixed. Where too
-much hangs together, only the totals that count the cell itself are looked at; `CloseLook.whole` says which it was.
+much hangs together, only the totals that count the cell itself are looked at; `CloseLook.whole` says which it was. With all tables a
+look says what the engine says: how far the engine moved the cell beyond its neighbours is held fixed too.
 """
 
 from __future__ import annotations
@@ -21,12 +22,24 @@ from numpy.typing import NDArray
 from noisegate import limits
 from noisegate.assessment.inference import Inference
 from noisegate.errors import DataError, SpecError
-from noisegate.inference import CellEstimates, Evidence, Flat, Ints, Observation, Options, Prior, infer
+from noisegate.inference import (
+    CellEstimates,
+    Evidence,
+    Flat,
+    Floats,
+    Ints,
+    Observation,
+    Options,
+    Pmfs,
+    Prior,
+    infer,
+)
 
 #: What equal counts are called among the tables that can be left out.
 EQUAL_COUNTS = "equal counts"
 #: A hidden cell "surely" holds somebody, or nobody, if that is more likely than this.
 SURELY = 0.99
+_LEANS, _LONGEST_LEAN = 60, 0.5
 
 Bools = NDArray[np.bool_]
 
@@ -206,6 +219,7 @@ class Microscope:
 
     inference: Inference
     _rows: dict[str, Ints] = field(default_factory=dict, init=False, repr=False)
+    _leans: dict[int, float] = field(default_factory=dict, init=False, repr=False)
     _solved: OrderedDict[tuple[int, int, tuple[str, ...]], CellEstimates | None] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
@@ -402,17 +416,23 @@ class Microscope:
             found = self._remembered(known, around, tuple(sorted(gone)))
         if found is None:
             return None
-        here = int(np.searchsorted(cells, place))
-        counts, probabilities = found.marginal(here)
-        return CountLaw(
-            counts=counts,
-            probabilities=probabilities,
-            low=int(found.low[here]),
-            high=int(found.high[here]),
-            mode=int(found.mode[here]),
-            mean=float(found.mean[here]),
-            p_zero=float(found.p_zero[here]),
-        )
+        counts, probabilities = found.marginal(int(np.searchsorted(cells, place)))
+        lean = self._lean(place, around) if known.margins else 0.0
+        return _count_law(counts, _leaning(probabilities, lean), level=found.level)
+
+    def _lean(self, place: int, around: _Around, /) -> float:
+        """How far the engine moved a cell beyond what hangs together with it: hidden cells add up to what totals leave for all of them.
+
+        That is as much a belief about the cell as its prior, and is held fixed like it as long as any total is looked at.
+        """
+        if place not in self._leans:
+            found = self._remembered(self._without(around, ()), around, ())
+            if found is None:
+                return 0.0
+            counts, probabilities = found.marginal(int(np.searchsorted(around.cells, place)))
+            wanted = float(self.inference.posterior.mean[self._cells_of([place])[0]])
+            self._leans[place] = _lean_to(wanted - counts[0], probabilities)
+        return self._leans[place]
 
     def _remembered(self, known: Evidence, around: _Around, gone: tuple[str, ...], /) -> CellEstimates | None:
         """The cells that hang together, solved once for all of them."""
@@ -459,3 +479,40 @@ class Microscope:
 
 def _number(value: float | None, /) -> float | None:
     return None if value is None or np.isnan(value) else float(value)
+
+
+def _leaning(probabilities: Floats, lean: float, /) -> Floats:
+    """A law times exp(lean * count)."""
+    if not lean:
+        return probabilities
+    steps = np.arange(len(probabilities))
+    weighed = probabilities * np.exp(lean * (steps - (steps[-1] if lean > 0 else 0)))
+    return np.asarray(weighed / weighed.sum())
+
+
+def _lean_to(mean: float, probabilities: Floats, /) -> float:
+    """The lean that gives a law of 0, 1, 2, ... this mean; as near as a lean comes, if it has no count on one side of it."""
+    steps, lean = np.arange(len(probabilities)), 0.0
+    for _ in range(_LEANS):
+        law = _leaning(probabilities, lean)
+        now = float(law @ steps)
+        width = float(law @ (steps - now) ** 2)
+        if abs(mean - now) < 1e-10 or width < 1e-12:
+            break
+        lean += float(np.clip((mean - now) / width, -_LONGEST_LEAN, _LONGEST_LEAN))
+    return lean
+
+
+def _count_law(counts: Ints, probabilities: Floats, /, *, level: float) -> CountLaw:
+    start = np.array([0, len(counts)], np.int64)
+    pmfs = Pmfs(low=np.asarray(counts[:1], np.int64), start=start, p=np.asarray(probabilities))
+    found = CellEstimates.from_pmfs(pmfs, level=level)
+    return CountLaw(
+        counts=counts,
+        probabilities=probabilities,
+        low=int(found.low[0]),
+        high=int(found.high[0]),
+        mode=int(found.mode[0]),
+        mean=float(found.mean[0]),
+        p_zero=float(found.p_zero[0]),
+    )
