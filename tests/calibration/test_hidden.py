@@ -6,7 +6,7 @@ An interval of whole numbers holds a little more than its level; so coverage is 
 import numpy as np
 import pytest
 
-from noisegate.inference import Evidence, Layout, Observation, RowMap, ShownTotals, ThresholdExcess
+from noisegate.inference import ShownTotals, ThresholdExcess
 from noisegate.laws import DiscreteGaussian, DiscreteLaplace, Laplace
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import BASE, COUNT_LAWS, make_world, publish_counts
@@ -23,21 +23,6 @@ WAYS = {
 Z50, Z95 = 0.6745, 1.96
 
 
-def evidence_of(world):
-    """What the tables of a world say, on the domain of its base."""
-    tables = {
-        name: Observation(
-            name=name,
-            values=world.published[name],
-            mechanism=world.mechanisms[name],
-            rows=None if name == BASE else RowMap.between(world.margins[name]),
-        )
-        for name in world.published
-    }
-    base = tables.pop(BASE)
-    return Evidence(layout=Layout.of(world.domain), base=base, margins=tuple(tables.values()))
-
-
 def errors(law, way, *, seed):
     """How far hidden sums by the totals are from the truth, in standard deviations: of the table, of groups of rows, of single rows."""
     rng = np.random.default_rng([seed, list(COUNT_LAWS).index(law)])
@@ -50,7 +35,7 @@ def errors(law, way, *, seed):
         counts=COUNT_LAWS[law](rng, ROWS, COLUMNS),
         rng=rng,
     )
-    evidence = evidence_of(world)
+    evidence = world.evidence()
     hidden = np.flatnonzero(np.isnan(world.published[BASE]))
     rows = ShownTotals(evidence=evidence).of(evidence.margins[0])
     found = []
@@ -127,7 +112,7 @@ def test_large_noise_on_quiet_cells():
             counts=raw,
             rng=rng,
         )
-        evidence = evidence_of(world)
+        evidence = world.evidence()
         hidden = np.flatnonzero(np.isnan(world.published[BASE]))
         said = ShownTotals(evidence=evidence).of(evidence.margins[0])
         found = said.of_groups(hidden, np.zeros(len(hidden), np.int64), 1)

@@ -1,29 +1,17 @@
 """Draws of whole tables: laws of cells, spreads of sums, totals that are sure, equal counts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from noisegate.inference import Evidence, Layout, Observation, Posterior, RowMap, engine_for
+from noisegate.inference import Posterior, engine_for
 from noisegate.laws import DiscreteLaplace, PointMass
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import BASE, make_world
 
 CUT = Mechanism(law=DiscreteLaplace(1.4), threshold=12, rule="ge", zeros="perturb")
 TOTAL = Mechanism(law=DiscreteLaplace(1.4), zeros="perturb")
-
-
-def evidence_of(world, **more):
-    tables = {
-        name: Observation(
-            name=name,
-            values=world.published[name],
-            mechanism=world.mechanisms[name],
-            rows=None if name == BASE else RowMap.between(world.margins[name]),
-        )
-        for name in world.published
-    }
-    base = tables.pop(BASE)
-    return Evidence(layout=Layout.of(world.domain), base=base, margins=tuple(tables.values()), **more)
 
 
 def grid(*, total=TOTAL, seed=1, rows=12, columns=10, margins=("row", "column")):
@@ -38,7 +26,7 @@ def grid(*, total=TOTAL, seed=1, rows=12, columns=10, margins=("row", "column"))
 @pytest.fixture(scope="module")
 def drawn():
     """An engine with 400 of its draws."""
-    engine = Posterior(evidence=evidence_of(grid()))
+    engine = Posterior(evidence=grid().evidence())
     return engine, np.array(list(engine.draws(400, rng=np.random.default_rng(2))))
 
 
@@ -69,7 +57,7 @@ def test_sums_of_draws_spread_as_sums_do(drawn):
 
 def test_totals_without_noise_are_kept_by_every_draw():
     world = grid(total=Mechanism(law=PointMass(), zeros="perturb"), margins=("row",))
-    engine = engine_for(evidence_of(world))
+    engine = engine_for(world.evidence())
     for table in engine.draws(20, rng=np.random.default_rng(4)):
         sums = np.bincount(np.arange(len(table)) // 10, weights=table)
         assert sums.tolist() == world.published["by row"].tolist()
@@ -78,7 +66,7 @@ def test_totals_without_noise_are_kept_by_every_draw():
 def test_equal_cells_are_equal_in_every_draw():
     world = grid()
     pairs = np.array([[0, 11], [25, 46]])
-    engine = Posterior(evidence=evidence_of(world, equal=pairs))
+    engine = Posterior(evidence=replace(world.evidence(), equal=pairs))
     for table in engine.draws(10, rng=np.random.default_rng(5)):
         assert table[pairs[0]].tolist() == table[pairs[1]].tolist()
 
@@ -94,7 +82,7 @@ def test_the_same_generator_gives_the_same_draws(drawn):
 @pytest.mark.parametrize("attacker", ["informed", "minimal"])
 def test_without_a_table_less_is_known(attacker):
     world = grid()
-    engine = engine_for(evidence_of(world), attacker=attacker)
+    engine = engine_for(world.evidence(), attacker=attacker)
     hidden = np.isnan(world.published[BASE])
     with_all = engine.cells(0.95)
     less = engine.without("by row", "by column")

@@ -5,26 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from noisegate.inference import Evidence, Layout, Observation, RowMap, engine_for
+from noisegate.inference import engine_for
 from noisegate.laws import DiscreteLaplace, Laplace
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import BASE, COUNT_LAWS, make_world, publish_case, recipe_2016
 
 CUT = Mechanism(law=DiscreteLaplace(1.4), threshold=18, rule="ge", zeros="perturb")
-
-
-def evidence_of(world):
-    tables = {
-        name: Observation(
-            name=name,
-            values=world.published[name],
-            mechanism=world.mechanisms[name],
-            rows=None if name == BASE else RowMap.between(world.margins[name]),
-        )
-        for name in world.published
-    }
-    base = tables.pop(BASE)
-    return Evidence(layout=Layout.of(world.domain), base=base, margins=tuple(tables.values()))
 
 
 def base_alone(law, *, seed=1, rows=60, columns=48):
@@ -48,7 +34,7 @@ def test_a_law_that_stands_its_trial_may_speak(law):
     kept, hits = 0, []
     for seed in range(3):
         world = base_alone(law, seed=seed)
-        engine = engine_for(evidence_of(world))
+        engine = world.engine()
         cells, groups = random_groups(np.random.default_rng(2), world.domain.size)
         found = engine.sums(cells, groups, size=30, level=0.95)
         truth = np.bincount(groups, weights=world.counts[cells])
@@ -64,7 +50,7 @@ def test_a_law_that_stands_its_trial_may_speak(law):
 def test_a_law_that_does_not_is_withdrawn_with_bounds(law):
     """Its estimates were off by 27 and 53 % of the truth, and their intervals said nothing of it."""
     world = base_alone(law)
-    engine = engine_for(evidence_of(world))
+    engine = world.engine()
     every = np.arange(world.domain.size)
     found = engine.sums(every, np.zeros(len(every), np.int64), size=1, level=0.95)
     hidden = np.isnan(world.published[BASE])
@@ -91,7 +77,7 @@ def test_where_nothing_is_shown_nothing_is_known():
         rng=rng,
     )
     assert np.isnan(world.published[BASE]).all()
-    engine = engine_for(evidence_of(world))
+    engine = world.engine()
     every = np.arange(world.domain.size)
     found = engine.sums(every, np.zeros(len(every), np.int64), size=1, level=0.95)
     assert not found.told[0]
@@ -114,7 +100,7 @@ def test_cells_sums_and_draws_agree_with_what_totals_leave(law):
         counts=COUNT_LAWS[law](rng, 30, 24),
         rng=rng,
     )
-    engine = engine_for(evidence_of(world))
+    engine = world.engine()
     known = engine.cells(0.95)
     hidden = np.flatnonzero(np.isnan(world.published[BASE]))
     whole = engine.sums(hidden, np.zeros(len(hidden), np.int64), size=1, level=0.95)
@@ -140,7 +126,7 @@ def test_one_total_over_very_many_cells():
         counts=counts,
         rng=rng,
     )
-    engine = engine_for(evidence_of(world))
+    engine = world.engine()
     known = engine.cells(0.95)
     hidden = np.flatnonzero(np.isnan(world.published[BASE]))
     found = engine.sums(hidden, np.zeros(len(hidden), np.int64), size=1, level=0.95)
@@ -161,7 +147,7 @@ def test_a_margin_that_counts_what_no_table_lists_is_found():
         counts=counts,
         rng=rng,
     )
-    known = evidence_of(world)
+    known = world.evidence()
     more = replace(known.margins[0], values=known.margins[0].values + rng.poisson(40, 30))
     engine = engine_for(replace(known, margins=(more, known.margins[1])))
     hidden = np.flatnonzero(np.isnan(world.published[BASE]))
@@ -188,3 +174,21 @@ def test_a_law_beside_what_totals_leave(case, wrong):
         sums = engine.sums(hidden, np.zeros(len(hidden), np.int64), size=1, level=0.95)
         # Whatever the law says by itself, cells add up to what totals leave.
         assert abs(sums.mean[0] - said["told"]) < 3 * said["sd"] + 0.02 * said["told"]
+
+
+def test_sums_of_cells_are_surer_than_their_cells():
+    """Cells of a row vary together, because its total is known: what one has too much the others lack."""
+    world = publish_case("poisson", "as in 2016", rng=np.random.default_rng(5))
+    engine, hidden = world.engine(), world.hidden
+    rows = world.margins["by-row"].of(hidden)
+    size = world.margins["by-row"].domain.size
+    shown = ~np.isnan(world.published["by-row"])[rows]
+    hidden, rows = hidden[shown], rows[shown]
+    several = np.flatnonzero(np.bincount(rows, minlength=size) > 4)
+    sums, cells = engine.sums(hidden, rows, size=size, level=0.95), engine.cells(0.95)
+    raw = np.bincount(rows, weights=world.counts[hidden], minlength=size)
+    mean = np.bincount(rows, weights=cells.mean[hidden], minlength=size)
+    alone = np.sqrt(np.bincount(rows, weights=cells.sd[hidden] ** 2, minlength=size))
+    np.testing.assert_allclose(sums.mean, mean, rtol=1e-9)
+    assert (sums.sd[several] < 0.7 * alone[several]).all()
+    assert (np.abs(raw - sums.mean)[several] < 4 * sums.sd[several]).all()

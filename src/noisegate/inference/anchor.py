@@ -1,6 +1,6 @@
 """Hidden cells that add up to what shown totals leave for them: the totals say how many, the prior only where.
 
-Three steps, each from what needs no prior (`hidden`, `raw_law`):
+Three steps, each from what needs no prior (`hidden`, `excess`):
 
 *Shape.* Hidden cells together have the histogram that the published values, the number of hidden cells and the totals tell: two humps, lumps, many empty ones. The laws of
 all hidden cells are weighed by one function of the count, so that expected counts of zeros, ones, twos ... are those of that histogram, as far as it is known.
@@ -31,6 +31,22 @@ from noisegate.laws import compiled
 
 #: Ends of laws that hold less than this are not kept.
 _TRIM = 1e-7
+#: Hidden cells keep at least this share of what the prior gives them, whatever totals say.
+_LEAST_LEFT = 0.02
+#: The prior may be off by this share of what it draws shown values down by, or of what they exceed by.
+_DRAWN = 0.25
+_TILTS, _LONGEST_TILT = 12, 0.5
+#: Of fewer hidden or shown cells no histogram is learnt.
+_FEW_HIDDEN, _FEW_SHOWN = 100, 50
+#: The log-histogram of the prior is off by about this, before the tables are looked at.
+_SHAPE_OFF = 0.7
+_SHAPE_ROUNDS, _LONGEST_SHAPE = 4, 3.0
+#: Of more hidden cells than this some tell the histogram of all: to about 1 %, where the tables tell it to several.
+_MOST_LOOKED_AT = 30_000
+#: Rows of which totals say less than this are left alone.
+_LEAST_ROWS = 2
+_ROW_ROUNDS = 3
+_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,23 +155,6 @@ def added(low: Ints, start: Ints, p: Floats, size: int, /) -> Floats:
     return found
 
 
-#: Hidden cells keep at least this share of what the prior gives them, whatever totals say.
-_LEAST_LEFT = 0.02
-#: The prior may be off by this share of what it draws shown values down by, or of what they exceed by.
-_DRAWN = 0.25
-_TILTS, _LONGEST_TILT = 12, 0.5
-#: Of fewer hidden or shown cells no histogram is learnt.
-_FEW_HIDDEN, _FEW_SHOWN = 100, 50
-#: The log-histogram of the prior is off by about this, before the tables are looked at.
-_SHAPE_OFF = 0.7
-_SHAPE_ROUNDS, _LONGEST_SHAPE = 4, 3.0
-#: Of more hidden cells than this some tell the histogram of all: to about 1 %, where the tables tell it to several.
-_MOST_LOOKED_AT = 30_000
-#: Rows of which totals say less than this are left alone.
-_LEAST_ROWS = 2
-_ROW_ROUNDS = 3
-_AT_ONCE = 100_000
-
 AnyLaws = CellLaws | KeptLaws
 
 
@@ -185,7 +184,7 @@ class Anchor:
             return Anchored(laws=given, moves=np.zeros(len(self.cells)), beside=())
         laws = self._shaped(given.copied(), hidden)
         wanted = [
-            self._wanted(laws, margins, np.flatnonzero(hidden & (self.parts == part)))
+            self._wanted(given, laws, np.flatnonzero(hidden & (self.parts == part)))
             for part in np.unique(self.parts[hidden])
         ]
         every = np.ones(len(self.cells), bool)
@@ -200,14 +199,14 @@ class Anchor:
             for places, sd in ((level.hidden, level.sd), (level.shown, -level.sd)):
                 width = laws.variance[places]
                 moves[places] += sd * width / max(float(width.sum()), 1e-12)
-        beside = tuple(replace(level.beside, said=float(given.mean[level.hidden].sum())) for level in wanted)
-        return Anchored(laws=laws, moves=moves, beside=beside)
+        return Anchored(laws=laws, moves=moves, beside=tuple(level.beside for level in wanted))
 
-    def _wanted(self, laws: AnyLaws, margins: Sequence[Observation], places: Ints, /) -> _Level:
+    def _wanted(self, given: AnyLaws, laws: AnyLaws, places: Ints, /) -> _Level:
         """What hidden cells of a part are to add up to, and shown ones beside them, by the margin that shows most of the hidden cells.
 
         A total whose noise is large beside what the prior may be off by leaves the prior its word.
         """
+        margins = self.totals.margins
         found = [self._left_for(margin, places) for margin in margins]
         margin, (taken, left, variance) = max(
             zip(margins, found, strict=True), key=lambda one: (int(one[1][0].sum()), -one[1][2])
@@ -217,7 +216,7 @@ class Anchor:
         beside = LawBeside(
             left=left,
             variance=variance,
-            said=0.0,
+            said=float(given.mean[places[taken]].sum()),
             excess=seen.mean,
             excess_variance=seen.variance + self._strays(laws, shown),
             drawn=seen.drawn,

@@ -41,6 +41,10 @@ _SPREADS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 #: Log n is known to so much before anything is seen: next to nothing.
 _VAGUE = 1e-4
 _NEWTON, _SETTLED = 60, 1e-7
+#: Of so few published values nothing is said about their histogram at the threshold; nor of so few cells, if it is known how many there are.
+_FEW_VALUES, _FEW_SHOWN = 30, 3
+#: What is not seen is off by this share of itself at least.
+_LEAST_DOUBT = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,12 +240,6 @@ def _likelihood(
         slope = slope + terms * off / total.variance
         bend = bend + np.outer(terms, terms) / total.variance
     return value, slope, bend
-
-
-#: Of so few published values nothing is said about their histogram at the threshold; nor of so few cells, if it is known how many there are.
-_FEW_VALUES, _FEW_SHOWN = 30, 3
-#: What is not seen is off by this share of itself at least.
-_LEAST_DOUBT = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

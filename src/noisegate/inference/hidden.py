@@ -15,9 +15,7 @@ import numpy as np
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
-from noisegate.inference.linked.posterior import SumEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints, paired
-from noisegate.inference.profile.sum_law import cumulant_intervals
 
 #: The prior may be off by this share of all hidden cells of a part together.
 PRIOR_OFF = 0.4
@@ -168,30 +166,3 @@ class ShownTotals:
         if margin.name not in self._rows:
             self._rows[margin.name] = RowTotals.of(self.evidence, margin, self.evidence.live)
         return self._rows[margin.name]
-
-    def hidden_sum(self, cells: Ints, mean: Floats, variance: Floats, /, *, level: float) -> SumEstimates:
-        """What hidden cells add up to: by the margin that says most of it, and by their moments where no shown row says anything.
-
-        Where only a prior speaks it may be off for all cells at once, by `PRIOR_OFF` of them.
-        """
-        none = np.zeros(len(cells), np.int64)
-        found = [self.of(margin).of_groups(cells, none, 1) for margin in self.margins]
-        best = max(found, key=lambda one: (int(one.taken.sum()), -float(one.variance[0])), default=None)
-        others = np.ones(len(cells), bool) if best is None else ~best.taken
-        alone = float(mean[others].sum())
-        centre = alone + (0.0 if best is None else float(best.sum[0]))
-        spread = (
-            float(variance[others].sum())
-            + (PRIOR_OFF * alone) ** 2
-            + (0.0 if best is None else float(best.variance[0]))
-        )
-        middle = np.array([max(centre, 0.0)])
-        low, high = cumulant_intervals(np.array([centre]), np.array([spread]), np.zeros(1), level=level)
-        ends = np.floor(middle).astype(np.int64), np.ceil(middle).astype(np.int64)
-        return SumEstimates(
-            level=level,
-            mean=middle,
-            sd=np.sqrt(np.array([spread])),
-            low=np.minimum(low, ends[0]),
-            high=np.maximum(high, ends[1]),
-        )

@@ -33,6 +33,16 @@ Outcome = Literal["holds", "moved", "widened", "withdrawn", "cannot tell"]
 
 #: So many standard deviations of noise are no chance, and a smaller share than this is no matter.
 _CLEAR, _SLIGHTLY = 3.5, 0.02
+#: A law that is off by more standard deviations than this is not believed.
+_MOST_OFF = 2.0
+#: Fewer cells than this are no trial.
+_FEW_CUT = 60
+#: What passed may be off by this share of itself at least: the trial looks above the threshold only.
+_LEAST_OFF = 0.15
+#: What cannot be tried may be off by this share of itself, where bounds do not replace it.
+_UNTRIED = 0.25
+#: At most so many cells are tried.
+MOST_TRIED = 40_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,18 +175,6 @@ def _beyond(evidence: Evidence, more: Observation, less: Observation, /) -> tupl
     if noise <= 0:
         return least, math.inf if least > 0 else 0.0
     return least, least / math.sqrt(noise)
-
-
-#: A law that is off by more standard deviations than this is not believed.
-_MOST_OFF = 2.0
-#: Fewer cells than this are no trial.
-_FEW_CUT = 60
-#: What passed may be off by this share of itself at least: the trial looks above the threshold only.
-_LEAST_OFF = 0.15
-#: What cannot be tried may be off by this share of itself, where bounds do not replace it.
-_UNTRIED = 0.25
-#: At most so many cells are tried.
-MOST_TRIED = 40_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,12 @@ from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
 _LEAST_OWN = 0.05
+#: What is hidden may lie above the threshold by so many standard deviations of noise.
+_FAR = 2.0
+#: Bounds of less than this share of an interval are taken as part of it.
+_SLIGHT = 0.1
+#: Bounds no wider than this share of the estimate widen it and do not replace it.
+_NEAR_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,7 +63,7 @@ class CellErrors:
     same
         For each cell one of those that hold its count; None if all differ.
     unseen
-        What no row of some margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it. How large it is, a trial says (`recensoring`).
+        What no row of some margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it. How large it is, a trial says (`trial`).
     """
 
     evidence: Evidence
@@ -253,14 +259,6 @@ def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:
     mixed[row[inside & (first[row] != levels)]] = True
     bad = np.bincount(levels, weights=~inside | mixed[row], minlength=size) > 0
     return np.asarray(~bad[levels])
-
-
-#: What is hidden may lie above the threshold by so many standard deviations of noise.
-_FAR = 2.0
-#: Bounds of less than this share of an interval are taken as part of it.
-_SLIGHT = 0.1
-#: Bounds no wider than this share of the estimate widen it and do not replace it.
-_NEAR_SHARE = 0.1
 
 
 def withdraw(errors: CellErrors, found: SumEstimates, cells: Ints, groups: Ints, /) -> SumEstimates:

@@ -83,9 +83,10 @@ def _exact(assessment: Assessment, /) -> Tile | None:
     found = assessment.finding("known-exactly")
     if found is None:
         return None
+    condition = ", if the shown ones are exact" if found.assumptions else ""
     return Tile(
         value=f"{found.numbers['cells']:,}",
-        label="hidden or rounded counts that are known exactly",
+        label=f"hidden or rounded counts that are known exactly{condition}",
         note=f"of {found.numbers['hidden']:,}; none from each cell by itself",
     )
 
