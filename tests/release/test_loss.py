@@ -1,5 +1,6 @@
 """What a card says that a release costs, against brute force on tiny tables and against an independent accountant."""
 
+import importlib
 import itertools
 import math
 from datetime import date, timedelta
@@ -303,12 +304,22 @@ def test_all_days_of_a_person_by_gaussian_noise():
     assert 0.99 * exact < float(person.delta) < 1.1 * exact
 
 
-def test_a_year_of_a_person_by_gaussian_noise_is_stated_at_once():
+def test_a_year_of_a_person_by_gaussian_noise_is_stated_at_once(monkeypatch):
     """A loss far above epsilon is not composed for minutes: delta is near one, whatever is done."""
+    loss = importlib.import_module("noisegate.releases.loss")
+    composed, compose = [], loss.safe_delta
+
+    def watched(made, epsilon):
+        composed.append(epsilon)
+        return compose(made, epsilon)
+
+    monkeypatch.setattr(loss, "safe_delta", watched)
     privacy = {**GAUSSIAN, "max_cells": 2, "epsilon": "1", "delta": "1e-6"}
     person = make_plan(tiny(privacy, days=364, places="ABCDEFGH")).losses.person
     assert person.epsilon == 364
     assert 0.999 < float(person.delta) <= 1
+    assert composed
+    assert max(composed) < 364
 
 
 @pytest.mark.parametrize(("epsilon", "max_cells"), [("0.05", 4), ("1", 40)])
