@@ -38,7 +38,7 @@ class FromRows:
 class RowTotals:
     """The shown rows of one margin, and what their cells show: for each row how many are hidden, how many shown, and what these add up to.
 
-    `open` says which rows are shown and evidence; `excess` and `doubt` are what shown values hold too much, and how unsure that is; `over` and `over_doubt` the same of the rows themselves.
+    `open` says which rows are shown and evidence; `dead` is how many cells are hidden and empty for a public reason; `excess` and `doubt` are what shown values hold too much, and how unsure that is; `over` and `over_doubt` the same of the rows themselves.
     """
 
     evidence: Evidence
@@ -46,6 +46,7 @@ class RowTotals:
     open: Bools
     hidden: Ints
     shown: Ints
+    dead: Ints
     total: Floats
     excess: Floats
     doubt: Floats
@@ -76,6 +77,7 @@ class RowTotals:
             open=~np.isnan(margin.values) & usable,
             hidden=np.bincount(row[~there], minlength=size),
             shown=np.bincount(row[there], minlength=size),
+            dead=_dead(evidence, margin),
             total=np.bincount(row[there], weights=values[there], minlength=size).astype(np.float64),
             excess=excess,
             doubt=doubt,
@@ -88,11 +90,15 @@ class RowTotals:
         rows = len(self.margin.values)
         row = self.margin.where.of(cells)
         values = self.evidence.base.values[cells]
+        zero = self.evidence.zero
+        # Cells that are empty for a public reason are no part of what rows leave.
+        live = np.ones(len(cells), bool) if zero is None else ~zero[cells]
+        values = np.where(live, values, np.nan)
         there = ~np.isnan(values)
         group, at, place = paired(groups, np.maximum(row, 0), rows)
         outside = np.bincount(place, weights=row < 0, minlength=len(at)) > 0
         asked = np.bincount(place, weights=there, minlength=len(at)).astype(np.int64)
-        lacking = np.bincount(place, weights=~there, minlength=len(at)).astype(np.int64)
+        lacking = np.bincount(place, weights=~there & live, minlength=len(at)).astype(np.int64)
         whole = self.open[at] & ~outside & (lacking == self.hidden[at])
         # Of a row without hidden cells single cells are better asked for themselves.
         whole &= (lacking > 0) | (asked == self.shown[at])
@@ -106,8 +112,8 @@ class RowTotals:
         def added(what: Floats) -> Floats:
             return np.bincount(group[whole], weights=what[whole], minlength=size).astype(np.float64)
 
-        taken = np.asarray(whole[place])
-        noise = self._noise(cells[taken], groups[taken], size, added(others.astype(np.float64)))
+        taken = np.asarray(whole[place]) & live
+        noise = self._noise(cells[taken], groups[taken], size, added(others.astype(np.float64)), added(self.dead[at]))
         below = self.evidence.excess
         doubt = added(share * self.doubt[at] + self.over_doubt[at])
         if below.below > 0:
@@ -121,15 +127,15 @@ class RowTotals:
             hidden=added(lacking.astype(np.float64)).astype(np.int64),
         )
 
-    def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, /) -> Floats:
-        """The variance of the noise in what rows leave, when so many shown cells are taken off."""
+    def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:
+        """The variance of the noise in what rows leave, when so many shown cells are taken off; estimates of `dead` cells are noise, and in the rows."""
         base, terms = self.evidence.base, np.bincount(groups, minlength=size)
         if not self.evidence.consistent:
             return np.asarray(
                 self.margin.noise * self._rows(self.margin, cells, groups, size)[0] + base.noise * others
             )
         # The estimate over the cells themselves, or over whole rows less the others.
-        precision = 1 / (base.noise * np.maximum(terms, 1))
+        precision = 1 / (base.noise * np.maximum(terms + dead, 1))
         for margin in self.evidence.margins:
             if margin.measured:
                 taken, whole = self._rows(margin, cells, groups, size)
@@ -146,6 +152,15 @@ class RowTotals:
         bad = np.bincount(group, weights=broken, minlength=size)
         bad += np.bincount(groups, weights=outside, minlength=size)
         return np.bincount(group, minlength=size), np.asarray(bad == 0)
+
+
+def _dead(evidence: Evidence, margin: Observation, /) -> Ints:
+    """How many cells of each row are hidden and empty for a public reason."""
+    size = len(margin.values)
+    if evidence.zero is None:
+        return np.zeros(size, np.int64)
+    row = margin.where.of(np.flatnonzero(evidence.zero & np.isnan(evidence.base.values)))
+    return np.bincount(row[row >= 0], minlength=size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
