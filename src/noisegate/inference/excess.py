@@ -42,7 +42,7 @@ _SPREADS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _VAGUE = 1e-4
 _NEWTON, _SETTLED = 60, 1e-7
 #: Of so few published values nothing is said about their histogram at the threshold; nor of so few cells, if it is known how many there are.
-_FEW_VALUES, _FEW_SHOWN = 30, 3
+_FEW_VALUES, _FEW_SHOWN = 30, 1
 #: What is not seen is off by this share of itself at least.
 _LEAST_DOUBT = 0.05
 

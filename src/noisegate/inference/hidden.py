@@ -18,20 +18,23 @@ from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.problem import Bools, Floats, Ints, paired
 
 #: The prior may be off by this share of all hidden cells of a part together.
-PRIOR_OFF = 0.4
+PRIOR_OFF = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FromRows:
     """What rows of a margin say of groups of cells: the sum of the cells that `taken` marks, and the variance of its noise.
 
-    `hidden` is how many of these cells are not shown.
+    `hidden` is how many of these cells are not shown, and `excess` what was added because shown values of the rows hold too much. `group` and `row` are the pairs of a group and a row that says something of it.
     """
 
     taken: Bools
     sum: Floats
     variance: Floats
     hidden: Ints
+    excess: Floats
+    group: Ints
+    row: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,7 +116,13 @@ class RowTotals:
             return np.bincount(group[whole], weights=what[whole], minlength=size).astype(np.float64)
 
         taken = np.asarray(whole[place]) & live
-        noise = self._noise(cells[taken], groups[taken], size, added(others.astype(np.float64)), added(self.dead[at]))
+        noise = self._noise(
+            cells[taken],
+            groups[taken],
+            size,
+            added(others.astype(np.float64)),
+            added(self.dead[at].astype(np.float64)),
+        )
         below = self.evidence.excess
         doubt = added(share * self.doubt[at] + self.over_doubt[at])
         if below.below > 0:
@@ -125,6 +134,9 @@ class RowTotals:
             sum=added(left),
             variance=noise + doubt,
             hidden=added(lacking.astype(np.float64)).astype(np.int64),
+            excess=added(self.excess[at] - over),
+            group=group[whole],
+            row=at[whole],
         )
 
     def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:
