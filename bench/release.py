@@ -48,6 +48,7 @@ release.write_events(pathlib.Path(sys.argv[2]), events=int(sys.argv[3]))
 """
 SPEC = """\
 name: bench
+population: cards
 events: {{source: taps.parquet, person: card_id}}
 dimensions:
   date:     {{column: tapped_at, from: 2016-07-25, to: 2016-08-07}}

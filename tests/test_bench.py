@@ -67,6 +67,13 @@ def test_release_is_measured_against_a_plain_count():
 
 
 @pytest.mark.slow
+def test_a_long_ledger_does_not_slow_a_release():
+    row = load("ledger").measured(20_000, repeats=5)
+    assert row["ratio"] <= 1.2
+    assert row["check_us_per_entry"] < 500
+
+
+@pytest.mark.slow
 def test_reconcile_keeps_its_accuracy_on_the_simulated_fortnight():
     bench = load("release")
     rows = bench.error(repeats=1)
