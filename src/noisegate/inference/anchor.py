@@ -37,7 +37,7 @@ _LEAST_LEFT = 0.02
 _DRAWN = 0.25
 _TILTS, _LONGEST_TILT = 12, 0.5
 #: Of fewer hidden or shown cells no histogram is learnt.
-_FEW_HIDDEN, _FEW_SHOWN = 100, 50
+_FEW_HIDDEN, _FEW_SHOWN = 30, 30
 #: The log-histogram of the prior is off by about this, before the tables are looked at.
 _SHAPE_OFF = 0.7
 _SHAPE_ROUNDS, _LONGEST_SHAPE = 4, 3.0
