@@ -41,7 +41,7 @@ class FromRows:
 class RowTotals:
     """The shown rows of one margin, and what their cells show: for each row how many are hidden, how many shown, and what these add up to.
 
-    `open` says which rows are shown and evidence; `dead` is how many cells are hidden and empty for a public reason; `excess` and `doubt` are what shown values hold too much, and how unsure that is; `over` and `over_doubt` the same of the rows themselves.
+    `open` says which rows are shown and evidence; `dead` is how many cells are hidden and empty for a public reason; `excess` and `doubt` are what shown values hold too much, and how unsure that is; `lost` is what of it they lack where counts were made non-negative; `over` and `over_doubt` are excess and doubt of the rows themselves.
     """
 
     evidence: Evidence
@@ -55,6 +55,7 @@ class RowTotals:
     doubt: Floats
     over: Floats
     over_doubt: Floats
+    lost: Floats
 
     @classmethod
     def of(cls, evidence: Evidence, margin: Observation, live: Ints, /) -> RowTotals:
@@ -70,9 +71,8 @@ class RowTotals:
         told = ~np.isnan(margin.values)
         lacking = int((~told & (evidence.cells_in(margin) > 0)).sum())
         rows = ThresholdExcess.of(margin.values[told], margin.mechanism, hidden=lacking)
-        # Totals that are sums of one estimate are not selected by noise of their own.
-        own = margin.measured and not evidence.consistent
-        codes = np.where(np.isnan(margin.values) | (not own), -1, np.arange(size))
+        # Totals that were only summed are not selected by noise of their own.
+        codes = np.where(np.isnan(margin.values) | (not margin.measured), -1, np.arange(size))
         over, over_doubt = rows.added(margin.values, codes, size)
         return cls(
             evidence=evidence,
@@ -86,6 +86,7 @@ class RowTotals:
             doubt=doubt,
             over=over,
             over_doubt=over_doubt,
+            lost=evidence.excess.lost(values, np.where(there, row, -1), size),
         )
 
     def of_groups(self, cells: Ints, groups: Ints, size: int, /) -> FromRows:
@@ -106,9 +107,9 @@ class RowTotals:
         # Of a row without hidden cells single cells are better asked for themselves.
         whole &= (lacking > 0) | (asked == self.shown[at])
         seen = np.bincount(place, weights=np.nan_to_num(values), minlength=len(at))
-        mine = self.evidence.excess.seen(np.where(there, values, np.nan)) * (1 + self.evidence.excess.below)
-        over = np.bincount(place, weights=mine, minlength=len(at))
-        left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + (self.excess[at] - over)
+        mine = self.evidence.excess.over(np.where(there, values, np.nan))
+        extra = self.excess[at] - np.bincount(place, weights=mine, minlength=len(at))
+        left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + extra
         others = self.shown[at] - asked
         share = np.divide(others, self.shown[at], out=np.zeros(len(at)), where=self.shown[at] > 0)
 
@@ -125,16 +126,16 @@ class RowTotals:
         )
         below = self.evidence.excess
         doubt = added(share * self.doubt[at] + self.over_doubt[at])
-        if below.below > 0:
+        if below.below > 0 or below.lack > 0:
             # How the histogram goes on below the threshold is one doubt for all rows.
-            together = below.doubt / (1 + below.below) ** 2
-            doubt += together * (added(share * self.excess[at]) ** 2 - added((share * self.excess[at]) ** 2))
+            over, lost = (share * self.excess[at])[whole], (share * self.lost[at])[whole]
+            doubt += below.together(over, lost, group[whole], size)
         return FromRows(
             taken=taken,
             sum=added(left),
             variance=noise + doubt,
             hidden=added(lacking.astype(np.float64)).astype(np.int64),
-            excess=added(self.excess[at] - over),
+            excess=added(extra),
             group=group[whole],
             row=at[whole],
         )
@@ -153,7 +154,23 @@ class RowTotals:
                 taken, whole = self._rows(margin, cells, groups, size)
                 usable = whole & (taken > 0) & (others == 0)
                 precision[usable] += 1 / (margin.noise * taken[usable])
-        return np.asarray(np.where(terms > 0, 1 / precision, 0.0))
+        # No estimate from all tables errs by more than one from the base and a single margin.
+        gone = max(
+            (self._gone(margin, cells, groups, size) for margin in self.evidence.margins if margin.measured),
+            key=lambda one: float(one.sum()),
+            default=np.zeros(size),
+        )
+        single = np.maximum(base.noise * (terms + dead) - gone, 0.0)
+        return np.asarray(np.where(terms > 0, np.minimum(1 / precision, single), 0.0))
+
+    def _gone(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        """By how much a margin that was measured lessens the variance of the base over groups of cells."""
+        row, noise = margin.where.of(cells), self.evidence.base.noise
+        inside = row >= 0
+        group, at, place = paired(groups[inside], row[inside], len(margin.values))
+        mine = np.bincount(place, minlength=len(at))
+        width = noise * (self.evidence.cells_in(margin) + _dead(self.evidence, margin))[at] + margin.noise
+        return np.bincount(group, weights=(noise * mine) ** 2 / width, minlength=size).astype(np.float64)
 
     def _rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Bools]:
         """How many rows of a margin each group touches, and whether it has all of them, and nothing else."""

@@ -246,9 +246,14 @@ class CellErrors:
         # What the means are further from rows than noise lets them be, the law is off by; and more, as they follow rows already.
         off = np.maximum(away**2 - noise, 0.0) * ((own + noise) / noise) ** 2
         open_to = own + noise + off
+        moved = away * (1 - (own + noise) / open_to)
+        variance = noise * (1 - noise / open_to)
+        if not misfit.apart:
+            # Sums of one estimate were made non-negative, rows as well: they may be what is off.
+            moved, variance = np.zeros(size), variance + moved**2
         spread = SumSpread(
-            centre=rest.centre + centre + away * (1 - (own + noise) / open_to),
-            variance=rest.variance + noise * (1 - noise / open_to),
+            centre=rest.centre + centre + moved,
+            variance=rest.variance + variance,
             shared=rest.shared,
             third=rest.third + third * (noise / open_to) ** 3,
         )
