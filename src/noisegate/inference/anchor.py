@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
+from noisegate.inference.excess import shown_histogram
 from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
@@ -180,6 +181,11 @@ class Anchor:
         """The laws with hidden cells that add up to what shown totals leave."""
         hidden = self.free & np.isnan(self._evidence.base.values[self.cells])
         margins = self.totals.margins
+        if not hidden.any() and self._evidence.base.mechanism.threshold is None:
+            laws = self._shaped_all(given.copied())
+            for margin in sorted(margins, key=lambda one: len(one.values)) * _ROW_ROUNDS:
+                self._hold_rows(laws, margin, self.free)
+            return Anchored(laws=laws, moves=np.zeros(len(self.cells)), beside=())
         if not margins or not hidden.any():
             return Anchored(laws=given, moves=np.zeros(len(self.cells)), beside=())
         laws = self._shaped(given.copied(), hidden)
@@ -277,13 +283,26 @@ class Anchor:
         places = places[np.isin(self.cells[places], told.hidden_cells, assume_unique=True)]
         if len(places) < _FEW_HIDDEN or told.shown < _FEW_SHOWN:
             return laws
-        size = len(told.hidden)
+        return self._weighed(laws, places, told.hidden, told.doubt)
+
+    def _shaped_all(self, laws: AnyLaws, /) -> AnyLaws:
+        """The laws of cells that are all shown with the histogram of raw counts that their values tell, as far as they do."""
+        places = np.flatnonzero(self.free)
+        base = self._evidence.base
+        if len(places) < _FEW_HIDDEN or not 0 < base.noise < np.inf:
+            return laws
+        told = shown_histogram(base.values[self.cells[places]], base.mechanism)
+        return laws if told is None else self._weighed(laws, places, *told)
+
+    def _weighed(self, laws: AnyLaws, places: Ints, number: Floats, doubt: Floats, /) -> AnyLaws:
+        """The laws of some cells with so many of 0, 1, 2 ... together, as far as each number is surer than the law."""
+        size = len(number)
         some = places
         if len(places) > _MOST_LOOKED_AT:
             some = np.sort(np.random.default_rng(1).choice(places, _MOST_LOOKED_AT, replace=False))
         before = self._histogram(laws, some, size)
-        trust = 1 / (1 + told.doubt / _SHAPE_OFF**2)
-        logs = np.log(np.maximum(told.hidden * (len(some) / len(places)), 1e-9))
+        trust = 1 / (1 + doubt / _SHAPE_OFF**2)
+        logs = np.log(np.maximum(number * (len(some) / len(places)), 1e-9))
         own = np.log(np.maximum(before, 1e-9))
         wanted = np.exp(own + trust * np.clip(logs - own, -_LONGEST_SHAPE, _LONGEST_SHAPE))
         wanted *= before.sum() / wanted.sum()

@@ -111,6 +111,35 @@ class RawHistogram:
         return cls(hidden_cells=hidden_cells, shown=shown, hidden=hidden, doubt=doubt)
 
 
+#: Raw counts above this many are left to the law of each cell.
+_MOST_SHAPED = 200
+
+
+def shown_histogram(values: Floats, mechanism: Mechanism, /) -> tuple[Floats, Floats] | None:
+    """How many of cells whose every value is shown held 0, 1, 2, ..., and the variance of the log of each number; None for values that are not whole.
+
+    What is seen is how many cells show each value, and what all add up to: noise that is not selected adds nothing on average.
+    """
+    top = values[values <= _MOST_SHAPED]
+    seen_at, seen = np.unique(top, return_counts=True)
+    if not top.size or (seen_at != np.rint(seen_at)).any():
+        return None
+    counts = np.arange(0.0, float(top.max()) + math.ceil(mechanism.reach(4.0)) + 1)
+    places = np.arange(min(float(seen_at[0]), 0.0), float(seen_at[-1]) + 1)
+    rows = np.exp(mechanism.log_likelihood(places[:, None], counts.astype(np.int64)))
+    have = np.zeros(len(places))
+    have[(seen_at - places[0]).astype(np.int64)] = seen
+    inside = rows.sum(axis=0)
+    total = TotalSeen(sum=float(top.sum()), variance=max(mechanism.published_law.variance * len(top), 1e-6))
+    some = rows.any(axis=1)
+    fits = [_fitted(rows[some], have[some], counts * inside, total, spread) for spread in _SPREADS]
+    logs, covariances, evidence = zip(*fits, strict=True)
+    law = RawLaw(at=counts, logs=logs, covariances=covariances, weights=special.softmax(np.array(evidence)))
+    mean = law.weights @ np.array(law.logs)
+    spread = np.array([np.diagonal(one) for one in law.covariances]) + (np.array(law.logs) - mean) ** 2
+    return np.exp(mean), law.weights @ spread
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThresholdSelection:
     """How a mechanism selects: raw counts x (bins of them), bins of values just above the threshold, and how often each x lands in each.
