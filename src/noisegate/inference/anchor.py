@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.excess import shown_histogram
+from noisegate.inference.excess import ThresholdSelection, shown_histogram, threshold_of
 from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
@@ -153,6 +153,16 @@ def added(low: Ints, start: Ints, p: Floats, size: int, /) -> Floats:
     for i in range(len(low)):
         for k in range(start[i], start[i + 1]):
             found[min(low[i] + k - start[i], size - 1)] += p[k]
+    return found
+
+
+@compiled
+def expected(low: Ints, start: Ints, p: Floats, values: Floats, /) -> Floats:
+    """What each of many laws expects of a value for each count, the last one for all larger ones."""
+    found = np.zeros(len(low))
+    for i in range(len(low)):
+        for k in range(start[i], start[i + 1]):
+            found[i] += p[k] * values[min(low[i] + k - start[i], len(values) - 1)]
     return found
 
 
@@ -311,6 +321,24 @@ class Anchor:
             ratio = np.clip(wanted / np.maximum(now, 1e-9), 0.02, 50.0)
             laws = laws.weigh(places, ratio)
         return laws
+
+    def crossed(self, laws: AnyLaws, /) -> Floats:
+        """What the law of each cell says of the excess of shown values of cells like it."""
+        found, evidence = np.zeros(len(self.cells)), self._evidence
+        at = threshold_of(evidence.base.mechanism)
+        if at is None:
+            return found
+        selection = ThresholdSelection.of(evidence.base.mechanism, edge=at[0], scale=at[1])
+        shown = np.isfinite(evidence.base.values[self.cells])
+        for values, which in zip(
+            selection.crossing(at[0]), (self.free & ~shown, self.free & shown), strict=True
+        ):
+            places = np.flatnonzero(which)
+            for first in range(0, len(places), _AT_ONCE):
+                some = places[first : first + _AT_ONCE]
+                pmfs = laws.pmfs(some)
+                found[some] = expected(pmfs.low, pmfs.start, pmfs.p, values)
+        return found
 
     def _histogram(self, laws: AnyLaws, places: Ints, size: int, /) -> Floats:
         """How many of some cells are expected to hold 0, 1, 2, ..."""

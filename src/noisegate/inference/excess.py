@@ -193,6 +193,18 @@ class ThresholdSelection:
             beyond=beyond,
         )
 
+    def crossing(self, edge: float, /) -> tuple[Floats, Floats]:
+        """What a hidden cell, and a shown one, say of the excess of cells like it, by their raw counts 0, 1, 2, ...
+
+        Cells below the threshold are told by hidden ones, and cells above it by shown ones: for each that is seen so many were selected by noise.
+        """
+        counts = np.arange(0.0, math.floor(self.counts[-1]) + 1)
+        excess, hidden = (np.interp(counts, self.counts, one) for one in (self.excess, self.hidden))
+        below = np.where(counts < edge, excess / np.maximum(hidden, 1e-9), 0.0)
+        above = np.where(counts < edge, 0.0, excess / np.maximum(1 - hidden, 1e-9))
+        below[-1] = above[-1] = 0.0
+        return below, above
+
     def raw_law(
         self, shown: Floats, /, *, hidden: int | None = None, total: TotalSeen | None = None
     ) -> RawLaw:

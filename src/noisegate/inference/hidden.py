@@ -25,7 +25,7 @@ PRIOR_OFF = 0.7
 class FromRows:
     """What rows of a margin say of groups of cells: the sum of the cells that `taken` marks, and the variance of its noise.
 
-    `hidden` is how many of these cells are not shown, and `excess` what was added because shown values of the rows hold too much. `group` and `row` are the pairs of a group and a row that says something of it.
+    `hidden` is how many of these cells are not shown, and `excess` what was added because shown values of the rows hold too much. `group` and `row` are the pairs of a group and a row that says something of it, and `share` is how much of the shown cells of the row the group does not hold.
     """
 
     taken: Bools
@@ -35,6 +35,7 @@ class FromRows:
     excess: Floats
     group: Ints
     row: Ints
+    share: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -111,7 +112,7 @@ class RowTotals:
         extra = self.excess[at] - np.bincount(place, weights=mine, minlength=len(at))
         left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + extra
         others = self.shown[at] - asked
-        share = np.divide(others, self.shown[at], out=np.zeros(len(at)), where=self.shown[at] > 0)
+        share = np.divide(others, self.shown[at], out=np.ones(len(at)), where=self.shown[at] > 0)
 
         def added(what: Floats) -> Floats:
             return np.bincount(group[whole], weights=what[whole], minlength=size).astype(np.float64)
@@ -138,6 +139,7 @@ class RowTotals:
             excess=added(extra),
             group=group[whole],
             row=at[whole],
+            share=share[whole],
         )
 
     def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:

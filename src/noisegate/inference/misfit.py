@@ -24,26 +24,28 @@ _SPREAD_OFF = 1.5
 class RowMisfit:
     """For each row of a margin what the law gives its hidden cells (`mean`), what it leaves open beside the variances of cells (`more`), and how much the row tells of one factor for all rows of its unit (`told`, and `told_in` all of them together).
 
-    `apart` says whether rows have noise of their own: what sums of one estimate say is in the records of cells as well, and the law adds little to it. `drawn` is what the law takes off the shown values of a row. `common` is the variance of the factor of each unit which no row can tell, as all have the same doubt.
+    `apart` says whether rows have noise of their own: what sums of one estimate say is in the records of cells as well, and the law adds little to it. `crossed` is what shown values of a row hold too much by the laws of its cells. `common` is the variance of the factor of each unit which no row can tell, as all have the same doubt.
     """
 
     mean: Floats
     more: Floats
     told: Floats
-    drawn: Floats
+    crossed: Floats
     unit: Ints
     told_in: Floats
     common: Floats
     apart: bool
 
     @classmethod
-    def of(cls, rows: RowTotals, cells: Ints, units: Ints, mean: Floats, variance: Floats, /) -> RowMisfit:
-        """From the means and variances of the cells of a margin's rows, and the unit that each cell was solved in; what is not solved yet has no mean."""
+    def of(
+        cls, rows: RowTotals, cells: Ints, units: Ints, mean: Floats, variance: Floats, crossed: Floats, /
+    ) -> RowMisfit:
+        """From the means and variances of the cells of a margin's rows, what they say of excess, and the unit that each cell was solved in; what is not solved yet has no mean."""
         margin, size = rows.margin, len(rows.margin.values)
         row = margin.where.of(cells)
         values = rows.evidence.base.values[cells]
         inside = row >= 0
-        hidden, shown = np.isnan(values) & inside, ~np.isnan(values) & inside
+        hidden = np.isnan(values) & inside
         unit, many = np.zeros(size, np.int64), int(units.max(initial=0)) + 1
         unit[row[inside]] = units[inside]
         found = rows.of_groups(cells[hidden], row[hidden], size)
@@ -68,7 +70,7 @@ class RowMisfit:
             mean=own,
             more=more,
             told=told,
-            drawn=added(np.flatnonzero(shown), np.where(shown, values - mean, 0.0)),
+            crossed=added(np.flatnonzero(inside), crossed),
             unit=unit,
             told_in=in_unit(told),
             common=common,

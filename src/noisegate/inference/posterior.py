@@ -218,6 +218,7 @@ class Posterior:
         anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free)
         found = anchor.hold(unit.laws)
         self._beside += found.beside
+        self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
         return replace(unit, laws=found.laws), found.moves
 
     def _live(self, cells: Ints, /) -> Bools:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.hidden import FromRows, ShownTotals
+from noisegate.inference.hidden import ShownTotals
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints, numbered, paired
 from noisegate.inference.misfit import RowMisfit
@@ -58,7 +58,7 @@ class CellErrors:
     Attributes
     ----------
     mean, variance, third
-        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by.
+        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values.
     part_of, place
         The part of each cell, and its place there (`unit_of` is the unit of each part); `shared` is what the cells of each part err together, and `cells_of` which these are.
     same
@@ -78,6 +78,7 @@ class CellErrors:
     third: Floats = field(init=False)
     alone: Floats = field(init=False)
     common: Floats = field(init=False)
+    crossed: Floats = field(init=False)
     place: NDArray[np.int32] = field(init=False)
     shared: dict[int, SharedError] = field(init=False, default_factory=dict)
     cells_of: dict[int, Ints] = field(init=False, default_factory=dict)
@@ -87,6 +88,7 @@ class CellErrors:
     def __post_init__(self) -> None:
         size = self.evidence.layout.size
         self.mean, self.variance, self.third, self.alone, self.common = (np.zeros(size) for _ in range(5))
+        self.crossed = np.zeros(size)
         self.place = np.zeros(size, np.int32)
         self._row_variance = {margin.name: np.zeros(len(margin.values)) for margin in self.evidence.margins}
 
@@ -111,7 +113,8 @@ class CellErrors:
         if known is None or known[0] != len(self.shared):
             live = self.evidence.live
             units = self.unit_of[self.part_of[live]]
-            found = RowMisfit.of(self.totals.of(margin), live, units, self.mean[live], self.variance[live])
+            moments = self.mean[live], self.variance[live], self.crossed[live]
+            found = RowMisfit.of(self.totals.of(margin), live, units, *moments)
             known = self._misfits[margin.name] = (len(self.shared), found)
         return known[1]
 
@@ -240,7 +243,9 @@ class CellErrors:
             own += self._twice(cells[taken], groups[taken], size)
         misfit = self.misfit(margin)
         own = np.maximum(own + misfit.off(found.group, found.row, size), 1e-12)
-        apart = self._drawn_apart(misfit, found, cells, groups, size)
+        # By what laws of cells, and not values alone, say that shown ones hold too much: rows may differ in kind.
+        crossed = np.bincount(found.group, weights=found.share * misfit.crossed[found.row], minlength=size)
+        apart = np.where(found.excess > 0, crossed - found.excess, 0.0)
         noise = np.maximum(found.variance + apart**2 / 4, 1e-12)
         away = found.sum + apart / 2 - centre
         # What the means are further from rows than noise lets them be, the law is off by; and more, as they follow rows already.
@@ -258,16 +263,6 @@ class CellErrors:
             third=rest.third + third * (noise / open_to) ** 3,
         )
         return spread, np.bincount(groups[taken], minlength=size).astype(np.float64)
-
-    def _drawn_apart(
-        self, misfit: RowMisfit, found: FromRows, cells: Ints, groups: Ints, size: int, /
-    ) -> Floats:
-        """By how much more the law takes off shown values of rows, other than those asked for, than their share in all excess."""
-        values = self.evidence.base.values[cells]
-        shown = found.taken & ~np.isnan(values)
-        drawn = np.bincount(found.group, weights=misfit.drawn[found.row], minlength=size)
-        asked = np.bincount(groups[shown], weights=values[shown] - self.mean[cells[shown]], minlength=size)
-        return np.asarray(np.where(found.excess > 0, drawn - asked - found.excess, 0.0))
 
     def _shared(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
         """The variance of what cells err together, part by part."""
