@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdSelection, shown_histogram, threshold_of
@@ -47,6 +48,8 @@ _MOST_LOOKED_AT = 30_000
 #: Rows of which totals say less than this are left alone.
 _LEAST_ROWS = 2
 _ROW_ROUNDS = 3
+#: Of normal laws further from zero than this, in standard deviations, nothing is cut off.
+_TRUNCATED = 6.0
 _AT_ONCE = 100_000
 
 
@@ -409,7 +412,16 @@ def _settle(laws: AnyLaws, places: Ints, row: Ints, left: Floats, noise: Floats,
     squares = (left - mean) ** 2 * (width + noise) / noise**2
     strays = float(np.average(squares, weights=noise / (width + noise)))
     strays = max(1.0, strays - np.sqrt(2 / len(rows)))
-    _move_groups(laws, places, codes, np.maximum(left - (left - mean) / strays, _LEAST_LEFT * mean))
+    wanted = left - (left - mean) / strays
+    sd = np.sqrt(noise * (1 - noise / (strays * (width + noise))))
+    _move_groups(laws, places, codes, np.maximum(_at_least_nothing(wanted, sd), _LEAST_LEFT * mean))
+
+
+def _at_least_nothing(mean: Floats, sd: Floats, /) -> Floats:
+    """The means of normal laws of which only what is not negative is left."""
+    away = mean / np.maximum(sd, 1e-9)
+    more = sd * np.exp(-0.5 * away**2 - special.log_ndtr(away)) / np.sqrt(2 * np.pi)
+    return np.where(np.abs(away) < _TRUNCATED, mean + more, np.maximum(mean, 0.0))
 
 
 def _move(laws: AnyLaws, cells: Ints, total: float, /) -> None:
