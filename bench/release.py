@@ -48,6 +48,7 @@ release.write_events(pathlib.Path(sys.argv[2]), events=int(sys.argv[3]))
 """
 SPEC = """\
 name: bench
+population: cards
 events: {{source: taps.parquet, person: card_id}}
 dimensions:
   date:     {{column: tapped_at, from: 2016-07-25, to: 2016-08-07}}
@@ -136,6 +137,8 @@ def measure(folder, command):
         shutil.rmtree(old) if old.is_dir() else old.unlink()
     # Python keeps its compiled modules, as it does wherever noisegate is installed.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    # What is remembered of a ledger goes with it.
+    environment["NOISEGATE_HEADS"] = str(folder / "release-heads")
     began = time.perf_counter()
     with (folder / "log").open("wb") as log:
         child = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment)

@@ -44,8 +44,8 @@ class Limits:
         36_525, "Days of a date dimension.", "refused: the range of dates is longer than any release needs"
     )
     events_at_once: int = _limit(
-        1 << 24,
-        "Events of persons that are held in memory at once, 16 bytes each.",
+        1 << 25,
+        "Events of persons that are held in memory at once, 8 bytes each; half as many if persons are numbered too widely.",
         "spread over private temporary files by person; the source is still read once",
     )
     glob_entries: int = _limit(

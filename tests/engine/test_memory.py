@@ -48,6 +48,7 @@ def measured(folder, *, events, unit, margins):
     bound = {} if unit == "event" else {"max_cells": 4}
     spec = {
         "name": "memory",
+        "population": "memory",
         "events": {"source": "taps.parquet", "person": "card_id"},
         "dimensions": {
             "date": {"column": "tapped_at", "from": "2016-07-25", "to": "2016-07-27"},

@@ -37,17 +37,37 @@ def place():
 pairs = st.lists(st.tuples(st.sampled_from([0, 1, 5, -3, 2**62, -(2**62)]), st.integers(0, 40)), max_size=60)
 
 
-@given(events=pairs, most=st.sampled_from([3, 16, 1000]))
-def test_a_person_is_in_one_part_and_no_event_is_lost(events, most):
+def told_apart(found):
+    """Which unit, day and cell a key says, units by the order of their first key."""
+    cells = found.keys & ((1 << found.cell_bits) - 1)
+    cells = cells if found.cells is None else found.cells[cells]
+    units = (found.keys >> found.cell_bits).tolist()
+    return [(unit >> 2, unit & 3, cell) for unit, cell in zip(units, cells.tolist(), strict=True)]
+
+
+near = st.lists(st.tuples(st.sampled_from([0, 1, 5, -3, 40]), st.integers(0, 40)), max_size=60)
+
+
+@given(events=pairs | near, most=st.sampled_from([3, 16, 1000]), guess=st.sampled_from([0, 5, 100]))
+def test_a_person_is_in_one_part_and_no_event_is_lost(events, most, guess):
+    """Whether they take one word or two, or two from some event on, in memory or in files."""
     with ExitStack() as stack, limits.override(events_at_once=most):
-        held = UnitEvents(rows=len(events), place=SpillPlace(stack))
+        held = UnitEvents(rows=guess, place=SpillPlace(stack), cell_bits=4, day_bits=2)
         for start in range(0, len(events), 7):
             part = np.array(events[start : start + 7], dtype=np.int64).reshape(-1, 2)
             held.add(part[:, 0], part[:, 1])
-        parts = [(person.tolist(), number.tolist()) for person, number in held.parts()]
-    assert sorted(pair for part in parts for pair in zip(*part, strict=True)) == sorted(events)
-    homes = [set(person) for person, _ in parts]
-    assert sum(map(len, homes)) == len(set().union(*homes))
+        parts = [told_apart(found) for found in held.unit_keys()]
+    found = [sorted(group) for part in parts for group in grouped(part).values()]
+    want = [sorted(group) for group in grouped([(p, n >> 4, n & 15) for p, n in events]).values()]
+    assert sorted(found) == sorted(want)
+
+
+def grouped(rows):
+    """Day and cell of each person's events."""
+    found = {}
+    for person, day, cell in rows:
+        found.setdefault(person, []).append((day, cell))
+    return found
 
 
 @given(events=pairs.filter(len), bits=st.sampled_from([63, 9, 7]))

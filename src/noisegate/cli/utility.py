@@ -83,6 +83,7 @@ def _print_plan(found: Outlook, /) -> None:
         )
         _print_assumption(found)
         _print_laws(found)
+    _print_thresholds(found)
     if found.needed is not None:
         show_needed(found.needed)
     _print_unanswered([(one.name, one.reason) for one in found.questions])
@@ -149,6 +150,33 @@ def _print_laws(found: Outlook, /) -> None:
         f" (delta {number(other.delta)}; means over questions)."
     )
     console.print(sentence)
+
+
+def _print_thresholds(found: Outlook, /) -> None:
+    """What thresholds do to cells of the base: by the spec alone, or with the counts of another release."""
+    if not found.thresholds:
+        return
+    table = Table(title="Thresholds of the base (suppress: {below: …})", title_justify="left")
+    for name in ("from", "empty shown", *(() if found.like is None else ("false rows", "hidden", "error"))):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in found.thresholds:
+        row = ["all" if one.threshold is None else f"{one.threshold:,}", f"{100 * one.spurious:.2g} %"]
+        if one.false_rows is not None and one.hidden is not None and one.error is not None:
+            row += [f"{one.false_rows:,.0f}", f"{100 * one.hidden:.1f} %", f"{one.error:,.3g}"]
+        table.add_row(*row, style="bold" if one.chosen else "")
+    console.print(table)
+    words = "Bold: that of the spec. empty shown: empty cells that noise carries over it"
+    if found.like is None:
+        console.print(
+            f"{words}. What it hides depends on counts: add --like DIR, never the events themselves."
+        )
+        return
+    best = next(one for one in found.thresholds if one.best)
+    told = "no threshold" if best.threshold is None else f"suppress: {{below: {best.threshold}}}"
+    console.print(
+        f"{words}; hidden: events in cells that are not shown; error: of a cell on average, one that is not shown counted as nothing: "
+        f"least with {told}. By the published counts of {escape(found.like.name)} alone."
+    )
 
 
 def show_needed(needed: NeededBudget, /) -> None:

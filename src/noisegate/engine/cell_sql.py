@@ -184,11 +184,21 @@ def cell_sql(
                 store(connection, name, nest_table(nest))
                 events += f" LEFT JOIN {name} AS n{n} ON {_key(plan, nest)} = n{n}.key"
             cell = _cell(plan)
-            checked = tuple((f"e.v{n}", dim.size) for n, dim in enumerate(plan.dimensions) if dim.steps)
+            checked = tuple(
+                (_narrow(f"e.v{n}", dim.size), dim.size) for n, dim in enumerate(plan.dimensions) if dim.steps
+            )
             yield CellSql(events=events, cell=cell, why=_why(plan, cell), day=_day(plan), checked=checked)
         finally:
             for name in (*tables.values(), *nests):
                 connection.execute(f"DROP TABLE IF EXISTS {name}")
+
+
+def _narrow(value: str, size: int, /) -> str:
+    """A value in as few octets as tell whether it is below `size`; what does not fit becomes NULL. Half of a stream's cost is its width."""
+    fitting = [
+        name for name, bits in (("UTINYINT", 8), ("USMALLINT", 16), ("UINTEGER", 32)) if size < 2**bits
+    ]
+    return f"TRY_CAST({value} AS {fitting[0]})" if fitting else value
 
 
 def lookup_table(dimension: DimensionPlan, /) -> pa.Table:

@@ -143,11 +143,12 @@ def _unit_keys(
     cell_bits = (wanted.domain.size - 1).bit_length()
     days = wanted.day.days if wanted.unit == "person-day" and wanted.day else 1
     assert wanted.person is not None
-    events = UnitEvents(rows=counter.source.rows, place=counter.place)
+    events = UnitEvents(
+        rows=counter.source.rows, place=counter.place, cell_bits=cell_bits, day_bits=(days - 1).bit_length()
+    )
     with _unit_query(wanted, connection, counter, cell_bits=cell_bits, days=days) as answer:
         counter.read_units(connection, answer, events)
-    for person, number in events.parts():
-        yield UnitKeys.of(person, number, cell_bits=cell_bits, day_bits=(days - 1).bit_length())
+    yield from events.unit_keys()
 
 
 @contextmanager
@@ -227,7 +228,7 @@ class _Answer:
         fine = fine and _all_below(cells, self._cells)
         for place, size in enumerate(self._sizes, 1):
             column = batch.column(place)
-            values = plain_numbers(column.fill_null(-1) if column.null_count else column)
+            values = plain_numbers(column.fill_null(_greatest(column)) if column.null_count else column)
             fine = fine and _all_below(values if inside is None else values[inside], size)
         if not fine:
             raise _disbelieved(name)
@@ -242,6 +243,11 @@ def plain_numbers(column: pa.Array, /) -> NDArray[Any]:
     return np.frombuffer(
         column.buffers()[1], dtype=kind, count=len(column), offset=column.offset * kind.itemsize
     )
+
+
+def _greatest(column: pa.Array, /) -> int:
+    """The greatest number of a column's type, which is never that of a value."""
+    return int(np.iinfo(column.type.to_pandas_dtype()).max)
 
 
 def _all_below(values: NDArray[Any], most: int, /) -> bool:

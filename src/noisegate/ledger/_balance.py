@@ -10,6 +10,7 @@ known to promise (`noisegate.mechanisms.accounting`); it is never above the wors
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -166,19 +167,36 @@ class DayPiles:
         return high
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
-        piles = [one.to_json() if isinstance(one, Pile) else one for one in self._piles]
-        most = [str(self.most.epsilon), str(self.most.delta)]
-        return {"most": most, "days": list(zip(self._firsts, self._lasts, piles, strict=True))}
+        """As plain data: the stretches, the distinct piles, and which of them each stretch has."""
+        places: dict[str, int] = {}
+        kept: dict[int, int] = {}  # most piles are as they were kept, and many days have the same one
+        which = []
+        for one in self._piles:
+            place = kept.get(id(one))
+            if place is None:
+                text = json.dumps(one.to_json() if isinstance(one, Pile) else one)
+                place = kept[id(one)] = places.setdefault(text, len(places))
+            which.append(place)
+        return {
+            "most": [str(self.most.epsilon), str(self.most.delta)],
+            "firsts": self._firsts.copy(),
+            "lasts": self._lasts.copy(),
+            "piles": [json.loads(text) for text in places],
+            "which": which,
+        }
 
     @classmethod
     def of_json(cls, value: Any, /) -> Self:
-        """What `to_json` wrote; older notes had the days alone."""
+        """What `to_json` wrote; older notes had each day with its pile."""
         made = cls()
-        days = value["days"] if isinstance(value, Mapping) else value
-        made._firsts, made._lasts = [int(one[0]) for one in days], [int(one[1]) for one in days]
-        made._piles = [one[2] for one in days]
         made._most = None
+        if isinstance(value, Mapping) and "which" in value:
+            made._firsts, made._lasts = list(value["firsts"]), list(value["lasts"])
+            made._piles = [value["piles"][place] for place in value["which"]]
+        else:
+            days = value["days"] if isinstance(value, Mapping) else value
+            made._firsts, made._lasts = [int(one[0]) for one in days], [int(one[1]) for one in days]
+            made._piles = [one[2] for one in days]
         if isinstance(value, Mapping):
             epsilon, delta = value["most"]
             made._most = Loss(epsilon=as_epsilon(epsilon), delta=as_epsilon(delta))
@@ -272,30 +290,6 @@ class Spending:
         return made
 
 
-class Bindings:
-    """What a population was counted from, with digests: as it was kept until somebody asks, since there is one for every release."""
-
-    def __init__(self, kept: Iterable[Any] = (), /) -> None:
-        self._kept = [tuple(one) for one in kept]
-        self._known: set[tuple[str, str | None]] | None = None
-
-    def __iter__(self) -> Iterator[tuple[str, str | None]]:
-        return iter(self._kept)
-
-    def update(self, more: Iterable[tuple[str, str | None]], /) -> None:
-        """Add what is not there yet."""
-        if self._known is None:
-            self._known = set(self._kept)
-        for one in more:
-            if one not in self._known:
-                self._known.add(one)
-                self._kept.append(one)
-
-    def to_json(self) -> list[Any]:
-        """As plain data."""
-        return self._kept
-
-
 @dataclass(slots=True)
 class SeriesBalance:
     """A series that a population has paid for: its name, the digest of what it promises, its weeks, and who reserved which."""
@@ -307,7 +301,12 @@ class SeriesBalance:
 
     def to_json(self) -> list[Any]:
         """As plain data."""
-        return [self.name, self.digest, self.weeks, [[week, ids] for week, ids in self.reserved.items()]]
+        return [
+            self.name,
+            self.digest,
+            self.weeks,
+            [[week, list(ids)] for week, ids in self.reserved.items()],
+        ]
 
     @classmethod
     def of_json(cls, value: Any, /) -> Self:
@@ -324,7 +323,6 @@ class Balance:
 
     budgets: dict[str, PrivacyBudget] = field(default_factory=dict)
     spending: dict[str, Spending] = field(default_factory=lambda: {unit: Spending() for unit in UNITS})
-    bindings: Bindings = field(default_factory=Bindings)
     releases: int = 0
     series: dict[str, SeriesBalance] = field(default_factory=dict)
 
@@ -357,7 +355,6 @@ class Balance:
                 [one.unit, str(one.epsilon), str(one.delta), one.source] for one in self.budgets.values()
             ],
             "spending": {unit: one.to_json() for unit, one in self.spending.items()},
-            "bindings": self.bindings.to_json(),
             "releases": self.releases,
             **({"series": {name: one.to_json() for name, one in self.series.items()}} if self.series else {}),
         }
@@ -370,6 +367,5 @@ class Balance:
             for unit, epsilon, delta, source in value["budgets"]
         }
         spending = {unit: Spending.of_json(value["spending"][unit]) for unit in UNITS}
-        bindings = Bindings(value["bindings"])
         series = {name: SeriesBalance.of_json(one) for name, one in value.get("series", {}).items()}
-        return cls(budgets, spending, bindings, int(value["releases"]), series)
+        return cls(budgets, spending, int(value["releases"]), series)

@@ -24,6 +24,7 @@ from noisegate.ledger._account import (
     as_unit,
 )
 from noisegate.ledger._balance import Balance
+from noisegate.ledger._bound import Bound
 from noisegate.ledger._charge import Charge, UnitLoss
 from noisegate.ledger._entry import ABANDONED, BUDGET, PUBLISHED, RESERVED, Entry
 from noisegate.ledger._population import Account
@@ -53,6 +54,7 @@ class Balances:
     """What every population may spend and has spent, after the entries added so far; nothing about single releases."""
 
     def __init__(self) -> None:
+        self.bound = Bound()
         # As it was kept, until somebody asks for it.
         self._known: dict[str, Balance | Mapping[str, Any]] = {}
         self._adopted: dict[str, str] = {}
@@ -88,7 +90,8 @@ class Balances:
         balance = self._balance(population)
         losses: Mapping[str, UnitLoss | None] = {unit: UnitLoss(loss=loss), **charge.losses}
         balance.charge(losses, charge.days)
-        balance.bindings.update((one.name, one.digest) for one in charge.bindings)
+        for one in charge.bindings:
+            self.bound.add((population, one.name, one.digest))
 
     def adopt(self, names: Sequence[str], population: str, /) -> None:
         """Let a population take over accounts of an older version: what they spent, and their budgets where it has none."""
@@ -113,7 +116,6 @@ class Balances:
             own.unknown += spending.unknown
         balance.releases += old.releases
         balance.series = {**old.series, **balance.series}
-        balance.bindings.update(old.bindings)
 
     def _balance(self, name: str, /) -> Balance:
         name = self.account_of(name)
@@ -131,12 +133,15 @@ class Balances:
         """The balance of a population; an empty one if it is not known."""
         return self._balance(population) if self.account_of(population) in self._known else Balance()
 
-    def bindings(self, population: str, /) -> set[tuple[str, str | None]]:
-        """What a population was counted from, with the digests."""
-        found = self._known.get(self.account_of(population))
-        if found is None or isinstance(found, Balance):
-            return set() if found is None else set(found.bindings)
-        return {(name, digest) for name, digest in found["bindings"]}
+    def counted_from(self, digests: Iterable[str], /) -> set[str]:
+        """The populations that were counted from content with one of these digests."""
+        return {self.account_of(one) for one in self.bound.with_digests(digests)}
+
+    def digest_of(self, population: str, name: str, /) -> tuple[str | None] | None:
+        """The digest that a file or table had when a population was last counted from it; None if it never was."""
+        own = self.account_of(population)
+        found = self.bound.digest_of(name, own=lambda one: self.account_of(one) == own)
+        return None if found is None else (found[2],)
 
     def populations(self) -> list[str]:
         """All that are known, by name."""
@@ -156,11 +161,15 @@ class Balances:
         }
 
     @classmethod
-    def of_json(cls, value: Mapping[str, Any], /) -> Self:
-        """What `to_json` wrote."""
+    def of_json(cls, value: Mapping[str, Any], bound: Bound, /) -> Self:
+        """What `to_json` wrote, and what was kept beside it."""
         made = cls()
+        made.bound = bound
         made._known = dict(value["known"])
         made._adopted = {str(old): str(new) for old, new in value["adopted"].items()}
+        for population, one in value["known"].items():
+            for name, digest in one.get("bindings", ()):  # an older version kept them here
+                made.bound.add((population, str(name), digest))
         return made
 
 
@@ -218,6 +227,9 @@ class Book:
     def accounts(self) -> tuple[Account, ...]:
         """All accounts, by name."""
         own: dict[str, list[Reservation]] = {}
+        bound: dict[str, set[tuple[str, str | None]]] = {}
+        for account, name, digest in self.balances.bound.added:
+            bound.setdefault(self.balances.account_of(account), set()).add((name, digest))
         for one in self._reservations.values():
             own.setdefault(self.balances.account_of(one.dataset), []).append(one)
         return tuple(
@@ -226,6 +238,7 @@ class Book:
                 self.balances.of(name),
                 reservations=tuple(own.get(name, ())),
                 adopted=self.balances.adopted_by(name),
+                bindings=bound.get(name, ()),
             )
             for name in self.balances.populations()
         )

@@ -6,7 +6,8 @@ ledger that lacks that entry was restored from a backup, emptied or replaced, an
 that this is meant.
 
 Beside them lie the balances after that entry, so that a release need not read the whole history: they are used only if the
-storage says that the history was not touched since, else all is read and checked again.
+storage says that the history was not touched since, else all is read and checked again. What populations were counted from is in a
+file of its own that only grows (`noisegate.ledger._bound`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
+
+from noisegate.ledger._bound import Bound
 
 VARIABLE = "NOISEGATE_HEADS"
 
@@ -38,6 +41,7 @@ class Head:
     digest: str
     mark: str
     balances: dict[str, Any] | None
+    bound: Bound = field(default_factory=Bound, repr=False, compare=False)
     #: The balances as they are written, if they were written before.
     text: str | None = field(default=None, repr=False, compare=False)
 
@@ -47,19 +51,29 @@ class Head:
         try:
             value = _content(_file(key))
             balances = value["balances"]
+            bound = Bound.read(_bound_file(key), least=int(value.get("bound", 0)))
             return cls(
                 seq=int(value["seq"]),
                 digest=str(value["digest"]),
                 mark=str(value["mark"]),
-                balances=balances if isinstance(balances, dict) else None,
+                balances=balances if isinstance(balances, dict) and bound is not None else None,
+                bound=bound or Bound(),
             )
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
     def write(self, key: str, /) -> bool:
         """Keep it; whether that could be done. Whole or not at all, for its owner alone."""
-        file = _file(key)
-        content = {"ledger": key, "seq": self.seq, "digest": self.digest, "mark": self.mark}
+        file, size = _file(key), self.bound.append_to(_bound_file(key))
+        if size is None:
+            return False
+        content = {
+            "ledger": key,
+            "seq": self.seq,
+            "digest": self.digest,
+            "mark": self.mark,
+            "bound": size,
+        }
         start = json.dumps(content, separators=(",", ":"))[:-1]
         balances = self.text or written_balances(self.balances)
         aside = file.with_name(f"{file.name}.{secrets.token_hex(6)}")
@@ -97,8 +111,18 @@ def _content(file: Path, /) -> Any:
 
 def forget_head(key: str, /) -> None:
     """Forget where the ledger with the key `key` ended."""
-    with suppress(OSError):
-        _file(key).unlink()
+    remembered.pop(key, None)
+    for file in (_file(key), _bound_file(key)):
+        with suppress(OSError):
+            file.unlink()
+
+
+#: Ledgers whose whole history was read in this process, as it was then: a release looks several times.
+remembered: dict[str, Head] = {}
+
+
+def _bound_file(key: str, /) -> Path:
+    return _file(key).with_suffix(".bound")
 
 
 def _file(key: str, /) -> Path:

@@ -50,7 +50,7 @@ from noisegate.ledger._book import (
 from noisegate.ledger._charge import Charge, signatures
 from noisegate.ledger._check import Discrepancy, cards_nobody_paid, find_problems, week_state
 from noisegate.ledger._entry import ABANDONED, BUDGET, PUBLISHED, RESERVED, Entry, broken_links
-from noisegate.ledger._head import Head, forget_head, state_folder, written_balances
+from noisegate.ledger._head import Head, forget_head, remembered, state_folder, written_balances
 from noisegate.ledger._population import Account
 from noisegate.ledger._sqlite import open_sqlite
 from noisegate.ledger._store import Store
@@ -155,16 +155,12 @@ class Ledger:
 
     def bound_to(self, digests: Sequence[str], /) -> set[str]:
         """The populations that were counted from some content before, by the digests of files."""
-        balances = self._balances()
-        return {
-            name
-            for name in balances.populations()
-            if not {digest for _, digest in balances.bindings(name)}.isdisjoint(digests)
-        }
+        return self._balances().counted_from(digests)
 
-    def names_of(self, population: str, /) -> dict[str, str | None]:
-        """What a population was counted from before, with the digest of its content."""
-        return dict(self._balances().bindings(population))
+    def has_other_content(self, population: str, name: str, digest: str | None, /) -> bool:
+        """Whether a population was last counted from a file or table of this name when it had another digest."""
+        known = self._balances().digest_of(population, name)
+        return known is not None and known != (digest,)
 
     def budget(self, dataset: str, /) -> PrivacyBudget | None:
         """The budget in force, or None if there is none yet."""
@@ -428,19 +424,18 @@ class Ledger:
 
     def _balances(self) -> Balances:
         """What all populations have spent, without a look at the chain of entries."""
-        head = Head.read(self._store.key)
-        if head is not None and head.balances is not None and self._store.digest(head.seq) == head.digest:
-            found, after = self._of_head(head), head.seq
-        else:
-            found, after = Balances(), 0
-        for entry in self._store.entries(after=after):
-            found.add(entry)
-        return found
+        for head in (remembered.get(self._store.key), Head.read(self._store.key)):
+            if head is not None and head.balances is not None and self._store.digest(head.seq) == head.digest:
+                found = self._of_head(head)
+                for entry in self._store.entries(after=head.seq):
+                    found.add(entry)
+                return found
+        return self._replayed(strict=False)
 
     def _of_head(self, head: Head) -> Balances:
         try:
-            return Balances.of_json(head.balances or {})
-        except (ValueError, TypeError, KeyError, ArithmeticError):
+            return Balances.of_json(head.balances or {}, head.bound.copy())
+        except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
             raise DataError(
                 f"What was kept about the ledger {self.place} beside it is damaged. "
                 "Let 'noisegate ledger check --accept' write it anew."
@@ -448,24 +443,44 @@ class Ledger:
 
     def _sound_balances(self) -> Balances:
         """What all populations have spent, once the ledger is known to be whole and no older copy of itself."""
-        missing, head = self._missing_head(), Head.read(self._store.key)
+        missing = self._missing_head()
         if missing:
             raise GateError(missing)
-        known = head is not None and head.balances is not None
-        if head is not None and known and self._store.unchanged(head.mark, seq=head.seq):
-            found, after, start = self._of_head(head), head.seq, head.digest
-        else:
-            found, after, start = Balances(), 0, self._store.origin()
-        entries = self._store.entries(after=after)
-        broken = broken_links(entries, origin=start, after=after)
+        for head in (remembered.get(self._store.key), Head.read(self._store.key)):
+            if head is None or head.balances is None or self._store.digest(head.seq) != head.digest:
+                continue
+            if self._store.unchanged(head.mark, seq=head.seq):
+                entries = self._store.entries(after=head.seq)
+                self._refuse_altered(broken_links(entries, origin=head.digest, after=head.seq))
+                found = self._of_head(head)
+                for entry in entries:
+                    found.add(entry)
+                return found
+        return self._replayed(strict=True)
+
+    def _replayed(self, *, strict: bool) -> Balances:
+        """What all populations have spent, from the whole history; remembered as long as nobody touches it."""
+        mark, found = self._store.now(), Balances()
+        entries = self._store.entries()
+        broken = broken_links(entries, origin=self._store.origin())
+        if strict:
+            self._refuse_altered(broken)
+        for entry in entries:
+            found.add(entry)
+        if entries and not broken:
+            last, kept = entries[-1], found.to_json()
+            remembered.clear()
+            remembered[self._store.key] = Head(
+                seq=last.seq, digest=last.digest, mark=mark, balances=kept, bound=found.bound.copy()
+            )
+        return found
+
+    def _refuse_altered(self, broken: Sequence[tuple[int, str]]) -> None:
         if broken:
             raise GateError(
                 f"The ledger {self.place} was altered from outside: {broken[0][1]} "
                 "See 'noisegate ledger check', and restore a backup."
             )
-        for entry in entries:
-            found.add(entry)
-        return found
 
     def _missing_head(self) -> str:
         """The sentence about a ledger that lacks the entry it ended with when it was last written from here; else empty."""
@@ -487,6 +502,7 @@ class Ledger:
             digest=entry.digest,
             mark=self._store.mark(),
             balances=kept,
+            bound=balances.bound,
             text=written_balances(kept),
         )
 

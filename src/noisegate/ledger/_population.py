@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -81,6 +82,7 @@ class Account:
         *,
         reservations: tuple[Reservation, ...],
         adopted: tuple[str, ...] = (),
+        bindings: Iterable[tuple[str, str | None]] = (),
     ) -> Account:
         """The account of a balance."""
         units = tuple(
@@ -95,13 +97,12 @@ class Account:
             for unit, one in balance.spending.items()
         )
         main = next(iter(balance.budgets), reservations[0].unit if reservations else UNITS[0])
-        bindings = tuple(sorted(balance.bindings, key=str))
         return cls(
             dataset=dataset,
             units=units,
             main=main,
             reservations=reservations,
-            bindings=bindings,
+            bindings=tuple(sorted(bindings, key=str)),
             adopted=adopted,
             series=tuple(balance.series.values()),
         )

@@ -190,6 +190,10 @@ class PostgresStore:
         with self._mapped():
             return str(self._value("SELECT txid_current()"))
 
+    def now(self) -> str:
+        """See `Store`: the number of a transaction that has written nothing."""
+        return self.mark()
+
     def unchanged(self, mark: str, /, *, seq: int) -> bool:
         """See `Store`: whether all entries are there, and none was written after the transaction `mark`."""
         if not mark.isascii() or not mark.isdigit():

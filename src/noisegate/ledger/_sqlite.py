@@ -201,6 +201,11 @@ class SqliteStore:
         changes = self._changes()
         return str(changes + 1) if changes >= 0 else ""
 
+    def now(self) -> str:
+        """See `Store`."""
+        changes = self._changes()
+        return str(changes) if changes >= 0 else ""
+
     def unchanged(self, mark: str, /, *, seq: int) -> bool:
         """See `Store`."""
         del seq  # the counter is that of the whole file

@@ -57,6 +57,9 @@ class Store(Protocol):
     def mark(self) -> str:
         """The state of the storage once the current `exclusive` is left; only inside it, after the last `append`."""
 
+    def now(self) -> str:
+        """The state of the storage as it is: what `mark` is to a transaction that has just ended."""
+
     def unchanged(self, mark: str, /, *, seq: int) -> bool:
         """Whether nothing but `append` touched the entries up to `seq` since `mark`; False if that cannot be told."""
 
@@ -109,6 +112,10 @@ class NoStore:
         return []
 
     def mark(self) -> str:
+        """Nothing is there that could be marked."""
+        return ""
+
+    def now(self) -> str:
         """Nothing is there that could be marked."""
         return ""
 

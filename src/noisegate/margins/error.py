@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -121,7 +122,7 @@ class ErrorLaw:
         """The smallest whole h such that the rounded error lies within h with probability `level`."""
         if not 0 < level < 1:
             raise SpecError.for_value("level", found=level, allowed="between 0 and 1")
-        unit, mass = self._tabulated()
+        unit, mass = _tabulated(self)
         inside = mass[0] + 2 * np.concatenate([[0.0], np.cumsum(mass[1:])])
         # Up to what the transform's own error could hide; never narrower than the level asks.
         return unit * int(np.searchsorted(inside, level + _NEGLIGIBLE))
@@ -129,10 +130,10 @@ class ErrorLaw:
     @property
     def expected_absolute(self) -> float:
         """Mean distance of the rounded estimate from the truth."""
-        unit, mass = self._tabulated()
+        unit, mass = _tabulated(self)
         return float(unit * 2 * (mass @ np.arange(len(mass))))
 
-    def _tabulated(self) -> tuple[int, Floats]:
+    def tabulated(self) -> tuple[int, Floats]:
         """A unit, and P(error = k units) for k = 0, 1, 2, ..."""
         sd = self.standard_deviation
         unit = 1 << max(0, math.ceil(math.log2(sd / _WIDEST_SD))) if sd > _WIDEST_SD else 1
@@ -162,6 +163,11 @@ class ErrorLaw:
         for term in self.terms:
             product *= characteristic(term.law, term.coefficient * t) ** term.copies
         return product
+
+
+@lru_cache(maxsize=8)  # every law is asked for its mean distance and its half-width
+def _tabulated(law: ErrorLaw, /) -> tuple[int, Floats]:
+    return law.tabulated()
 
 
 def characteristic(law: Law, t: Floats, /) -> Floats:

@@ -21,7 +21,7 @@ from noisegate.releases.loss import (
     state_losses,
     unit_change,
 )
-from noisegate.releases.plan import Plan, TablePlan, make_plan, running_plan
+from noisegate.releases.plan import Plan, TablePlan, base_error_law, make_plan, running_plan
 from noisegate.releases.prediction import (
     asked_questions,
     depends_on_counts,
@@ -40,6 +40,7 @@ __all__ = [
     "all_days_change",
     "asked_questions",
     "attacker_views",
+    "base_error_law",
     "bell_delta",
     "bound_scores",
     "card_text",

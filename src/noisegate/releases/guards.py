@@ -121,9 +121,8 @@ def refuse_other_people(
     say: Callable[[str], None],
 ) -> None:
     """Ask before events that another population was charged for; say that a known file has other content now."""
-    before = book.names_of(population)
     for one in bindings:
-        if before.get(one.name, one.digest) != one.digest:
+        if book.has_other_content(population, one.name, one.digest):
             say(
                 f"{Path(one.name).name} has other content than when it was last released for population {population!r}: fine if these are "
                 "new events of the same people."

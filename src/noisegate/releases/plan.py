@@ -98,6 +98,12 @@ def make_plan(spec: ReleaseSpec, /, *, week: int | None = None) -> Plan:
     return _Planner(spec, week).plan()
 
 
+def base_error_law(plan: Plan, /) -> ErrorLaw:
+    """The law of the error of a cell of the base, before counts are made non-negative; the widest, where parts of the domain differ."""
+    week, running = (None, False) if plan.series is None else (plan.series.week, plan.series.running)
+    return _Planner(plan.spec, week, running=running).error_law(plan.base.name)
+
+
 def running_plan(plan: Plan, /) -> Plan | None:
     """The plan of the running total that is published with a week of a series; None if there is none."""
     part = plan.series
@@ -232,7 +238,7 @@ class _Planner:
             noise=noise,
             least=least,
             spurious=self._spurious(name, least),
-            error=_figures(self._error_law(name), terms=self._terms(name)),
+            error=_figures(self.error_law(name), terms=self._terms(name)),
         )
 
     def _least(self, name: str, /) -> int | None:
@@ -248,7 +254,7 @@ class _Planner:
         if self.spec.privacy.margins != "reconcile" and noise is not None:
             return least_passing(noise, share)
         # The error is symmetric: it is at least 1 with a probability below one half.
-        return self._error_law(name).half_width(1 - 2 * share) + 1 if share < 0.5 else 1
+        return self.error_law(name).half_width(1 - 2 * share) + 1 if share < 0.5 else 1
 
     def _spurious(self, name: str, least: int | None, /) -> float | None:
         """The share of empty cells that noise carries over the cut, or what the spec allows of it."""
@@ -267,7 +273,7 @@ class _Planner:
             return 1
         return self.spec.margins[name].most_terms
 
-    def _error_law(self, name: str, /) -> ErrorLaw:
+    def error_law(self, name: str, /) -> ErrorLaw:
         """The law of the error of the table's cells; the widest, where parts of the domain differ."""
         method = self.spec.privacy.margins
         if method == "reconcile":

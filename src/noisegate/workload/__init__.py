@@ -18,6 +18,7 @@ from noisegate.workload.noised import MissingRows, draw_tables
 from noisegate.workload.outlook import Outlook, QuestionOutlook, outlook
 from noisegate.workload.raw import count_file, merged_truth
 from noisegate.workload.rehearsal import Rehearsed, StandIn, rehearse, stand_in
+from noisegate.workload.threshold_choice import ThresholdOutlook, compared_thresholds
 from noisegate.workload.truth_file import Truth, TruthFile
 from noisegate.workload.usefulness import Usefulness, usefulness
 from noisegate.workload.want import Want, Wants, parse_wants
@@ -34,6 +35,7 @@ __all__ = [
     "QuestionOutlook",
     "Rehearsed",
     "StandIn",
+    "ThresholdOutlook",
     "Trio",
     "Truth",
     "TruthFile",
@@ -46,6 +48,7 @@ __all__ = [
     "WorkloadSource",
     "answer_questions",
     "answer_workload",
+    "compared_thresholds",
     "count_file",
     "draw_tables",
     "error_parts",

@@ -29,6 +29,7 @@ from noisegate.tables import Asked
 from noisegate.workload.law_choice import LawError, compared_laws
 from noisegate.workload.needed import NeededBudget, needed_budget
 from noisegate.workload.rehearsal import DRAWS, Rehearsed, StandIn, rehearse, stand_in
+from noisegate.workload.threshold_choice import ThresholdOutlook, compared_thresholds
 from noisegate.workload.want import Wants
 
 #: The epsilons that are shown, as multiples of the spec's own.
@@ -175,7 +176,7 @@ class Outlook:
     """All questions of a spec. `epsilon` is the loss of one unit that the spec as it stands would be charged.
 
     `like` are the counts that stood in for the truth, if any did; `needed` is the budget that stated errors need, if any
-    were; `laws` are the noise laws that could be used, that with the smaller errors first.
+    were; `laws` are the noise laws that could be used, that with the smaller errors first; `thresholds` are those of the base, the lowest first.
     """
 
     spec_name: str
@@ -185,6 +186,7 @@ class Outlook:
     like: StandIn | None = None
     needed: NeededBudget | None = None
     laws: tuple[LawError, ...] = ()
+    thresholds: tuple[ThresholdOutlook, ...] = ()
 
     @property
     def assumes(self) -> str | None:
@@ -204,6 +206,7 @@ class Outlook:
             "like": None if self.like is None else self.like.as_json(),
             "questions": [one.as_json() for one in self.questions],
             "laws": [one.as_json() for one in self.laws],
+            "thresholds": [one.as_json() for one in self.thresholds],
             "needed": None if self.needed is None else self.needed.as_json(),
         }
 
@@ -270,6 +273,7 @@ def outlook(
         like=stand,
         needed=needed,
         laws=laws,
+        thresholds=compared_thresholds(plan, stand),
     )
 
 
