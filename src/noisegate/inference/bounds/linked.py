@@ -7,7 +7,7 @@ that one to the total: going by steps keeps equations short, and two-way tables 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,11 @@ class LinkedCells:
             family=self.family[kept],
             families=self.families,
         )
+
+    def within(self, ranges: Sequence[Ranges], /) -> LinkedCells:
+        """The same with other ranges, for each table those of its cells."""
+        low, high = _ends(ranges, self.low.size - int(self.offsets[-1]))
+        return replace(self, low=low, high=high)
 
     def with_sums(
         self, groups: Ints, low: Ints, high: Ints, /, *, summed: tuple[str, ...], words: Sequence[str]
@@ -177,21 +182,29 @@ def link_cells(tables: Sequence[Table], ranges: Sequence[Ranges] | None = None, 
             names = tuple(n for n in tables[finer].domain.names if n not in tables[total].domain.names)
             families.append(SumFamily(total=total, parts=finer, summed=names, rest=rest))
             parts.append(found)
-    low, high = (
-        np.concatenate([*(pair[end] for pair in given), np.full(extra, fill)])
-        for end, fill in ((0, 0.0), (1, np.inf))
-    )
+    low, high = _ends(given, extra)
     sizes = [len(one) for one in parts]
     return LinkedCells(
         tables=tuple(tables),
         offsets=offsets,
-        low=np.ceil(np.nan_to_num(low)).astype(np.int64),
-        high=np.where(np.isfinite(high), np.floor(np.where(np.isfinite(high), high, 0)), ENDLESS).astype(
-            np.int64
-        ),
+        low=low,
+        high=high,
         equations=Equations.joined(parts),
         family=np.repeat(np.arange(len(families)), sizes),
         families=tuple(families),
+    )
+
+
+def _ends(ranges: Sequence[Ranges], extra: int, /) -> tuple[Ints, Ints]:
+    """The least and the largest count of every cell, and of so many rests."""
+    low, high = (
+        np.concatenate([*(pair[end] for pair in ranges), np.full(extra, fill)])
+        for end, fill in ((0, 0.0), (1, np.inf))
+    )
+    bounded = np.isfinite(high)
+    return (
+        np.ceil(np.nan_to_num(low)).astype(np.int64),
+        np.where(bounded, np.floor(np.where(bounded, high, 0)), ENDLESS).astype(np.int64),
     )
 
 
