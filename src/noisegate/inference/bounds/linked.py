@@ -6,8 +6,9 @@ that one to the total: going by steps keeps equations short, and two-way tables 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,9 +164,10 @@ def link_cells(tables: Sequence[Table], ranges: Sequence[Ranges] | None = None, 
     offsets = np.concatenate([[0], np.cumsum([table.size for table in tables])]).astype(np.int64)
     groups = [_groups(table, tables[0].size) for table in tables]
     families, parts, extra = [], [], 0
+    labels = [cache(partial(table.codes, np.arange(table.size, dtype=np.int64))) for table in tables]
     for total in range(1, len(tables)):
         for finer in _finer(total, groups, tables):
-            mapped = _by_labels(tables[finer], tables[total])
+            mapped = _by_labels(tables[finer], tables[total], labels[finer])
             if mapped is None:
                 mapped = _mapped(groups[finer], groups[total], tables[finer].size)
             totals = np.arange(tables[total].size)[_met(mapped, tables[total].size)]
@@ -222,8 +224,8 @@ def _mapped(fine: Ints, wide: Ints, size: int, /) -> Ints:
     return found
 
 
-def _by_labels(fine: Table, wide: Table, /) -> Ints | None:
-    """The same from the labels of the cells, also of those that the base does not list; None if labels differ."""
+def _by_labels(fine: Table, wide: Table, codes: Callable[[], NDArray[np.int32]], /) -> Ints | None:
+    """The same from the labels of the cells, also of those that the base does not list; None if labels differ. `codes` are those of `fine`."""
     names = fine.domain.names
     if any(one.name not in names for one in wide.dimensions):
         return None
@@ -233,7 +235,7 @@ def _by_labels(fine: Table, wide: Table, /) -> Ints | None:
         for place, one in zip(places, wide.dimensions, strict=True)
     ):
         return None
-    return wide.locate(fine.codes(np.arange(fine.size, dtype=np.int64))[places])
+    return wide.locate(codes()[places])
 
 
 def _lists(table: Table, values: Sequence[str], /) -> bool:
