@@ -124,3 +124,58 @@ def test_a_district_that_its_areas_tell_makes_exact_tables_no_worse(tmp_path):
         path.write_text("\n".join(lines) + "\n")
         found[nested] = noisegate.assess(path, attacker=None).finding("unprotected")
     assert found[False].severity == found[True].severity == "low"
+
+
+def test_rounded_tables_are_bounded_and_not_inferred_by_a_law(tmp_path):
+    """What rounding leaves of each count is a range: extremes prove counts, no posterior is made up beside them."""
+    rng = np.random.default_rng(6)
+    raw = rng.integers(0, 40, size=(200, 2))
+
+    def rounded(counts):
+        return counts - counts % 3 + 3 * (rng.random(counts.shape) * 3 < counts % 3)
+
+    parts, total = rounded(raw), rounded(raw.sum(axis=1))
+    lines = ["place,sex,count"]
+    for k in range(200):
+        lines += [f"p{k:03d},F,{parts[k, 0]}", f"p{k:03d},M,{parts[k, 1]}", f"p{k:03d},Total,{total[k]}"]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = noisegate.assess(path)
+    assert found.tables[0].recognition.kind == "random-rounding"
+    assert found.inference is None
+    listed = found.finding("known-exactly").numbers["listed"]
+    extreme = np.abs(total - parts.sum(axis=1)) == 6
+    assert sum(one["table"] == "t" for one in listed) >= 2 * extreme.sum() > 0
+    truth = {(f"p{k:03d}", "FM"[j]): int(raw[k, j]) for k in range(200) for j in range(2)}
+    for one in listed:
+        if one["table"] == "t":
+            assert one["low"] == one["high"] == truth[one["place"], one["sex"]]
+        assert one["proof"]
+
+
+@pytest.mark.parametrize("kind", ["exact", "hidden", "rounded", "laplace", "bounded"])
+def test_every_finding_has_a_number_to_be_compared_with(tmp_path, kind):
+    """What somebody without the tables, or without their margins, would get."""
+    rng = np.random.default_rng(9)
+    raw = rng.poisson(rng.gamma(1.0, 15.0, size=(400, 4)))
+    total = raw.sum(axis=1)
+    noise = {
+        "laplace": lambda size: np.rint(rng.laplace(scale=2.0, size=size)).astype(int),
+        "bounded": lambda size: rng.integers(-2, 3, size=size),
+    }.get(kind, lambda size: np.zeros(size, int))
+    parts, total = np.maximum(raw + noise(raw.shape), 0), np.maximum(total + noise(400), 0)
+    if kind == "rounded":
+        parts, total = (one - one % 3 + 3 * (rng.random(one.shape) * 3 < one % 3) for one in (parts, total))
+    lines = ["place,group,count"]
+    for k in range(400):
+        texts = ["<5" if kind == "hidden" and 0 < n < 5 else str(n) for n in parts[k].tolist()]
+        lines += [f"p{k:03d},g{j},{text}" for j, text in enumerate(texts)]
+        lines.append(f"p{k:03d},Total,{total[k]}")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = noisegate.assess(path)
+    assert found.findings
+    for one in found.findings:
+        numbers = [value for value in one.baseline.values() if isinstance(value, int | float)]
+        assert one.baseline["from"], one.id
+        assert numbers, (one.id, one.baseline)
