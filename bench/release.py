@@ -137,6 +137,8 @@ def measure(folder, command):
         shutil.rmtree(old) if old.is_dir() else old.unlink()
     # Python keeps its compiled modules, as it does wherever noisegate is installed.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    # What is remembered of a ledger goes with it.
+    environment["NOISEGATE_HEADS"] = str(folder / "release-heads")
     began = time.perf_counter()
     with (folder / "log").open("wb") as log:
         child = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment)

@@ -113,11 +113,13 @@ def without_noise(card):
 )
 def test_a_release_has_the_card_that_duckdb_gives_it(town, spark, tmp_path, case):
     town.write(town.events(1200, strays=False))
-    spec = town.spec(**CASES[case])
-    made = {
-        name: release(spec, out=tmp_path / name, engine=engine, ledger=tmp_path / f"{name}.sqlite")
-        for name, engine in (("duckdb", None), ("spark", spark))
-    }
+    spec = town.spec(**CASES[case] | {"population": "town"})
+    made = {}
+    for name, engine in (("duckdb", None), ("spark", spark)):
+        (tmp_path / name).mkdir()  # apart: each is paid from a ledger of its own
+        made[name] = release(
+            spec, out=tmp_path / name / "made", engine=engine, ledger=tmp_path / f"{name}.sqlite", yes=True
+        )
     cards = {name: without_noise(one.card.to_json()) for name, one in made.items()}
     assert cards["spark"] == cards["duckdb"]
     assert sorted(path.name for path in made["spark"].folder.iterdir()) == sorted(

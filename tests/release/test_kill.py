@@ -78,7 +78,7 @@ def test_killed_at_random_moments(hamlet, tmp_path, noisegate, read_release):
 @pytest.mark.slow
 def test_killed_at_fifty_random_moments(world, tmp_path, noisegate, read_release):
     """The real thing: reconciled tables of a simulated world, budget for all of them."""
-    text = (world.folder / "spec.yaml").read_text() + "budget: {dataset: taps, epsilon: 1000}\n"
+    text = (world.folder / "spec.yaml").read_text() + "budget: {epsilon: 1000}\n"
     (world.folder / "kill.yaml").write_text(text)
     _, in_place, charged, _ = kill_many(
         world.folder / "kill.yaml", tmp_path, noisegate, read_release, times=50
