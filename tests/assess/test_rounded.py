@@ -124,3 +124,30 @@ def test_a_district_that_its_areas_tell_makes_exact_tables_no_worse(tmp_path):
         path.write_text("\n".join(lines) + "\n")
         found[nested] = noisegate.assess(path, attacker=None).finding("unprotected")
     assert found[False].severity == found[True].severity == "low"
+
+
+def test_rounded_tables_are_bounded_and_not_inferred_by_a_law(tmp_path):
+    """What rounding leaves of each count is a range: extremes prove counts, no posterior is made up beside them."""
+    rng = np.random.default_rng(6)
+    raw = rng.integers(0, 40, size=(200, 2))
+
+    def rounded(counts):
+        return counts - counts % 3 + 3 * (rng.random(counts.shape) * 3 < counts % 3)
+
+    parts, total = rounded(raw), rounded(raw.sum(axis=1))
+    lines = ["place,sex,count"]
+    for k in range(200):
+        lines += [f"p{k:03d},F,{parts[k, 0]}", f"p{k:03d},M,{parts[k, 1]}", f"p{k:03d},Total,{total[k]}"]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = noisegate.assess(path)
+    assert found.tables[0].recognition.kind == "random-rounding"
+    assert found.inference is None
+    listed = found.finding("known-exactly").numbers["listed"]
+    extreme = np.abs(total - parts.sum(axis=1)) == 6
+    assert sum(one["table"] == "t" for one in listed) >= 2 * extreme.sum() > 0
+    truth = {(f"p{k:03d}", "FM"[j]): int(raw[k, j]) for k in range(200) for j in range(2)}
+    for one in listed:
+        if one["table"] == "t":
+            assert one["low"] == one["high"] == truth[one["place"], one["sex"]]
+        assert one["proof"]

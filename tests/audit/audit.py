@@ -54,6 +54,7 @@ class World:
     canary_cells: int = 1
     margin: bool = False
     says_in: str = "above"  # what a shown cell must be: above the background, or shown at all
+    groups: int = 400
     weeks: int = 0
     canary_weeks: int = 0
 
@@ -76,7 +77,11 @@ WORLDS = {
         says_in="shown",
     ),
     "two cells": World(name="two cells", privacy={"margins": "derive"}, canary_cells=2),
-    "series": World(name="series", privacy={"margins": "derive"}, weeks=2, canary_weeks=2),
+    "series": World(name="series", privacy={"margins": "derive"}, weeks=3, canary_weeks=3),
+    # From six weeks on the total is measured too; that all of it is above its background is rare, so there are more groups.
+    "series and total": World(
+        name="series and total", privacy={"margins": "derive"}, groups=4000, weeks=6, canary_weeks=6
+    ),
     "series, Gaussian": World(
         name="series, Gaussian",
         privacy={
@@ -254,10 +259,17 @@ class Finding:
 
 
 def audit(
-    name: str, /, *, groups: int = 400, releases: int = 10, fault: dict | None = None, seed: int | None = None
+    name: str,
+    /,
+    *,
+    groups: int | None = None,
+    releases: int = 10,
+    fault: dict | None = None,
+    seed: int | None = None,
 ) -> Finding:
     """The lower bound on epsilon of a world's releases, as claimed or with a fault in them."""
     world, rng = WORLDS[name], np.random.default_rng(secrets.randbits(60) if seed is None else seed)
+    groups = groups or world.groups
     spec = spec_of(world, groups, **(fault or {}))
     said, there = [], []
     with tempfile.TemporaryDirectory() as place:

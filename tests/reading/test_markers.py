@@ -97,6 +97,20 @@ def test_a_few_large_counts_tell_nothing_of_a_sign(tmp_path):
     assert "too few" in marker.evidence
 
 
+def test_a_sign_for_a_whole_place_and_nowhere_else_is_no_rule_for_small_counts(tmp_path):
+    """Counts rounded to 3 leave 1 and 2 out everywhere; `..C` for all of one place does not say what is in it."""
+    rng = np.random.default_rng(8)
+    cells = [
+        (f"p{k:02d}", f"g{j:02d}", "..C" if k == 7 else str(3 * int(rng.poisson(2.0))))
+        for k in range(20)
+        for j in range(12)
+    ]
+    (marker,) = _read(tmp_path, cells).base.markers
+    assert (marker.low, marker.high) == (0, None)
+    assert "all of" in marker.evidence
+    assert "p07" in marker.evidence
+
+
 def test_where_ones_are_shown_a_sign_is_not_for_small_counts(tmp_path):
     rows = _grid("..", below=1, zeros=True)
     rows[7] = (*rows[7][:2], "..")

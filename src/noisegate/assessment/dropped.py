@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.rows import PossibleRows, RowCount, chosen_cells
 from noisegate.assessment.words import ends, percent
 from noisegate.inference import SumEstimates, ThresholdExcess
-from noisegate.laws import Law
+from noisegate.laws import Law, RandomRounding
 from noisegate.mechanisms import Mechanism
 from noisegate.reading import Structure
 from noisegate.recovery import Makers, MarginRows, noise_interval, perturbed_apart
@@ -111,6 +111,7 @@ class Dropped:
     mechanisms: Mapping[str, Mechanism]
     level: float
     inference: Inference | None = None
+    _excesses: dict[str, ThresholdExcess] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -208,9 +209,11 @@ class Dropped:
     def _excess(self, cells: Table, values: NDArray[np.float64], /) -> tuple[float, float]:
         """By how much some values of a table exceed their raw counts, because low noise was cut away, and the variance of that."""
         made = self.mechanisms[cells.name]
-        found, doubt = ThresholdExcess.of(cells.values.astype(float), made).added(
-            values, np.zeros(len(values), np.int64), 1
-        )
+        if isinstance(made.law, RandomRounding):  # what is left out is left out before it is rounded
+            return 0.0, 0.0
+        if cells.name not in self._excesses:
+            self._excesses[cells.name] = ThresholdExcess.of(cells.values.astype(float), made)
+        found, doubt = self._excesses[cells.name].added(values, np.zeros(len(values), np.int64), 1)
         return float(found[0]), float(doubt[0])
 
     def by_mode(self) -> Iterator[tuple[Table, str | None, Mapping[int, int]]]:

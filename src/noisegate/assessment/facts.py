@@ -29,7 +29,7 @@ from noisegate.assessment.request import AnyPath, Request, Said
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
-from noisegate.inference import link_cells
+from noisegate.inference import LinkedCells, link_cells
 from noisegate.reading import Overrides, Structure, TableSources, read_structure
 from noisegate.recovery import (
     Coupling,
@@ -75,10 +75,11 @@ from noisegate.workload import (
 Progress = Callable[[str], None]
 #: So many sums of margins tell their noise from that of the base.
 _FEWEST_OF_MARGINS = 20
-#: How long bounds of hidden counts are sharpened.
+#: How long bounds of hidden counts are sharpened, in all tables of a set of files together.
 _SECONDS = 20.0
 _NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
 _BY_SUMS = "not inferred by a law of noise, as there is none; what sums prove of hidden and rounded counts is said by itself"
+_BY_RANGES = "not inferred: every count is published within a range, and what sums make of the ranges is said by itself"
 _SUMS = "not inferred, because the cells of the base are sums of counts that were cut one by one"
 
 
@@ -95,6 +96,7 @@ _BY_ITSELF = (
     "recognised",
     "agreement",
     "_zeros_shown",
+    "_linked",
 )
 
 
@@ -123,6 +125,7 @@ class Facts:
         *,
         siblings: dict[int, Facts] | None = None,
     ) -> None:
+        self._is_beside = siblings is not None
         self.structure = structure
         self.request = request
         self.stated_card = card
@@ -246,8 +249,11 @@ class Facts:
         return recognise_all(self.structure.tables, ledger=self.identity_ledger, sets=sets)
 
     @cached_property
-    def known_counts(self) -> KnownCounts | None:
-        """What counts that are hidden or rounded can be, over all tables together; None if there is none, or noise is added."""
+    def _linked(self) -> tuple[LinkedCells, tuple[str, ...], bool] | None:
+        """The cells of all tables with the counts that each can be by itself, tables that are taken to be exact, and whether the base has ranges.
+
+        None if noise is added.
+        """
         ledger, tables = self.identity_ledger, self.structure.tables
         card = self.card
         stated = None if card is None else card.about(tables[0])
@@ -271,17 +277,23 @@ class Facts:
         ]
         whole = [table.ranges() if one is None else one for table, one in zip(tables, ranges, strict=True)]
         linked = link_cells(tables, whole).without([*ledger.refused, *useless])
-        able = ranges[0] is not None or self.recognised[tables[0].name].kind == "unknown"
+        return linked, tuple(sorted(taken & raw)), ranges[0] is not None
+
+    @cached_property
+    def known_counts(self) -> KnownCounts | None:
+        """What counts that are hidden or rounded can be, over all tables together; None if there is none, or noise is added."""
+        if self._linked is None:
+            return None
+        linked, assumed, able = self._linked
+        able = able or self.recognised[self.structure.base.name].kind == "unknown"
         linked, overlaps = with_overlaps(linked, self._shared_sums if able else ())
         touched = np.zeros(linked.low.size, bool)
         touched[linked.equations.cells] = True
         if not (touched & (linked.low < linked.high)).any():
             return None
         self.report("bounding hidden counts")
-        assumed = tuple(sorted(taken & raw))
-        return KnownCounts(
-            linked=linked, bounds=linked.solve(seconds=_SECONDS), overlaps=overlaps, assumed=assumed
-        )
+        bounds = linked.solve(seconds=_SECONDS / len(self.structure.every))
+        return KnownCounts(linked=linked, bounds=bounds, overlaps=overlaps, assumed=assumed)
 
     @cached_property
     def _shared_sums(self) -> tuple[SharedSums, ...]:
@@ -312,14 +324,20 @@ class Facts:
                     )
         return tuple(found)
 
-    @property
+    @cached_property
     def base_range(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The least and the largest count of each cell of the base, by all tables; None where noise hides it."""
-        size, name = self.structure.base.size, self.structure.base.name
+        """The least and the largest count of each cell of the base, by all tables; None where noise hides it.
+
+        Of rounded counts by one sum at a time: many of them add up to what hardly narrows anything elsewhere.
+        """
+        size, made = self.structure.base.size, self.recognised.get(self.structure.base.name)
+        if self._linked is not None and made is not None and made.rounded:
+            bounds = self._linked[0].solve(seconds=0.0)
+            return bounds.low[:size], bounds.high[:size]
         if self.known_counts is not None:
             bounds = self.known_counts.bounds
             return bounds.low[:size], bounds.high[:size]
-        if not self.recognised or not (self.shows_counts or self.recognised[name].kind == "unknown"):
+        if made is None or not (self.shows_counts or made.kind == "unknown"):
             return None
         linked = link_cells([self.structure.base])
         return linked.low, linked.high
@@ -386,6 +404,8 @@ class Facts:
             return None, ""
         if self.pieces is not None:
             return None, _SUMS
+        if self._ranges_suffice:
+            return None, _BY_RANGES
         makers = replace(self.makers, consistent=consistent_tables(self.rows))
         zero = None if self.request.outside.gtfs is None else self.timetable.structural_zero()
         evidence = AttackEvidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
@@ -398,6 +418,15 @@ class Facts:
             return infer_cells(evidence, attacker=attacker, level=level, report=self.report), ""
         except DataError as problem:
             return None, f"not inferred: {problem}"
+
+    @property
+    def _ranges_suffice(self) -> bool:
+        """Whether the bounds of counts say what there is: rounded ones, and exact ones of which none is hidden or which are not the first."""
+        made = self.recognised.get(self.structure.base.name)
+        told = self.card is not None or self.request.noise is not None or self.couplings
+        if told or made is None or not (made.raw_counts or made.rounded):
+            return False
+        return made.rounded or self._is_beside or not self.structure.base.suppressed
 
     @property
     def inference(self) -> Inference | None:

@@ -125,20 +125,27 @@ class KnownCounts:
 
     def listed(self, cells: Ints, /) -> list[dict[str, Any]]:
         """Cells with bounds, what they could be by themselves, and proofs, as plain values."""
-        found = []
-        for cell in cells[:_LISTED].tolist():
-            table, place = self.linked.table_of(cell)
-            labels = self.linked.tables[table].labels(np.array([place]))
+        chosen, found = cells[:_LISTED], []
+        owner = np.searchsorted(self.linked.offsets, chosen, side="right") - 1
+        words = {
+            int(table): self.linked.tables[table].labels(
+                chosen[owner == table] - int(self.linked.offsets[table])
+            )
+            for table in np.unique(owner)
+        }
+        place = dict.fromkeys(words, 0)
+        for cell, table in zip(chosen.tolist(), owner.tolist(), strict=True):
             found.append(
                 {
                     "table": self.linked.tables[table].name,
-                    **{name: str(values[0]) for name, values in labels.items()},
+                    **{name: str(values[place[table]]) for name, values in words[table].items()},
                     "low": int(self.bounds.low[cell]),
                     "high": int(self.bounds.high[cell]),
                     "shown_as": [int(self.linked.low[cell]), int(self.linked.high[cell])],
                     "proof": self.proof(cell),
                 }
             )
+            place[table] += 1
         return found
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FEW = 30
 #: The scale of the noise of 2016, as a yardstick.
 _USUAL = 1.4
+#: So many tables are pictured; of more the numbers are in `assessment.json`.
+_PICTURED = 12
 
 _ADVICE = (
     "Publish the law and the scale of the noise. Hiding them protects nobody, and analysts need them for honest "
@@ -267,8 +269,9 @@ def show(assessment: Assessment, /) -> Exhibit:
 
 
 def _differences(assessment: Assessment, /) -> Iterator[Figure]:
-    """One figure for each table whose noise was recovered from differences."""
-    for place, table in enumerate(assessment.tables, 1):
+    """One figure for each of the first tables whose noise was recovered from differences."""
+    told = [(place, one) for place, one in enumerate(assessment.tables, 1) if one.noise.fit is not None]
+    for place, table in told[:_PICTURED]:
         fit, curve = table.noise.fit, table.noise.curve()
         if fit is None or curve is None:
             continue

@@ -89,6 +89,7 @@ class _Shown:
     step: int
     zeros: bool
     sparse: bool
+    wholly: str
 
 
 def find_meanings(parts: Sequence[PublishedTable], /, *, told: Mapping[str, Marker]) -> list[PublishedTable]:
@@ -132,7 +133,27 @@ def _shown(text: str, parts: Sequence[PublishedTable]) -> _Shown:
         step=int(np.gcd.reduce(positive.astype(np.int64))) if whole else 1,
         zeros=bool((counts == 0).any()),
         sparse=sparse,
+        wholly=_wholly(text, max(hiding, key=lambda part: part.marks.size)) if hiding else "",
     )
+
+
+#: A value hides all its cells for a reason of its own only if it has so many.
+_WHOLE = 10
+
+
+def _wholly(text: str, part: PublishedTable) -> str:
+    """The values all of whose cells a marker hides, if it hides no others; empty if it is not so."""
+    hidden = part.hidden[:, np.array([one.text == text for one in part.markers])[part.marks]]
+    for place, dimension in enumerate(part.dimensions):
+        values, often = np.unique(hidden[place], return_counts=True)
+        if (
+            2 * values.size < dimension.size
+            and often.min() >= _WHOLE
+            and not np.isin(part.codes[place], values).any()
+        ):
+            more = f" and {values.size - 1} more" if values.size > 1 else ""
+            return f"{dimension.name} {dimension.labels[values[0]]}{more}"
+    return ""
 
 
 def _decide(
@@ -206,6 +227,9 @@ def _from_gap(text: str, texts: list[str], shown: _Shown) -> Marker:
         return Marker(text=text, cause="unknown" if gone else "secondary", evidence=why)
     if gone and others:
         return Marker(text=text, evidence="it is used for what is not available")
+    if shown.wholly:
+        why = f"it stands for all of {shown.wholly} and nowhere else, whatever the counts"
+        return Marker(text=text, evidence=why)
     if not _telling(shown):
         return Marker(text=text, evidence=_untold(shown))
     return _gap(text, shown, (shown.least or 1) - 1)

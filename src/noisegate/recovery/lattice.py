@@ -71,14 +71,31 @@ def find_lattice(values: NDArray[np.generic], /) -> RoundingBase:
     if not counts.size:
         return best
     some = counts[: max(_SOME, int(2 * _ODD * counts.size) + 1)]
-    for base in range(2, min(_LARGEST, int(np.median(counts)) + 1) + 1):
-        odd = int((some % base != 0).sum())
-        if odd > _ODD * counts.size:  # of most bases the first values tell
+    largest = int(np.median(counts)) + 1
+    most, refused = _ODD * counts.size, set[int]()
+    for base, prime in _BASES:
+        if base > largest:
+            break
+        if base // prime in refused or prime in refused:  # what is no multiple of a part is none of the whole
+            refused.add(base)
             continue
-        odd = int((counts % base != 0).sum())
-        if odd <= _ODD * counts.size and _log_odds(counts.size, odd, base) >= _SURE:
+        odd = int((some % base != 0).sum())
+        if odd <= most:  # of most bases the first values tell
+            odd = int((counts % base != 0).sum())
+        if odd > most:
+            refused.add(base)
+        elif _log_odds(counts.size, odd, base) >= _SURE:
             best = RoundingBase(base=base, exceptions=odd, n=int(counts.size))
     return best
+
+
+def _least_factor(number: int, /) -> int:
+    """The smallest prime in a number."""
+    return next((one for one in range(2, math.isqrt(number) + 1) if number % one == 0), number)
+
+
+#: Every base with its smallest prime.
+_BASES = tuple((base, _least_factor(base)) for base in range(2, _LARGEST + 1))
 
 
 def rounding_bases(tables: Iterable[Table], /) -> dict[str, int]:

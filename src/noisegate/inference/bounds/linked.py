@@ -7,7 +7,7 @@ that one to the total: going by steps keeps equations short, and two-way tables 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,7 @@ class LinkedCells:
     equations: Equations
     family: Ints
     families: tuple[SumFamily, ...]
+    _said: dict[int, str] = field(default_factory=dict, repr=False)
 
     def without(self, refused: Sequence[int], /) -> LinkedCells:
         """The same without the equations of these families."""
@@ -120,10 +121,15 @@ class LinkedCells:
 
     def describe(self, equation: int, /) -> str:
         """An equation in words: which total is the sum of what."""
+        if equation not in self._said:
+            self._said[equation] = self._sentence(equation)
+        return self._said[equation]
+
+    def _sentence(self, equation: int, /) -> str:
         family = self.families[int(self.family[equation])]
         cells, signs = self.equations.terms(equation)
         if family.words:
-            first = int(np.flatnonzero(self.family == self.family[equation])[0])
+            first = int(np.searchsorted(self.family, self.family[equation]))
             return f"{family.words[equation - first]}: total of {int((signs > 0).sum())} over {' and '.join(family.summed)}"
         total = self.tables[family.total]
         cell = int(cells[signs < 0][0]) - int(self.offsets[family.total])

@@ -136,7 +136,7 @@ def solve_bounds(
     equations
         What the counts satisfy together.
     seconds
-        When to stop looking for sharper bounds.
+        When to stop looking for sharper bounds; 0 is by one equation at a time alone.
 
     Examples
     --------
@@ -148,7 +148,8 @@ def solve_bounds(
     """
     work = _Solving(low.astype(np.int64), np.minimum(high, ENDLESS).astype(np.int64), equations, seconds)
     work.propagate()
-    work.solve_parts()
+    if seconds > 0:
+        work.solve_parts()
     return work.result()
 
 
