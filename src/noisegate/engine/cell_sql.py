@@ -145,8 +145,9 @@ class CellSql:
 
     `events` is the FROM clause, in which `e.person` is the person and `e.weight` how many events a row stands for; `cell` the number of the cell, NULL
     outside; `why` the negative number of a reason, NULL inside; `day` the number of the day, if any. `checked` has the number
-    of the value in each dimension whose values are computed, and how many values it has: whoever reads the answer looks whether
-    each lies inside, so that nothing rests on what the engine compared.
+    of the value in each dimension that only a comparison keeps inside, and how many values it has: whoever reads the answer looks
+    whether each lies inside, so that nothing rests on what the engine compared. A time of day is a remainder, and needs none;
+    nor does the day where it is part of the answer (`with_day`).
     """
 
     events: str
@@ -166,6 +167,7 @@ def cell_sql(
     connection: duckdb.DuckDBPyConnection,
     person: str = "NULL",
     weight: str = "1",
+    with_day: bool = False,
 ) -> Iterator[CellSql]:
     """The pieces for counting `source`; lookup tables live in the connection as long as the context."""
     columns = [column_sql(dim, source, timezone=wanted.timezone) for dim in plan.dimensions]
@@ -185,7 +187,11 @@ def cell_sql(
                 events += f" LEFT JOIN {name} AS n{n} ON {_key(plan, nest)} = n{n}.key"
             cell = _cell(plan)
             checked = tuple(
-                (_narrow(f"e.v{n}", dim.size), dim.size) for n, dim in enumerate(plan.dimensions) if dim.steps
+                (_narrow(f"e.v{n}", dim.size), dim.size)
+                for n, dim in enumerate(plan.dimensions)
+                if dim.steps
+                and not isinstance(dim.spec, TimeDimension)
+                and not (with_day and f"e.v{n}" == _day(plan))
             )
             yield CellSql(events=events, cell=cell, why=_why(plan, cell), day=_day(plan), checked=checked)
         finally:

@@ -164,7 +164,7 @@ def _unit_query(
     """The query for day and cell in one number, and for the number of the person."""
     source, plan = counter.source, counter.plan
     column, whole = person_kind(source, str(wanted.person))
-    with cell_sql(wanted, plan, source, connection=connection, person=column) as sql:
+    with cell_sql(wanted, plan, source, connection=connection, person=column, with_day=days > 1) as sql:
         nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
         day = f"{sql.day} * {2**cell_bits}::BIGINT + " if days > 1 else ""
         inside = f"CASE WHEN e.person IS NOT NULL THEN {day}{sql.cell} END"
