@@ -30,7 +30,7 @@ def labels(folder, lines, **more):
         ["wharf", "Circular Quay", "Manly"],
         ["Platz", "S1", "S2"],
         ["Haltestelle", "Halt 1", "Halt 2"],
-        ["Stop_Number", "Central", "Redfern"],
+        ["Stop_Nr Alt", "Central", "Redfern"],
     ],
 )
 def test_what_may_be_a_header_is_asked_about_and_then_known(tmp_path, lines):
