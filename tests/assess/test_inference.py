@@ -142,15 +142,16 @@ def test_exact_totals_pin_the_only_missing_member(tables, invent):
     )
     result = assess(paths)
     assert any("add up" in line for line in result.inference.evidence.assumes)
-    found = next(one for one in result.findings if one.id == "pinned-cells")
-    # By itself a suppressed cell only says that it was below the threshold, or a little above it.
-    threshold = result.inference.evidence.base.mechanism.whole_threshold
-    assert threshold <= found.baseline["hi"] + 1 <= threshold + 8
-    assert tuple(found.assumptions) == result.inference.evidence.assumes
-    assert found.picture == "exposed"
+    found = next(one for one in result.findings if one.id == "known-exactly")
     assert found.severity == "high"
-    assert found.numbers["width_at_most_0_non_empty"] == 2
-    assert sorted(one["lo"] for one in found.numbers["most_exposed"]) == [7, 11]
+    assert found.baseline["cells"] == 0
+    assert sorted(one["low"] for one in found.numbers["listed"]) == [7, 11]
+    # What is proven is not said a second time, as if it were only likely; nor does anything say that it is safe.
+    assert not [one for one in result.findings if one.id == "pinned-cells"]
+    check = next(one for one in result.checks if one.id == "pinned-cells")
+    assert check.outcome == "known"
+    assert check.title.startswith("beyond what sums prove")
+    assert check.numbers["width_at_most_0"] == 2
 
 
 def test_without_noise_known_it_says_what_to_do(published):

@@ -151,3 +151,31 @@ def test_rounded_tables_are_bounded_and_not_inferred_by_a_law(tmp_path):
         if one["table"] == "t":
             assert one["low"] == one["high"] == truth[one["place"], one["sex"]]
         assert one["proof"]
+
+
+@pytest.mark.parametrize("kind", ["exact", "hidden", "rounded", "laplace", "bounded"])
+def test_every_finding_has_a_number_to_be_compared_with(tmp_path, kind):
+    """What somebody without the tables, or without their margins, would get."""
+    rng = np.random.default_rng(9)
+    raw = rng.poisson(rng.gamma(1.0, 15.0, size=(400, 4)))
+    total = raw.sum(axis=1)
+    noise = {
+        "laplace": lambda size: np.rint(rng.laplace(scale=2.0, size=size)).astype(int),
+        "bounded": lambda size: rng.integers(-2, 3, size=size),
+    }.get(kind, lambda size: np.zeros(size, int))
+    parts, total = np.maximum(raw + noise(raw.shape), 0), np.maximum(total + noise(400), 0)
+    if kind == "rounded":
+        parts, total = (one - one % 3 + 3 * (rng.random(one.shape) * 3 < one % 3) for one in (parts, total))
+    lines = ["place,group,count"]
+    for k in range(400):
+        texts = ["<5" if kind == "hidden" and 0 < n < 5 else str(n) for n in parts[k].tolist()]
+        lines += [f"p{k:03d},g{j},{text}" for j, text in enumerate(texts)]
+        lines.append(f"p{k:03d},Total,{total[k]}")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = noisegate.assess(path)
+    assert found.findings
+    for one in found.findings:
+        numbers = [value for value in one.baseline.values() if isinstance(value, int | float)]
+        assert one.baseline["from"], one.id
+        assert numbers, (one.id, one.baseline)

@@ -132,7 +132,7 @@ def test_the_law_of_the_error_is_the_stated_one(noise_alone, table):
     design = Design(shape=noise_alone.shape, measured=measured)
     for factor, accepted in ((0.9, False), (1.0, True), (1.1, False)):
         laws = tuple(DiscreteLaplace(factor * law.scale) for law in noise_alone.laws.values())
-        _, mass = ErrorLaw.of(design, laws, design.cell_of(table))._tabulated()
+        _, mass = ErrorLaw.of(design, laws, design.cell_of(table)).tabulated()
         within = np.cumsum(np.r_[mass[0], 2 * mass[1:]])
         edges = np.unique(np.searchsorted(within, [0.2, 0.4, 0.6, 0.8, 0.95, 0.99]))
         observed = np.bincount(np.searchsorted(edges, error), minlength=len(edges) + 1)

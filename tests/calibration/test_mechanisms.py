@@ -326,3 +326,12 @@ def test_noise_of_scale_a_thousand_is_named_as_quickly():
     found = outcome(regime, 1).found["base"]
     assert found.kind == "laplace"
     assert 1200 < found.noise_sd < 1650
+
+
+def test_noisy_totals_over_noisy_cells_are_not_called_exact():
+    """With one kind of sum only, noise of totals shows by the shape of differences alone: that is no evidence that there is none."""
+    regime = Regime("one sum", laplace(1.4), laplace(5.0), ("laplace",), parts=2)
+    for seed in range(4):
+        found = outcome(regime, seed).found["totals"]
+        assert found.kind == "unknown", seed
+        assert not found.has_epsilon

@@ -53,7 +53,7 @@ def test_expected_absolute_error_of_one_noise_is_exact(scale):
 def test_a_real_coefficient_gives_the_law_rounded_by_its_fraction(coefficient):
     """E max(0, 1 - |X - k|) for a Laplace X: the second difference of b/2 e^{-|k|/b} + |k|/2."""
     b = 2.0 * coefficient
-    _, mass = law_of((coefficient, 1, Laplace(2.0)))._tabulated()
+    _, mass = law_of((coefficient, 1, Laplace(2.0))).tabulated()
     k = np.arange(12.0)
     twice = [b / 2 * np.exp(-np.abs(x) / b) + np.abs(x) / 2 for x in (k - 1, k, k + 1)]
     assert np.allclose(mass[:12], twice[0] - 2 * twice[1] + twice[2], atol=1e-7)
@@ -68,14 +68,14 @@ def test_a_mixed_sum_agrees_with_simulation():
     error = np.floor(draws + rng.random(n))
     assert law.standard_deviation == pytest.approx(draws.std(), rel=0.01)
     assert law.expected_absolute == pytest.approx(np.abs(error).mean(), rel=0.01)
-    _, mass = law._tabulated()
+    _, mass = law.tabulated()
     observed = np.bincount(np.abs(error).astype(int), minlength=25)[:25]
     expected = n * np.concatenate([mass[:1], 2 * mass[1:25]])
     assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-9
     wrong = law_of(
         (0.96, 1, DiscreteLaplace(3.3)), (-0.04, 95, DiscreteLaplace(3.3)), (0.3, 2, Gaussian(4.4))
     )
-    _, mass = wrong._tabulated()
+    _, mass = wrong.tabulated()
     expected = n * np.concatenate([mass[:1], 2 * mass[1:25]])
     assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue < 1e-9
 
@@ -110,14 +110,14 @@ def test_the_worked_example_of_three_noises():
     # P(rounded error > 7) is the mean of the chance of X > u over u in (7, 8).
     u = np.linspace(7, 8, 2001)
     tail = np.exp(LaplaceSum(1.4, 3).logsf((u[1:] + u[:-1]) / 2)).mean()
-    _, mass = law._tabulated()
+    _, mass = law.tabulated()
     assert mass[8:].sum() == pytest.approx(tail, abs=1e-8)
 
 
 def test_very_wide_laws_are_rounded_up_to_their_unit():
     law = law_of((1.0, 10_000, DiscreteLaplace(500.0)))
     expected = stats.norm.ppf(0.975) * law.standard_deviation
-    assert expected * 0.995 < law.half_width(0.95) < expected * 1.005 + law._tabulated()[0]
+    assert expected * 0.995 < law.half_width(0.95) < expected * 1.005 + law.tabulated()[0]
     assert law.expected_absolute == pytest.approx(law.standard_deviation * math.sqrt(2 / math.pi), rel=1e-3)
 
 

@@ -12,7 +12,7 @@ from noisegate.assessment.cell_sums import calendar_figure, exposed, moments
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
-from noisegate.assessment.words import chance, number
+from noisegate.assessment.words import chance, number, plural
 from noisegate.inference import SumEstimates
 from noisegate.pictures import ExposedCells
 from noisegate.recovery import names
@@ -21,6 +21,7 @@ from noisegate.tables import Kind, Table
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
     from noisegate.assessment.facts import Facts
+    from noisegate.assessment.known_counts import KnownCounts
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -79,7 +80,7 @@ def ask(facts: Facts, /) -> list[Result]:
         if not facts.structure.base.suppressed:
             return [_nothing_hidden(facts.structure.base)]
         return about_no_inference(facts.why_not_inferred)
-    return about_cells(facts.inference, proven=facts.known_counts is not None)
+    return about_cells(facts.inference, known=facts.known_counts)
 
 
 def _advice(inference: Inference, /) -> str:
@@ -91,14 +92,14 @@ def _advice(inference: Inference, /) -> str:
     return _ADVICE.format(what=f"values of {' and '.join(names) or 'dimensions'} that few people have")
 
 
-def about_cells(inference: Inference, /, *, proven: bool = False) -> list[Result]:
-    """What the posteriors say about suppressed cells."""
+def about_cells(inference: Inference, /, *, known: KnownCounts | None = None) -> list[Result]:
+    """What the posteriors say about suppressed cells, beyond what sums prove of them (`known`)."""
     hidden = np.flatnonzero(inference.evidence.suppressed)
     if not hidden.size:
         return [_nothing_hidden(inference.cells)]
     return [
-        *_pinned(inference, hidden, proven=proven),
-        *_present(inference, hidden),
+        *_pinned(inference, hidden, known),
+        *_present(inference, hidden, known),
         *_sharpest(inference),
         *_totals(inference),
         _method(inference),
@@ -123,13 +124,19 @@ def most_exposed(inference: Inference, /, limit: int = _LISTED) -> Ints:
     return shown[np.lexsort((shown, posterior.mean[shown], width))[:limit]]
 
 
-def _pinned(inference: Inference, hidden: Ints, /, *, proven: bool) -> list[Result]:
-    """Cells with narrow intervals. What is `proven` to be exact is a finding of its own, and not counted here again."""
+def _pinned(inference: Inference, hidden: Ints, known: KnownCounts | None, /) -> list[Result]:
+    """Cells with narrow intervals. What sums prove to within one is a finding of its own, and not counted here again."""
     posterior = inference.posterior
-    width = (posterior.high - posterior.low)[hidden]
-    own_low, own_high = inference.cells.ranges()
+    low, high = posterior.low[hidden], posterior.high[hidden]
+    own_low, own_high = (ends[hidden] for ends in inference.cells.ranges())
+    rest = np.ones(hidden.size, bool)
+    if known is not None:
+        low = np.maximum(low, known.bounds.low[hidden])
+        high = np.maximum(np.minimum(high, known.bounds.high[hidden]), low)
+        rest = known.bounds.high[hidden] - known.bounds.low[hidden] > 1
+    width = high - low
     # What a marker says by itself is no finding: only cells that the other tables narrow count.
-    filled = (posterior.low[hidden] > 0) & (width < (own_high - own_low)[hidden])
+    filled = rest & (low > 0) & (width < own_high - own_low)
     numbers: dict[str, Any] = {"suppressed": int(hidden.size), "level": posterior.level}
     for most in _WIDTHS:
         numbers[f"width_at_most_{most}"] = int((width <= most).sum())
@@ -139,14 +146,17 @@ def _pinned(inference: Inference, hidden: Ints, /, *, proven: bool) -> list[Resu
     sharp, exact = numbers["width_at_most_2_non_empty"], numbers["width_at_most_0_non_empty"]
     if not numbers["width_at_most_5_non_empty"]:
         title = f"no suppressed cell of {inference.cells.name} with people in it is known to within 5"
-        return [Check(id="pinned-cells", outcome="fine", title=title, numbers=numbers)]
-    known = (
-        f"{numbers['width_at_most_5_non_empty']:,} suppressed cells with people in them are known to within 5"
-    )
+        if rest.all():
+            return [Check(id="pinned-cells", outcome="fine", title=title, numbers=numbers)]
+        title = f"beyond what sums prove, {title}"
+        return [Check(id="pinned-cells", outcome="known", title=title, numbers=numbers)]
+    within = numbers["width_at_most_5_non_empty"]
+    said = f"{plural(within, 'suppressed cell')} with people in {'it is' if within == 1 else 'them are'} known to within 5"
     closer = f": {sharp:,} to within 2, {exact:,} exactly" if sharp else ""
-    if proven:
+    if known is not None:
+        said = said.replace("suppressed", "more suppressed", 1) if (~rest).any() else said
         closer = f" with {posterior.level:.0%}, {sharp:,} of them to within 2"
-    title = f"{known}{closer}"
+    title = f"{said}{closer}"
     return [
         Finding(
             id="pinned-cells",
@@ -165,21 +175,21 @@ def _pinned(inference: Inference, hidden: Ints, /, *, proven: bool) -> list[Resu
 def _baseline(inference: Inference, /) -> dict[str, Any]:
     """What a suppressed cell gives away by itself: that a larger count would hardly have been suppressed."""
     mechanism, level = inference.evidence.base.mechanism, inference.posterior.level
+    least, most = (ends[inference.evidence.suppressed] for ends in inference.cells.ranges())
+    if np.isfinite(most).all() and most.size:
+        return {"from": "what its marker says alone", "lo": int(least.min()), "hi": int(most.max())}
     if mechanism.whole_threshold is None:
-        least, most = (ends[inference.evidence.suppressed] for ends in inference.cells.ranges())
-        known = most[np.isfinite(most)]
-        if not known.size:
-            return {}
-        return {"from": "what its marker says alone", "lo": int(least.min()), "hi": int(known.max())}
+        return {"from": "what its marker says alone", "cells": 0}
     high = 0
     while np.exp(mechanism.response(high + 1).log_suppressed) >= 1 - level:
         high += 1
     return {"from": "its own suppression alone", "lo": 0, "hi": high, "level": level}
 
 
-def _present(inference: Inference, hidden: Ints, /) -> list[Result]:
+def _present(inference: Inference, hidden: Ints, known: KnownCounts | None, /) -> list[Result]:
     posterior = inference.posterior
-    sure = hidden[posterior.p_zero[hidden] < 1 - _SURE]
+    proven = np.zeros(hidden.size, bool) if known is None else known.bounds.low[hidden] > 0
+    sure = hidden[(posterior.p_zero[hidden] < 1 - _SURE) | proven]
     numbers = {"suppressed": int(hidden.size), "present": int(sure.size), "probability": _SURE}
     if not sure.size:
         title = f"no suppressed cell of {inference.cells.name} is shown to hold anybody with more than {_SURE:.0%}"
@@ -193,6 +203,9 @@ def _present(inference: Inference, hidden: Ints, /) -> list[Result]:
     alone = int((inference.cells.ranges()[0][sure] > 0).sum())
     if alone == sure.size:
         title = f"the markers of {sure.size:,} suppressed cells of {inference.cells.name} say that they hold somebody; totals add nothing to that"
+        return [Check(id="presence", outcome="known", title=title, numbers=numbers)]
+    if proven.sum() == sure.size:
+        title = f"{sure.size:,} suppressed cells of {inference.cells.name} surely hold somebody, as markers and sums prove; nothing adds to that"
         return [Check(id="presence", outcome="known", title=title, numbers=numbers)]
     lonely = sure[np.lexsort((sure, posterior.mean[sure]))[:_LISTED]]
     return [

@@ -131,10 +131,10 @@ def _told(coupling: Coupling, /) -> bool:
 
 
 def _baseline(details: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
-    """How well a raw count is known from one of its two records, on average; empty where that is not known."""
+    """How well a raw count is known from one of its two records, on average; where that is not known, how often it is told by that."""
     known = [one for one in details if "sd_one" in one]
     if not known:
-        return {}
+        return {"from": "one of the two records, of which nothing tells how far off it is", "known": 0}
     return {
         "from": "one of the two records",
         "sd": round(float(np.mean([one["sd_one"] for one in known])), 4),

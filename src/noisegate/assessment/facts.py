@@ -276,7 +276,7 @@ class Facts:
             if one.total not in known or one.parts not in known
         ]
         whole = [table.ranges() if one is None else one for table, one in zip(tables, ranges, strict=True)]
-        linked = link_cells(tables, whole).without([*ledger.refused, *useless])
+        linked = ledger.linked.within(whole).without([*ledger.refused, *useless])
         return linked, tuple(sorted(taken & raw)), ranges[0] is not None
 
     @cached_property

@@ -440,7 +440,7 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
         title=title,
         numbers=privacy.to_json(),
         assumptions=privacy.assumes,
-        baseline={"from": "noise without a bound", "epsilon": "finite"},
+        baseline={"from": "noise without a bound, of which no count gives itself away", "delta": 0.0},
         evidence=[] if "none" in laws else [within],
         advice="Use noise without a bound (discrete Laplace, discrete Gaussian) if differential privacy is claimed.",
     )

@@ -75,6 +75,7 @@ def ask(facts: Facts, /) -> list[Result]:
             None if card is None else card.about(cells),
             picture=picture_name(place),
             recognition=facts.recognised.get(cells.name),
+            spread=float(np.std(cells.values)) if cells.values.size else 0.0,
         )
     ]
     # How a table was made that has no noise to recover is said where its mechanism is.
@@ -98,10 +99,12 @@ def about_noise(
     *,
     picture: str | None = None,
     recognition: Recognition | None = None,
+    spread: float = 0.0,
 ) -> list[Result]:
     """What was recovered about the noise of one table; `stated` is what the card says about it.
 
-    Where `recognition` found another law than the fit was made for, or none, that is what is said.
+    Where `recognition` found another law than the fit was made for, or none, that is what is said. `spread` is the standard deviation of
+    what is published, which noise alone cannot exceed.
     """
     results: list[Result] = [
         Check(
@@ -150,7 +153,11 @@ def about_noise(
             severity="low",
             title=f"The noise of {noise.table} can be recovered: {_recognised(fit, recognition)}",
             numbers=_numbers(noise, fit) | ({} if recognition is None else {"kind": recognition.kind}),
-            baseline={"from": "without the identities", "law": "not known", "scale": "not known"},
+            baseline={
+                "from": "the spread of the published values alone, which noise cannot exceed",
+                "sd_at_least": 0.0,
+                "sd_at_most": round(spread, 3),
+            },
             evidence=_evidence(noise),
             assumptions=noise.assumes,
             advice=_ADVICE,

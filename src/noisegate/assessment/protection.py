@@ -9,6 +9,7 @@ import numpy as np
 
 from noisegate.assessment.finding import Check, Finding, Result, Severity
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
+from noisegate.assessment.words import plural
 from noisegate.recovery import Recognition
 from noisegate.tables import Table
 
@@ -135,12 +136,12 @@ def about_unprotected(table: Table, recognition: Recognition, /) -> Finding:
     numbers = _small(table)
     ones, twos, told = numbers["ones"], numbers["twos"], numbers["told_by_the_rest"]
     small = (
-        f"{ones:,} counts of 1 and {twos:,} of 2 stand as they are"
+        f"{plural(ones, 'count')} of 1 and {twos:,} of 2 stand as they are"
         if ones + twos
         else "it holds no count of 1 or 2"
     )
     if told:
-        small += f", and for {told:,} people all but one attribute tell the last"
+        small += f", and for {plural(told, 'person', 'people')} all but one attribute tell the last"
     return Finding(
         id="unprotected",
         severity=_severity(numbers),

@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 from noisegate.laws import PointMass, Tabulated, make_law
 from noisegate.mechanisms import Known, Mechanism
 from noisegate.recovery.complete import CompleteIdentities, joined
-from noisegate.recovery.free_law import LITTLE_BEYOND, USUAL_BOUND, Excluded, FreeLaws, exclude
+from noisegate.recovery.free_law import LITTLE_BEYOND, LOSES, USUAL_BOUND, Excluded, FreeLaws, exclude
 from noisegate.recovery.law_fits import LawFit, fit_laws
 from noisegate.recovery.ranks import rank_correlation
 from noisegate.recovery.recognition import UNBOUNDED_KINDS, MechanismKind, Recognition
-from noisegate.recovery.table_scales import ScaleAccount, TableResiduals, scale_accounts
+from noisegate.recovery.table_scales import (
+    ScaleAccount,
+    TableResiduals,
+    scale_accounts,
+    without_noise,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -158,7 +163,7 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     found = _chances(table, weighed, _INVARIANT if totals else 0.0)
     first = next(iter(found))
     if first == "exact":
-        return _silent(table, found, n)
+        return _silent(table, found, n, evidence)
     if first == "uniform" and found["uniform"] < _NAMED_UNIFORM and found.get("bounded", 0.0) > 0:
         first = "bounded"
     best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
@@ -212,9 +217,13 @@ def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) 
     return likely >= enough and (first in limited or far or likely >= _CLEARLY)
 
 
-def _silent(table: str, found: Mapping[str, float], n: int, /) -> Recognition:
-    """A table without noise beside tables that have some."""
-    exact = found["exact"] >= _NAMED_FROM["exact"]
+def _silent(table: str, found: Mapping[str, float], n: int, evidence: NoiseEvidence, /) -> Recognition:
+    """A table without noise beside tables that have some; not named where noise of one person would hardly show beside theirs."""
+    account = next(one for one in evidence.accounts if table in one.silent)
+    exact = (
+        found["exact"] >= _NAMED_FROM["exact"]
+        and without_noise(evidence.residuals, account, step=evidence.step) >= LOSES
+    )
     return Recognition(
         table=table,
         kind="exact" if exact else "unknown",

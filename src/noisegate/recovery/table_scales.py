@@ -148,6 +148,13 @@ class ScaleAccount:
         )
 
 
+def without_noise(found: TableResiduals, account: ScaleAccount, /, *, step: int) -> float:
+    """By how many units of log-likelihood tables without noise explain the residuals better than such with a noise of about one person."""
+    work = _Work(found)
+    groups = np.array([-1 if name in account.silent else 0 for name in found.tables])
+    return account.log_likelihood - max(work.best(law, groups, silent=1.0 / step)[1] for law in _LAWS)
+
+
 def scale_accounts(found: TableResiduals, /, *, add_up: Iterable[str] = ()) -> list[ScaleAccount]:
     """The accounts that are not hopeless, the likeliest first; `add_up` are tables that add up to others without fail."""
     work, tables = _Work(found), found.tables
@@ -192,6 +199,7 @@ class _Work:
             for place in usual
         ]
         total = found.numbers.sum(axis=1)
+        self.noises = found.numbers.mean(axis=0)
         self.guess = math.sqrt(max(float(np.mean(residual.astype(float) ** 2 / total)), 0.04))
 
     def log_likelihood(self, law: str, sd: Floats, /) -> float:
@@ -210,25 +218,51 @@ class _Work:
             )
         )
 
-    def best(self, law: str, groups: Ints, /) -> tuple[Floats, float]:
-        """The likeliest standard deviations where tables of one group share theirs and those of group -1 have none."""
+    def best(self, law: str, groups: Ints, /, *, silent: float = 0.0) -> tuple[Floats, float]:
+        """The likeliest standard deviations where tables of one group share theirs and those of group -1 have `silent`."""
         free = [one for one in np.unique(groups).tolist() if one >= 0]
         logs = np.full(len(free), math.log(self.guess))
 
+        def spreads(where: Floats) -> Floats:
+            return np.array(
+                [silent if one < 0 else math.exp(where[free.index(one)]) for one in groups.tolist()]
+            )
+
         def value(where: Floats) -> float:
-            sd = np.array([0.0 if one < 0 else math.exp(where[free.index(one)]) for one in groups.tolist()])
-            return self.log_likelihood(law, sd)
+            return self.log_likelihood(law, spreads(where))
 
         def along(place: int, to: float) -> float:
             return value(_put(logs, place, to))
 
+        def across(place: int, to: float) -> float:
+            return value(_traded(logs, weights, place, to))
+
+        weights = np.array([self.noises[groups == one].sum() for one in free])
         width = 2.0
         for _ in range(_SWEEPS if len(free) > 1 else 1):
             for place in range(len(free)):
                 logs[place] = _highest(partial(along, place), float(logs[place]), width)
+            # From one family residuals tell the sum of variances at once; which of two tables has how much of it shows only along that sum.
+            for place in range(2 if len(free) == len(groups) == 2 else 0):
+                logs = _traded(
+                    logs,
+                    weights,
+                    place,
+                    _highest(partial(across, place), float(logs[place]), width),
+                )
             width /= 2
-        sd = np.array([0.0 if one < 0 else math.exp(logs[free.index(one)]) for one in groups.tolist()])
-        return sd, value(logs)
+        return spreads(logs), value(logs)
+
+
+def _traded(where: Floats, weights: Floats, place: int, to: float, /) -> Floats:
+    """Scales with that at `place` set, and the others changed so that the variance of a residual stays as it is."""
+    moved = _put(where, place, to)
+    variance = weights * np.exp(2 * where)
+    others = variance.sum() - variance[place]
+    left = max(variance.sum() - weights[place] * math.exp(2 * to), 1e-4 * variance.sum())
+    rest = np.arange(where.size) != place
+    moved[rest] += 0.5 * math.log(left / others)
+    return moved
 
 
 def _put(where: Floats, place: int, value: float, /) -> Floats:

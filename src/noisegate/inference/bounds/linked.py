@@ -6,8 +6,9 @@ that one to the total: going by steps keeps equations short, and two-way tables 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,11 @@ class LinkedCells:
             family=self.family[kept],
             families=self.families,
         )
+
+    def within(self, ranges: Sequence[Ranges], /) -> LinkedCells:
+        """The same with other ranges, for each table those of its cells."""
+        low, high = _ends(ranges, self.low.size - int(self.offsets[-1]))
+        return replace(self, low=low, high=high)
 
     def with_sums(
         self, groups: Ints, low: Ints, high: Ints, /, *, summed: tuple[str, ...], words: Sequence[str]
@@ -158,9 +164,10 @@ def link_cells(tables: Sequence[Table], ranges: Sequence[Ranges] | None = None, 
     offsets = np.concatenate([[0], np.cumsum([table.size for table in tables])]).astype(np.int64)
     groups = [_groups(table, tables[0].size) for table in tables]
     families, parts, extra = [], [], 0
+    labels = [cache(partial(table.codes, np.arange(table.size, dtype=np.int64))) for table in tables]
     for total in range(1, len(tables)):
         for finer in _finer(total, groups, tables):
-            mapped = _by_labels(tables[finer], tables[total])
+            mapped = _by_labels(tables[finer], tables[total], labels[finer])
             if mapped is None:
                 mapped = _mapped(groups[finer], groups[total], tables[finer].size)
             totals = np.arange(tables[total].size)[_met(mapped, tables[total].size)]
@@ -177,21 +184,29 @@ def link_cells(tables: Sequence[Table], ranges: Sequence[Ranges] | None = None, 
             names = tuple(n for n in tables[finer].domain.names if n not in tables[total].domain.names)
             families.append(SumFamily(total=total, parts=finer, summed=names, rest=rest))
             parts.append(found)
-    low, high = (
-        np.concatenate([*(pair[end] for pair in given), np.full(extra, fill)])
-        for end, fill in ((0, 0.0), (1, np.inf))
-    )
+    low, high = _ends(given, extra)
     sizes = [len(one) for one in parts]
     return LinkedCells(
         tables=tuple(tables),
         offsets=offsets,
-        low=np.ceil(np.nan_to_num(low)).astype(np.int64),
-        high=np.where(np.isfinite(high), np.floor(np.where(np.isfinite(high), high, 0)), ENDLESS).astype(
-            np.int64
-        ),
+        low=low,
+        high=high,
         equations=Equations.joined(parts),
         family=np.repeat(np.arange(len(families)), sizes),
         families=tuple(families),
+    )
+
+
+def _ends(ranges: Sequence[Ranges], extra: int, /) -> tuple[Ints, Ints]:
+    """The least and the largest count of every cell, and of so many rests."""
+    low, high = (
+        np.concatenate([*(pair[end] for pair in ranges), np.full(extra, fill)])
+        for end, fill in ((0, 0.0), (1, np.inf))
+    )
+    bounded = np.isfinite(high)
+    return (
+        np.ceil(np.nan_to_num(low)).astype(np.int64),
+        np.where(bounded, np.floor(np.where(bounded, high, 0)), ENDLESS).astype(np.int64),
     )
 
 
@@ -209,8 +224,8 @@ def _mapped(fine: Ints, wide: Ints, size: int, /) -> Ints:
     return found
 
 
-def _by_labels(fine: Table, wide: Table, /) -> Ints | None:
-    """The same from the labels of the cells, also of those that the base does not list; None if labels differ."""
+def _by_labels(fine: Table, wide: Table, codes: Callable[[], NDArray[np.int32]], /) -> Ints | None:
+    """The same from the labels of the cells, also of those that the base does not list; None if labels differ. `codes` are those of `fine`."""
     names = fine.domain.names
     if any(one.name not in names for one in wide.dimensions):
         return None
@@ -220,7 +235,7 @@ def _by_labels(fine: Table, wide: Table, /) -> Ints | None:
         for place, one in zip(places, wide.dimensions, strict=True)
     ):
         return None
-    return wide.locate(fine.codes(np.arange(fine.size, dtype=np.int64))[places])
+    return wide.locate(codes()[places])
 
 
 def _lists(table: Table, values: Sequence[str], /) -> bool:
