@@ -16,7 +16,7 @@ from noisegate.inference.bounds import (
 from noisegate.inference.draws import CellSampler
 from noisegate.inference.engine import Engine, engine_for
 from noisegate.inference.evidence import Evidence, Observation, RowMap
-from noisegate.inference.excess import ThresholdExcess
+from noisegate.inference.excess import ThresholdExcess, shown_histogram
 from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
@@ -120,6 +120,7 @@ __all__ = [
     "level_posterior",
     "link_cells",
     "parts_of",
+    "shown_histogram",
     "smallest_contradiction",
     "solve_bounds",
     "spread",

@@ -19,8 +19,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from noisegate.inference.evidence import Evidence, Observation
+from noisegate.inference.excess import ThresholdSelection, shown_histogram, threshold_of
 from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
@@ -37,7 +39,7 @@ _LEAST_LEFT = 0.02
 _DRAWN = 0.25
 _TILTS, _LONGEST_TILT = 12, 0.5
 #: Of fewer hidden or shown cells no histogram is learnt.
-_FEW_HIDDEN, _FEW_SHOWN = 100, 50
+_FEW_HIDDEN, _FEW_SHOWN = 30, 30
 #: The log-histogram of the prior is off by about this, before the tables are looked at.
 _SHAPE_OFF = 0.7
 _SHAPE_ROUNDS, _LONGEST_SHAPE = 4, 3.0
@@ -46,6 +48,8 @@ _MOST_LOOKED_AT = 30_000
 #: Rows of which totals say less than this are left alone.
 _LEAST_ROWS = 2
 _ROW_ROUNDS = 3
+#: Of normal laws further from zero than this, in standard deviations, nothing is cut off.
+_TRUNCATED = 6.0
 _AT_ONCE = 100_000
 
 
@@ -155,6 +159,16 @@ def added(low: Ints, start: Ints, p: Floats, size: int, /) -> Floats:
     return found
 
 
+@compiled
+def expected(low: Ints, start: Ints, p: Floats, values: Floats, /) -> Floats:
+    """What each of many laws expects of a value for each count, the last one for all larger ones."""
+    found = np.zeros(len(low))
+    for i in range(len(low)):
+        for k in range(start[i], start[i + 1]):
+            found[i] += p[k] * values[min(low[i] + k - start[i], len(values) - 1)]
+    return found
+
+
 AnyLaws = CellLaws | KeptLaws
 
 
@@ -180,6 +194,11 @@ class Anchor:
         """The laws with hidden cells that add up to what shown totals leave."""
         hidden = self.free & np.isnan(self._evidence.base.values[self.cells])
         margins = self.totals.margins
+        if not hidden.any() and self._evidence.base.mechanism.threshold is None:
+            laws = self._shaped_all(given.copied())
+            for margin in sorted(margins, key=lambda one: len(one.values)) * _ROW_ROUNDS:
+                self._hold_rows(laws, margin, self.free)
+            return Anchored(laws=laws, moves=np.zeros(len(self.cells)), beside=())
         if not margins or not hidden.any():
             return Anchored(laws=given, moves=np.zeros(len(self.cells)), beside=())
         laws = self._shaped(given.copied(), hidden)
@@ -277,13 +296,26 @@ class Anchor:
         places = places[np.isin(self.cells[places], told.hidden_cells, assume_unique=True)]
         if len(places) < _FEW_HIDDEN or told.shown < _FEW_SHOWN:
             return laws
-        size = len(told.hidden)
+        return self._weighed(laws, places, told.hidden, told.doubt)
+
+    def _shaped_all(self, laws: AnyLaws, /) -> AnyLaws:
+        """The laws of cells that are all shown with the histogram of raw counts that their values tell, as far as they do."""
+        places = np.flatnonzero(self.free)
+        base = self._evidence.base
+        if len(places) < _FEW_HIDDEN or not 0 < base.noise < np.inf:
+            return laws
+        told = shown_histogram(base.values[self.cells[places]], base.mechanism)
+        return laws if told is None else self._weighed(laws, places, *told)
+
+    def _weighed(self, laws: AnyLaws, places: Ints, number: Floats, doubt: Floats, /) -> AnyLaws:
+        """The laws of some cells with so many of 0, 1, 2 ... together, as far as each number is surer than the law."""
+        size = len(number)
         some = places
         if len(places) > _MOST_LOOKED_AT:
             some = np.sort(np.random.default_rng(1).choice(places, _MOST_LOOKED_AT, replace=False))
         before = self._histogram(laws, some, size)
-        trust = 1 / (1 + told.doubt / _SHAPE_OFF**2)
-        logs = np.log(np.maximum(told.hidden * (len(some) / len(places)), 1e-9))
+        trust = 1 / (1 + doubt / _SHAPE_OFF**2)
+        logs = np.log(np.maximum(number * (len(some) / len(places)), 1e-9))
         own = np.log(np.maximum(before, 1e-9))
         wanted = np.exp(own + trust * np.clip(logs - own, -_LONGEST_SHAPE, _LONGEST_SHAPE))
         wanted *= before.sum() / wanted.sum()
@@ -292,6 +324,24 @@ class Anchor:
             ratio = np.clip(wanted / np.maximum(now, 1e-9), 0.02, 50.0)
             laws = laws.weigh(places, ratio)
         return laws
+
+    def crossed(self, laws: AnyLaws, /) -> Floats:
+        """What the law of each cell says of the excess of shown values of cells like it."""
+        found, evidence = np.zeros(len(self.cells)), self._evidence
+        at = threshold_of(evidence.base.mechanism)
+        if at is None:
+            return found
+        selection = ThresholdSelection.of(evidence.base.mechanism, edge=at[0], scale=at[1])
+        shown = np.isfinite(evidence.base.values[self.cells])
+        for values, which in zip(
+            selection.crossing(at[0]), (self.free & ~shown, self.free & shown), strict=True
+        ):
+            places = np.flatnonzero(which)
+            for first in range(0, len(places), _AT_ONCE):
+                some = places[first : first + _AT_ONCE]
+                pmfs = laws.pmfs(some)
+                found[some] = expected(pmfs.low, pmfs.start, pmfs.p, values)
+        return found
 
     def _histogram(self, laws: AnyLaws, places: Ints, size: int, /) -> Floats:
         """How many of some cells are expected to hold 0, 1, 2, ..."""
@@ -362,7 +412,16 @@ def _settle(laws: AnyLaws, places: Ints, row: Ints, left: Floats, noise: Floats,
     squares = (left - mean) ** 2 * (width + noise) / noise**2
     strays = float(np.average(squares, weights=noise / (width + noise)))
     strays = max(1.0, strays - np.sqrt(2 / len(rows)))
-    _move_groups(laws, places, codes, np.maximum(left - (left - mean) / strays, _LEAST_LEFT * mean))
+    wanted = left - (left - mean) / strays
+    sd = np.sqrt(noise * (1 - noise / (strays * (width + noise))))
+    _move_groups(laws, places, codes, np.maximum(_at_least_nothing(wanted, sd), _LEAST_LEFT * mean))
+
+
+def _at_least_nothing(mean: Floats, sd: Floats, /) -> Floats:
+    """The means of normal laws of which only what is not negative is left."""
+    away = mean / np.maximum(sd, 1e-9)
+    more = sd * np.exp(-0.5 * away**2 - special.log_ndtr(away)) / np.sqrt(2 * np.pi)
+    return np.where(np.abs(away) < _TRUNCATED, mean + more, np.maximum(mean, 0.0))
 
 
 def _move(laws: AnyLaws, cells: Ints, total: float, /) -> None:

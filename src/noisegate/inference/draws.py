@@ -12,16 +12,18 @@ Counts are whole and never negative, and all margins of a draw are sums of its c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
+from noisegate.inference.evidence import Observation
+from noisegate.inference.hidden import ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.inference.misfit import RowMisfit
 from noisegate.laws import compiled
 
 #: Ends of laws that hold less than this are not drawn.
@@ -35,18 +37,21 @@ _ROUNDS, _PASSES = 6, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TiedSums:
-    """Groups of cells whose sums are known: the group of each cell (-1 for none), the variance of each sum, and the sum itself where it is sure (else NaN).
+    """Groups of cells whose sums are known: the group of each cell (-1 for none), the variance of each sum, what the law may be `off` by beyond the cells, as a variance, and the sum itself where it is sure (else NaN).
 
     Single counts are moved (`mended`) until the sums are whole numbers that go together; with one sum over very many cells that is not worth it.
     """
 
     codes: Ints
     variance: Floats
+    off: Floats
     exactly: Floats
     mended: bool = True
 
     @classmethod
-    def of(cls, totals: ShownTotals, cells: Ints, /) -> list[TiedSums]:
+    def of(
+        cls, totals: ShownTotals, cells: Ints, misfit: Callable[[Observation], RowMisfit], /
+    ) -> list[TiedSums]:
         """The shown rows of every margin over these cells, the margin that is surest of their total first."""
         found = []
         for margin in totals.margins:
@@ -60,12 +65,15 @@ class TiedSums:
                 continue
             codes[codes >= 0] = place
             sure = np.where(said.variance[used] < _SURE, np.rint(said.sum[used]), np.nan)
-            found.append(cls(codes=codes, variance=said.variance[used], exactly=sure))
+            off = misfit(margin).off_alone()[used]
+            found.append(cls(codes=codes, variance=said.variance[used], off=off, exactly=sure))
         found = sorted(found, key=lambda one: (int((one.codes < 0).sum()), float(one.variance.sum())))
-        return found + cls._hidden(totals, cells)
+        return found + cls._hidden(totals, cells, misfit)
 
     @classmethod
-    def _hidden(cls, totals: ShownTotals, cells: Ints, /) -> list[TiedSums]:
+    def _hidden(
+        cls, totals: ShownTotals, cells: Ints, misfit: Callable[[Observation], RowMisfit], /
+    ) -> list[TiedSums]:
         """All hidden cells together, by the margin that says most of them."""
         hidden = np.flatnonzero(np.isnan(totals.evidence.base.values[cells]))
         best: tuple[tuple[int, float], TiedSums] | None = None
@@ -75,10 +83,11 @@ class TiedSums:
             if rank[0] > 1 and (best is None or rank > best[0]):
                 codes = np.full(len(cells), -1, np.int64)
                 codes[hidden[said.taken]] = 0
-                best = (
-                    rank,
-                    cls(codes=codes, variance=said.variance, exactly=np.full(1, np.nan), mended=False),
+                off = misfit(margin).off(said.group, said.row, 1)
+                sums = cls(
+                    codes=codes, variance=said.variance, off=off, exactly=np.full(1, np.nan), mended=False
                 )
+                best = (rank, sums)
         return [] if best is None else [best[1]]
 
 
@@ -139,7 +148,7 @@ class CellSampler:
             variance += one**2
         self._plans = []
         for tie in self.ties:
-            plan = _Tie.of(tie, variance, self._shared(tie), self.mean, self.hidden)
+            plan = _Tie.of(tie, variance, self._shared(tie), self.mean)
             self._plans.append(plan)
             variance = plan.left(variance)
         self._sd = np.sqrt(np.maximum(variance, 1e-12))
@@ -199,14 +208,13 @@ class _Tie:
     exactly: Floats
 
     @classmethod
-    def of(cls, tie: TiedSums, variance: Floats, shared: Floats, mean: Floats, hidden: Bools, /) -> _Tie:
+    def of(cls, tie: TiedSums, variance: Floats, shared: Floats, mean: Floats, /) -> _Tie:
         inside = np.flatnonzero(tie.codes >= 0)
         codes, size = tie.codes[inside], len(tie.variance)
         own = np.bincount(codes, weights=variance[inside], minlength=size)
         whole = np.maximum(own + np.maximum(shared, 0.0), 1e-12)
-        # Beside its cells, the prior may be off for all of a sum at once.
-        own_mean = np.bincount(codes, weights=mean[inside] * hidden[inside], minlength=size)
-        doubt = whole + (PRIOR_OFF * own_mean) ** 2
+        # Beside its cells, the law may be off for all of a sum at once.
+        doubt = whole + tie.off
         variance_of = tie.variance * doubt / (tie.variance + doubt)
         kept = np.minimum(variance_of / whole, 1.0)
         return cls(

@@ -253,9 +253,13 @@ class Evidence:
         population = self._population(self.live)
         if population is None or len(population.values) < len(every) / 2:
             return ThresholdExcess.of(every, base.mechanism)
-        return ThresholdExcess.of(
+        found = ThresholdExcess.of(
             population.values, base.mechanism, hidden=len(population.hidden), total=population.total
         )
+        told = self.raw_histogram(self.live) if self.consistent else None
+        if told is None:
+            return found
+        return found.lacking(population.values, told.hidden, base.mechanism)
 
     def raw_histogram(self, cells: Ints, /) -> RawHistogram | None:
         """How many hidden ones of these cells held 0, 1, 2 ..., by what their totals, their shown values and their number tell."""
@@ -535,7 +539,7 @@ class _Left:
         # A subtotal need not hold every cell: of those outside it leaves nothing.
         inside = codes >= 0
         hidden = ~base.shown(cells) & inside
-        net = base.total(cells) - (1 + excess.below) * excess.seen(base.values[cells])
+        net = base.total(cells) - excess.over(base.values[cells])
 
         def added(what: Floats) -> Floats:
             return np.bincount(codes[inside], weights=what[inside], minlength=distinct.size).astype(

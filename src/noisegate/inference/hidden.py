@@ -18,27 +18,31 @@ from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.problem import Bools, Floats, Ints, paired
 
 #: The prior may be off by this share of all hidden cells of a part together.
-PRIOR_OFF = 0.4
+PRIOR_OFF = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FromRows:
     """What rows of a margin say of groups of cells: the sum of the cells that `taken` marks, and the variance of its noise.
 
-    `hidden` is how many of these cells are not shown.
+    `hidden` is how many of these cells are not shown, and `excess` what was added because shown values of the rows hold too much. `group` and `row` are the pairs of a group and a row that says something of it, and `share` is how much of the shown cells of the row the group does not hold.
     """
 
     taken: Bools
     sum: Floats
     variance: Floats
     hidden: Ints
+    excess: Floats
+    group: Ints
+    row: Ints
+    share: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowTotals:
     """The shown rows of one margin, and what their cells show: for each row how many are hidden, how many shown, and what these add up to.
 
-    `open` says which rows are shown and evidence; `excess` and `doubt` are what shown values hold too much, and how unsure that is; `over` and `over_doubt` the same of the rows themselves.
+    `open` says which rows are shown and evidence; `dead` is how many cells are hidden and empty for a public reason; `excess` and `doubt` are what shown values hold too much, and how unsure that is; `lost` is what of it they lack where counts were made non-negative; `over` and `over_doubt` are excess and doubt of the rows themselves.
     """
 
     evidence: Evidence
@@ -46,11 +50,13 @@ class RowTotals:
     open: Bools
     hidden: Ints
     shown: Ints
+    dead: Ints
     total: Floats
     excess: Floats
     doubt: Floats
     over: Floats
     over_doubt: Floats
+    lost: Floats
 
     @classmethod
     def of(cls, evidence: Evidence, margin: Observation, live: Ints, /) -> RowTotals:
@@ -66,9 +72,8 @@ class RowTotals:
         told = ~np.isnan(margin.values)
         lacking = int((~told & (evidence.cells_in(margin) > 0)).sum())
         rows = ThresholdExcess.of(margin.values[told], margin.mechanism, hidden=lacking)
-        # Totals that are sums of one estimate are not selected by noise of their own.
-        own = margin.measured and not evidence.consistent
-        codes = np.where(np.isnan(margin.values) | (not own), -1, np.arange(size))
+        # Totals that were only summed are not selected by noise of their own.
+        codes = np.where(np.isnan(margin.values) | (not margin.measured), -1, np.arange(size))
         over, over_doubt = rows.added(margin.values, codes, size)
         return cls(
             evidence=evidence,
@@ -76,11 +81,13 @@ class RowTotals:
             open=~np.isnan(margin.values) & usable,
             hidden=np.bincount(row[~there], minlength=size),
             shown=np.bincount(row[there], minlength=size),
+            dead=_dead(evidence, margin),
             total=np.bincount(row[there], weights=values[there], minlength=size).astype(np.float64),
             excess=excess,
             doubt=doubt,
             over=over,
             over_doubt=over_doubt,
+            lost=evidence.excess.lost(values, np.where(there, row, -1), size),
         )
 
     def of_groups(self, cells: Ints, groups: Ints, size: int, /) -> FromRows:
@@ -88,54 +95,84 @@ class RowTotals:
         rows = len(self.margin.values)
         row = self.margin.where.of(cells)
         values = self.evidence.base.values[cells]
+        zero = self.evidence.zero
+        # Cells that are empty for a public reason are no part of what rows leave.
+        live = np.ones(len(cells), bool) if zero is None else ~zero[cells]
+        values = np.where(live, values, np.nan)
         there = ~np.isnan(values)
         group, at, place = paired(groups, np.maximum(row, 0), rows)
         outside = np.bincount(place, weights=row < 0, minlength=len(at)) > 0
         asked = np.bincount(place, weights=there, minlength=len(at)).astype(np.int64)
-        lacking = np.bincount(place, weights=~there, minlength=len(at)).astype(np.int64)
+        lacking = np.bincount(place, weights=~there & live, minlength=len(at)).astype(np.int64)
         whole = self.open[at] & ~outside & (lacking == self.hidden[at])
         # Of a row without hidden cells single cells are better asked for themselves.
         whole &= (lacking > 0) | (asked == self.shown[at])
         seen = np.bincount(place, weights=np.nan_to_num(values), minlength=len(at))
-        mine = self.evidence.excess.seen(np.where(there, values, np.nan)) * (1 + self.evidence.excess.below)
-        over = np.bincount(place, weights=mine, minlength=len(at))
-        left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + (self.excess[at] - over)
+        mine = self.evidence.excess.over(np.where(there, values, np.nan))
+        extra = self.excess[at] - np.bincount(place, weights=mine, minlength=len(at))
+        left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + extra
         others = self.shown[at] - asked
-        share = np.divide(others, self.shown[at], out=np.zeros(len(at)), where=self.shown[at] > 0)
+        share = np.divide(others, self.shown[at], out=np.ones(len(at)), where=self.shown[at] > 0)
 
         def added(what: Floats) -> Floats:
             return np.bincount(group[whole], weights=what[whole], minlength=size).astype(np.float64)
 
-        taken = np.asarray(whole[place])
-        noise = self._noise(cells[taken], groups[taken], size, added(others.astype(np.float64)))
+        taken = np.asarray(whole[place]) & live
+        noise = self._noise(
+            cells[taken],
+            groups[taken],
+            size,
+            added(others.astype(np.float64)),
+            added(self.dead[at].astype(np.float64)),
+        )
         below = self.evidence.excess
         doubt = added(share * self.doubt[at] + self.over_doubt[at])
-        if below.below > 0:
+        if below.below > 0 or below.lack > 0:
             # How the histogram goes on below the threshold is one doubt for all rows.
-            together = below.doubt / (1 + below.below) ** 2
-            doubt += together * (added(share * self.excess[at]) ** 2 - added((share * self.excess[at]) ** 2))
+            over, lost = (share * self.excess[at])[whole], (share * self.lost[at])[whole]
+            doubt += below.together(over, lost, group[whole], size)
         return FromRows(
             taken=taken,
             sum=added(left),
             variance=noise + doubt,
             hidden=added(lacking.astype(np.float64)).astype(np.int64),
+            excess=added(extra),
+            group=group[whole],
+            row=at[whole],
+            share=share[whole],
         )
 
-    def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, /) -> Floats:
-        """The variance of the noise in what rows leave, when so many shown cells are taken off."""
+    def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:
+        """The variance of the noise in what rows leave, when so many shown cells are taken off; estimates of `dead` cells are noise, and in the rows."""
         base, terms = self.evidence.base, np.bincount(groups, minlength=size)
         if not self.evidence.consistent:
             return np.asarray(
                 self.margin.noise * self._rows(self.margin, cells, groups, size)[0] + base.noise * others
             )
         # The estimate over the cells themselves, or over whole rows less the others.
-        precision = 1 / (base.noise * np.maximum(terms, 1))
+        precision = 1 / (base.noise * np.maximum(terms + dead, 1))
         for margin in self.evidence.margins:
             if margin.measured:
                 taken, whole = self._rows(margin, cells, groups, size)
                 usable = whole & (taken > 0) & (others == 0)
                 precision[usable] += 1 / (margin.noise * taken[usable])
-        return np.asarray(np.where(terms > 0, 1 / precision, 0.0))
+        # No estimate from all tables errs by more than one from the base and a single margin.
+        gone = max(
+            (self._gone(margin, cells, groups, size) for margin in self.evidence.margins if margin.measured),
+            key=lambda one: float(one.sum()),
+            default=np.zeros(size),
+        )
+        single = np.maximum(base.noise * (terms + dead) - gone, 0.0)
+        return np.asarray(np.where(terms > 0, np.minimum(1 / precision, single), 0.0))
+
+    def _gone(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        """By how much a margin that was measured lessens the variance of the base over groups of cells."""
+        row, noise = margin.where.of(cells), self.evidence.base.noise
+        inside = row >= 0
+        group, at, place = paired(groups[inside], row[inside], len(margin.values))
+        mine = np.bincount(place, minlength=len(at))
+        width = noise * (self.evidence.cells_in(margin) + _dead(self.evidence, margin))[at] + margin.noise
+        return np.bincount(group, weights=(noise * mine) ** 2 / width, minlength=size).astype(np.float64)
 
     def _rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Bools]:
         """How many rows of a margin each group touches, and whether it has all of them, and nothing else."""
@@ -146,6 +183,15 @@ class RowTotals:
         bad = np.bincount(group, weights=broken, minlength=size)
         bad += np.bincount(groups, weights=outside, minlength=size)
         return np.bincount(group, minlength=size), np.asarray(bad == 0)
+
+
+def _dead(evidence: Evidence, margin: Observation, /) -> Ints:
+    """How many cells of each row are hidden and empty for a public reason."""
+    size = len(margin.values)
+    if evidence.zero is None:
+        return np.zeros(size, np.int64)
+    row = margin.where.of(np.flatnonzero(evidence.zero & np.isnan(evidence.base.values)))
+    return np.bincount(row[row >= 0], minlength=size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -112,7 +112,9 @@ class Posterior:
         self.evidence, self._heard = without_remainders(self.evidence)
         part_of, self._unit_of = _split(self.evidence)
         totals, same = ShownTotals(evidence=self.evidence), representatives(self.evidence)
-        self.errors = CellErrors(evidence=self.evidence, totals=totals, part_of=part_of, same=same)
+        self.errors = CellErrors(
+            evidence=self.evidence, totals=totals, part_of=part_of, unit_of=self._unit_of, same=same
+        )
 
     @property
     def mean(self) -> Floats:
@@ -216,6 +218,7 @@ class Posterior:
         anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free)
         found = anchor.hold(unit.laws)
         self._beside += found.beside
+        self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
         return replace(unit, laws=found.laws), found.moves
 
     def _live(self, cells: Ints, /) -> Bools:
@@ -351,7 +354,7 @@ class Posterior:
                 laws=unit.laws.pmfs(np.arange(len(cells))),
                 effects=effects,
                 together=(errors.common[cells], errors.unseen_moves(cells)),
-                ties=TiedSums.of(errors.totals, cells),
+                ties=TiedSums.of(errors.totals, cells, errors.misfit),
                 same=None if errors.same is None else _first_places(errors.same[cells]),
             )
             self._samplers[id(unit)] = found
@@ -407,7 +410,8 @@ class Posterior:
         found = SumEstimates(
             level=level,
             mean=mean,
-            sd=np.sqrt(surest.variance),
+            # Where rows say something else than their cells do, the mean is off by that too.
+            sd=np.sqrt(surest.variance + (surest.centre - mean) ** 2),
             low=np.minimum(low, np.floor(mean).astype(np.int64)),
             high=np.maximum(high, np.ceil(mean).astype(np.int64)),
         )

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
+from noisegate.inference.hidden import ShownTotals
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints, numbered, paired
+from noisegate.inference.misfit import RowMisfit
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
@@ -57,9 +58,9 @@ class CellErrors:
     Attributes
     ----------
     mean, variance, third
-        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by.
+        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values.
     part_of, place
-        The part of each cell, and its place there; `shared` is what the cells of each part err together, and `cells_of` which these are.
+        The part of each cell, and its place there (`unit_of` is the unit of each part); `shared` is what the cells of each part err together, and `cells_of` which these are.
     same
         For each cell one of those that hold its count; None if all differ.
     unseen
@@ -69,6 +70,7 @@ class CellErrors:
     evidence: Evidence
     totals: ShownTotals
     part_of: NDArray[np.int32]
+    unit_of: Ints
     same: Ints | None
     unseen: float = 0.0
     mean: Floats = field(init=False)
@@ -76,14 +78,17 @@ class CellErrors:
     third: Floats = field(init=False)
     alone: Floats = field(init=False)
     common: Floats = field(init=False)
+    crossed: Floats = field(init=False)
     place: NDArray[np.int32] = field(init=False)
     shared: dict[int, SharedError] = field(init=False, default_factory=dict)
     cells_of: dict[int, Ints] = field(init=False, default_factory=dict)
     _row_variance: dict[str, Floats] = field(init=False)
+    _misfits: dict[str, tuple[int, RowMisfit]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         size = self.evidence.layout.size
         self.mean, self.variance, self.third, self.alone, self.common = (np.zeros(size) for _ in range(5))
+        self.crossed = np.zeros(size)
         self.place = np.zeros(size, np.int32)
         self._row_variance = {margin.name: np.zeros(len(margin.values)) for margin in self.evidence.margins}
 
@@ -101,6 +106,17 @@ class CellErrors:
         self.common[cells] = left.common
         self._note_rows(cells, left)
         self.shared[part] = left
+
+    def misfit(self, margin: Observation, /) -> RowMisfit:
+        """How far the law is off in the rows of a margin, as far as parts are worked out."""
+        known = self._misfits.get(margin.name)
+        if known is None or known[0] != len(self.shared):
+            live = self.evidence.live
+            units = self.unit_of[self.part_of[live]]
+            moments = self.mean[live], self.variance[live], self.crossed[live]
+            found = RowMisfit.of(self.totals.of(margin), live, units, *moments)
+            known = self._misfits[margin.name] = (len(self.shared), found)
+        return known[1]
 
     def sums(self, cells: Ints, groups: Ints, size: int, /) -> tuple[SumSpread, SumSpread]:
         """How uncertain the sum of each of `size` groups of cells is: by the cells, and by rows of the margin that says most of it."""
@@ -209,25 +225,42 @@ class CellErrors:
     def _by_rows(
         self, margin: Observation, cells: Ints, groups: Ints, size: int, by_cells: SumSpread, /
     ) -> tuple[SumSpread, Floats]:
-        """How uncertain sums are if what shown rows say counts beside the laws of cells, and how many cells it says something of.
+        """Where sums are and how uncertain if what shown rows say counts beside the laws of cells, and how many cells it says something of.
 
-        The prior may be off for all hidden cells of the rows at once (`PRIOR_OFF`), and what rows say is known up to their noise.
+        What rows say is known up to their noise, what the law says as far as it is right about rows (`misfit`). Where the two are further apart than both let
+        them be, the law is off for these rows, and its word counts for less.
         """
         found = self.totals.of(margin).of_groups(cells, groups, size)
         others, taken = ~found.taken, found.taken
         if not taken.any():
             return by_cells, np.zeros(size)
         rest = self._spread(cells[others], groups[others], size)
-        mine = self._spread(cells[taken], groups[taken], size) if others.any() else by_cells
-        hidden = taken & np.isnan(self.evidence.base.values[cells])
-        off = PRIOR_OFF * self._added(self.mean, cells[hidden], groups[hidden], size)
-        own = mine.variance + off**2
-        both = own * found.variance / np.maximum(own + found.variance, 1e-12)
+        centre, third = (
+            self._added(one, cells[taken], groups[taken], size) for one in (self.mean, self.third)
+        )
+        own = self._added(self.variance, cells[taken], groups[taken], size)
+        if self.same is not None:
+            own += self._twice(cells[taken], groups[taken], size)
+        misfit = self.misfit(margin)
+        own = np.maximum(own + misfit.off(found.group, found.row, size), 1e-12)
+        # By what laws of cells, and not values alone, say that shown ones hold too much: rows may differ in kind.
+        crossed = np.bincount(found.group, weights=found.share * misfit.crossed[found.row], minlength=size)
+        apart = np.where(found.excess > 0, crossed - found.excess, 0.0)
+        noise = np.maximum(found.variance + apart**2 / 4, 1e-12)
+        away = found.sum + apart / 2 - centre
+        # What the means are further from rows than noise lets them be, the law is off by; and more, as they follow rows already.
+        off = np.maximum(away**2 - noise, 0.0) * ((own + noise) / noise) ** 2
+        open_to = own + noise + off
+        moved = away * (1 - (own + noise) / open_to)
+        variance = noise * (1 - noise / open_to)
+        if not misfit.apart:
+            # Sums of one estimate were made non-negative, rows as well: they may be what is off.
+            moved, variance = np.zeros(size), variance + moved**2
         spread = SumSpread(
-            centre=rest.centre + mine.centre,
-            variance=rest.variance + both,
+            centre=rest.centre + centre + moved,
+            variance=rest.variance + variance,
             shared=rest.shared,
-            third=rest.third,
+            third=rest.third + third * (noise / open_to) ** 3,
         )
         return spread, np.bincount(groups[taken], minlength=size).astype(np.float64)
 
