@@ -130,9 +130,9 @@ def _pinned(inference: Inference, hidden: Ints, known: KnownCounts | None, /) ->
     low, high = posterior.low[hidden], posterior.high[hidden]
     own_low, own_high = (ends[hidden] for ends in inference.cells.ranges())
     if known is not None:
-        own_low, own_high = known.bounds.low[hidden], known.bounds.high[hidden]
-        low = np.maximum(low, own_low)
-        high = np.maximum(np.minimum(high, own_high), low)
+        own_low, own_high = (ends[hidden].astype(float) for ends in (known.bounds.low, known.bounds.high))
+        low = np.maximum(low, known.bounds.low[hidden])
+        high = np.maximum(np.minimum(high, known.bounds.high[hidden]), low)
     rest = own_high - own_low > 1
     width = high - low
     # What a marker says by itself, or sums prove, is no finding here: only cells that are narrowed beyond that count.
