@@ -97,6 +97,7 @@ _MEANINGS: Mapping[str, str] = {
     "BoundChoice.among": "the bounds to choose from, ascending",
     "BoundChoice.keeps": "the share of units that should lose nothing; 0.95 unless said otherwise",
     "Privacy.split": "share of the budget for each measured table, adding up to 1: of epsilon, or of rho for Gaussian noise",
+    "Privacy.strategy": "`tables`: the split serves all tables; `workload`: tables, bins of time and shares are chosen for the questions of the workload",
     "Privacy.unsafe": "admits choices that break the promise; the card says so",
     "Suppress.below": "leave out values below this",
     "Suppress.spurious": "choose the cut so that at most this share of the empty cells is published",

@@ -10,6 +10,10 @@ and in every group the auditor says "in" or "out" by one rule that was settled b
 so exact binomial bounds on both rates (Clopper-Pearson, 95 % together) give a lower bound on epsilon. A bound above the claim is a fault;
 a bound far below it would be an audit without power, so the power is stated: the share of the claimed epsilon that is seen.
 
+A series is audited as a whole, from the files of all its weeks: with Laplace noise the canary is in every week, and the auditor says "in" if every
+measurement does (each week, and the total at the end); with Gaussian noise it is in the first week, and what the auditor looks at is the projection of
+all weeks on what the first one adds to the measurements.
+
 Faults are planted by making the release from another spec than the one it claims: zeros are kept, the noise has half its scale, a person
 may be in one cell more than the noise allows for. `make audit` prints all of it; `--repeats 100` counts how many faults are caught.
 """
@@ -22,7 +26,8 @@ import math
 import secrets
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +41,7 @@ from noisegate.spec import parse_spec
 #: Of both rates together: each is bounded with half of the rest.
 CONFIDENCE = 0.95
 EPSILON, DELTA = 2, 1e-3
+FIRST = date(2024, 1, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,9 @@ class World:
     canary_cells: int = 1
     margin: bool = False
     says_in: str = "above"  # what a shown cell must be: above the background, or shown at all
+    groups: int = 400
+    weeks: int = 0
+    canary_weeks: int = 0
 
 
 WORLDS = {
@@ -68,6 +77,22 @@ WORLDS = {
         says_in="shown",
     ),
     "two cells": World(name="two cells", privacy={"margins": "derive"}, canary_cells=2),
+    "series": World(name="series", privacy={"margins": "derive"}, weeks=3, canary_weeks=3),
+    # From six weeks on the total is measured too; that all of it is above its background is rare, so there are more groups.
+    "series and total": World(
+        name="series and total", privacy={"margins": "derive"}, groups=4000, weeks=6, canary_weeks=6
+    ),
+    "series, Gaussian": World(
+        name="series, Gaussian",
+        privacy={
+            "unit": "person-day",
+            "margins": "derive",
+            "law": "discrete-gaussian",
+            "delta": str(DELTA),
+        },
+        weeks=3,
+        canary_weeks=1,
+    ),
 }
 #: For each fault the world that looks for it, and what is really done there.
 FAULTS = {
@@ -75,6 +100,8 @@ FAULTS = {
     "half the scale": ("derive", {"epsilon": str(2 * EPSILON)}),
     "half the scale, reconciled": ("reconcile", {"epsilon": str(2 * EPSILON)}),
     "half the scale, Gaussian": ("gaussian", {"sigma": "half"}),
+    "half the scale, series": ("series", {"epsilon": str(2 * EPSILON)}),
+    "half the scale, Gaussian series": ("series, Gaussian", {"sigma": "half"}),
     "bound off by one": ("two cells", {"max_cells": "2", "epsilon": str(2 * EPSILON)}),
 }
 
@@ -84,14 +111,18 @@ def spec_of(world: World, groups: int, /, **changed: str):
     privacy = {"unit": "person", "max_cells": 1, "epsilon": str(EPSILON), **world.privacy, **changed}
     if privacy.pop("sigma", None):
         privacy["epsilon"] = str(round(_wider(world, groups), 3))
+    last = FIRST + timedelta(days=7 * world.weeks - 1)
+    dated = {"date": {"column": "at", "from": str(FIRST), "to": str(last)}} if world.weeks else {}
     return parse_spec(
         {
             "name": "audit",
+            **({"series": {"weeks": world.weeks}} if world.weeks else {}),
             "events": {"source": "events", "person": "person"},
             "budget": {"dataset": "audit", "epsilon": "1000", "delta": "0.9"},
             "dimensions": {
                 "group": {"column": "group", "values": [f"g{n}" for n in range(groups)]},
                 "side": {"column": "side", "values": ["0", "1"]},
+                **dated,
             },
             "tables": tables,
             "privacy": privacy,
@@ -102,7 +133,8 @@ def spec_of(world: World, groups: int, /, **changed: str):
 
 def _wider(world: World, groups: int, /) -> float:
     """The epsilon whose Gaussian noise is half as wide as that of the claim."""
-    claimed = float(make_plan(spec_of(world, groups)).base.noise.scale)
+    alone = replace(world, weeks=0, privacy={**world.privacy, "unit": "person"})
+    claimed = float(make_plan(spec_of(alone, groups)).base.noise.scale)
     from noisegate.mechanisms import scale_for
 
     low, high = EPSILON, 20.0 * EPSILON
@@ -114,6 +146,58 @@ def _wider(world: World, groups: int, /) -> float:
             else (low, middle)
         )
     return high
+
+
+def make_series(world: World, spec, groups: int, rng: np.random.Generator, folder: Path, /):
+    """All weeks of a series: which canaries are in, the tables of each week, and the last running total (NaN where there is none)."""
+    present = rng.random(groups) < 0.5
+    rows = []
+    for week in range(world.weeks):
+        at = FIRST + timedelta(days=7 * week)
+        rows += [(10**6 * week + 100 * g + n, g, at) for g in range(groups) for n in range(world.background)]
+        if week < world.canary_weeks:
+            rows += [(10**9 + group, group, at) for group in np.flatnonzero(present)]
+    events = pa.table(
+        {
+            "person": [person for person, _, _ in rows],
+            "group": [f"g{group}" for _, group, _ in rows],
+            "side": ["0"] * len(rows),
+            "at": pa.array([at for _, _, at in rows]).cast(pa.timestamp("us")),
+        }
+    )
+    place = folder / secrets.token_hex(4)
+    place.mkdir()
+    seed = int(rng.integers(2**61))
+    for week in range(1, world.weeks + 1):
+        noisegate.release(
+            spec,
+            events=events,
+            out=place / f"week{week}",
+            ledger=place / "ledger.db",
+            week=week,
+            entropy=noisegate.SeededNoise(seed=seed + week),
+        )
+    tables = [place / f"week{week}" for week in range(1, world.weeks + 1)]
+    shown = np.full((groups, world.weeks + 1), np.nan)
+    for number, table in enumerate([*tables, tables[-1] / "running"]):
+        if not (table / "base.csv").exists():
+            continue
+        with (table / "base.csv").open() as file:
+            for row in csv.DictReader(file):
+                if row["side"] == "0":
+                    shown[int(row["group"][1:]), number] = float(row["count"])
+    return present, shown
+
+
+def series_verdicts(world: World, spec, shown: np.ndarray, /) -> np.ndarray:
+    """Where the auditor says "in" about a series."""
+    weeks, total = shown[:, : world.weeks] - world.background, shown[:, -1]
+    if world.privacy.get("law") is None:
+        late = np.isnan(total) | (total >= world.weeks * (world.background + 1))
+        return (weeks >= 1).all(axis=1) & late
+    rows = np.array(make_plan(spec).series.terms.strategy.entries, dtype=float)
+    signal = rows[:, 0]
+    return (weeks @ rows.T) @ signal >= signal @ signal
 
 
 def make(world: World, spec, groups: int, rng: np.random.Generator, folder: Path, /):
@@ -175,23 +259,34 @@ class Finding:
 
 
 def audit(
-    name: str, /, *, groups: int = 400, releases: int = 10, fault: dict | None = None, seed: int | None = None
+    name: str,
+    /,
+    *,
+    groups: int | None = None,
+    releases: int = 10,
+    fault: dict | None = None,
+    seed: int | None = None,
 ) -> Finding:
     """The lower bound on epsilon of a world's releases, as claimed or with a fault in them."""
     world, rng = WORLDS[name], np.random.default_rng(secrets.randbits(60) if seed is None else seed)
+    groups = groups or world.groups
     spec = spec_of(world, groups, **(fault or {}))
     said, there = [], []
     with tempfile.TemporaryDirectory() as place:
         for _ in range(releases):
-            present, shown = make(world, spec, groups, rng, Path(place))
+            if world.weeks:
+                present, shown = make_series(world, spec, groups, rng, Path(place))
+                said.append(series_verdicts(world, spec, shown))
+            else:
+                present, shown = make(world, spec, groups, rng, Path(place))
+                said.append(verdicts(world, shown))
             there.append(present)
-            said.append(verdicts(world, shown))
     inside, yes = np.concatenate(there), np.concatenate(said)
     rate = {}
     for which, here in (("in", inside), ("out", ~inside)):
         hits, tries = int(yes[here].sum()), int(here.sum())
         rate[which] = _bounds(hits, tries)
-    bound = _gaussian_bound(rate) if name == "gaussian" else _pure_bound(rate)
+    bound = _gaussian_bound(rate) if world.privacy.get("law") else _pure_bound(rate)
     return Finding(bound=bound, claimed=float(EPSILON), canaries=len(inside))
 
 
@@ -231,15 +326,15 @@ def main() -> int:
     parser.add_argument("--releases", type=int, default=25, help="releases of one audit")
     options = parser.parse_args()
     worst = 0
-    print(f"{'world':12} {'claimed':>8} {'at least':>9} {'power':>6} {'canaries':>9}")
+    print(f"{'world':16} {'claimed':>8} {'at least':>9} {'power':>6} {'canaries':>9}")
     for name in WORLDS:
         found = audit(name, releases=options.releases)
-        print(f"{name:12} {found.claimed:8.2f} {found.bound:9.3f} {found.power:6.2f} {found.canaries:9,}")
+        print(f"{name:16} {found.claimed:8.2f} {found.bound:9.3f} {found.power:6.2f} {found.canaries:9,}")
         worst += found.fault
-    print(f"\n{'planted fault':28} {'caught':>10}")
+    print(f"\n{'planted fault':32} {'caught':>10}")
     for name in FAULTS:
         times = sum(caught(name) for _ in range(options.repeats))
-        print(f"{name:28} {times:4} of {options.repeats:3}")
+        print(f"{name:32} {times:4} of {options.repeats:3}")
         worst += times < options.repeats
     return int(worst > 0)
 

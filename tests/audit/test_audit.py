@@ -19,15 +19,26 @@ def _loaded():
     del sys.modules["audit"]
 
 
-@pytest.mark.parametrize("name", ["derive", "reconcile", "gaussian"])
+@pytest.mark.parametrize(
+    "name",
+    ["derive", "reconcile", "gaussian", "series", pytest.param("series, Gaussian", marks=pytest.mark.slow)],
+)
 def test_an_honest_release_shows_most_of_its_epsilon_and_no_more(name):
-    found = audit.audit(name, releases=20 if name == "gaussian" else 10, seed=17)
+    found = audit.audit(name, releases=25 if "aussian" in name else 10, seed=17)
     assert not found.fault
     assert found.power >= 0.8
 
 
 @pytest.mark.parametrize(
-    "name", ["zeros kept", "half the scale", "half the scale, Gaussian", "bound off by one"]
+    "name",
+    [
+        "zeros kept",
+        "half the scale",
+        "half the scale, Gaussian",
+        "half the scale, series",
+        "half the scale, Gaussian series",
+        "bound off by one",
+    ],
 )
 def test_a_planted_fault_is_caught(name):
     assert audit.caught(name, releases=3, seed=17)
@@ -41,6 +52,8 @@ def test_a_planted_fault_is_caught(name):
         "half the scale",
         "half the scale, reconciled",
         "half the scale, Gaussian",
+        "half the scale, series",
+        "half the scale, Gaussian series",
         "bound off by one",
     ],
 )

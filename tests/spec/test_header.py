@@ -28,6 +28,9 @@ def labels(folder, lines, **more):
         ["STOP_ID", "Central", "Redfern"],
         ["number", "200060", "200070"],
         ["wharf", "Circular Quay", "Manly"],
+        ["Platz", "S1", "S2"],
+        ["Haltestelle", "Halt 1", "Halt 2"],
+        ["Stop_Nr Alt", "Central", "Redfern"],
     ],
 )
 def test_what_may_be_a_header_is_asked_about_and_then_known(tmp_path, lines):
@@ -45,6 +48,7 @@ def test_what_may_be_a_header_is_asked_about_and_then_known(tmp_path, lines):
         ["200060", "200070"],
         ["A", "B"],
         ["S1", "S2", "S3"],
+        ["Central", "Redfern", "Platform 3"],
         ["only"],
     ],
 )

@@ -21,7 +21,7 @@ from noisegate.assessment.microdata import Microdata
 from noisegate.assessment.provenance import Provenance
 from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
-from noisegate.assessment.words import plain
+from noisegate.assessment.words import plain, plural
 from noisegate.places import MARK, MARK_KEY
 from noisegate.reading import Structure, TableSummary
 from noisegate.recovery import Coupling, Noise, Pieces, Recognition, ZeroRule
@@ -183,7 +183,7 @@ class Assessment:
                 f"only {len(self.beside)} are assessed together; assess them by themselves"
             )
         if self.structure.left_out:
-            found[f"{len(self.structure.left_out)} sheets"] = "no table of counts was found on them"
+            found[plural(len(self.structure.left_out), "sheet")] = "no table of counts was found there"
         for one in (self, *self.beside):
             bounds = next((check for check in one.checks if check.id == "bounds"), None)
             if bounds is not None and bounds.numbers["proven"] < bounds.numbers["hidden"]:

@@ -129,14 +129,14 @@ def _pinned(inference: Inference, hidden: Ints, known: KnownCounts | None, /) ->
     posterior = inference.posterior
     low, high = posterior.low[hidden], posterior.high[hidden]
     own_low, own_high = (ends[hidden] for ends in inference.cells.ranges())
-    rest = np.ones(hidden.size, bool)
     if known is not None:
+        own_low, own_high = (ends[hidden].astype(float) for ends in (known.bounds.low, known.bounds.high))
         low = np.maximum(low, known.bounds.low[hidden])
         high = np.maximum(np.minimum(high, known.bounds.high[hidden]), low)
-        rest = known.bounds.high[hidden] - known.bounds.low[hidden] > 1
+    rest = own_high - own_low > 1
     width = high - low
-    # What a marker says by itself is no finding: only cells that the other tables narrow count.
-    filled = rest & (low > 0) & (width < own_high - own_low)
+    # What a marker says by itself, or sums prove, is no finding here: only cells that are narrowed beyond that count.
+    filled = (rest | (known is None)) & (low > 0) & (width < own_high - own_low)
     numbers: dict[str, Any] = {"suppressed": int(hidden.size), "level": posterior.level}
     for most in _WIDTHS:
         numbers[f"width_at_most_{most}"] = int((width <= most).sum())
@@ -146,7 +146,7 @@ def _pinned(inference: Inference, hidden: Ints, known: KnownCounts | None, /) ->
     sharp, exact = numbers["width_at_most_2_non_empty"], numbers["width_at_most_0_non_empty"]
     if not numbers["width_at_most_5_non_empty"]:
         title = f"no suppressed cell of {inference.cells.name} with people in it is known to within 5"
-        if rest.all():
+        if known is None or rest.all():
             return [Check(id="pinned-cells", outcome="fine", title=title, numbers=numbers)]
         title = f"beyond what sums prove, {title}"
         return [Check(id="pinned-cells", outcome="known", title=title, numbers=numbers)]
@@ -160,7 +160,7 @@ def _pinned(inference: Inference, hidden: Ints, known: KnownCounts | None, /) ->
     return [
         Finding(
             id="pinned-cells",
-            severity="high" if sharp else "medium",
+            severity="high" if sharp and known is None else "medium",
             title=title,
             numbers=numbers,
             baseline=_baseline(inference),

@@ -42,7 +42,7 @@ def show_plan(
         found = outlook(spec, wanted=error, want=want, like=like, report=bar.show)
     if spec.series is not None:
         _print_series(spec)
-    _print_plan(found)
+    _print_plan(spec, found)
     if picture is not None:
         from noisegate.pictures import outlook_picture, save
 
@@ -71,7 +71,7 @@ def _print_series(spec: ReleaseSpec, /) -> None:
     )
 
 
-def _print_plan(found: Outlook, /) -> None:
+def _print_plan(spec: ReleaseSpec, found: Outlook, /) -> None:
     answered = [one for one in found.questions if one.reason is None]
     if answered:
         console.print(_plan_table(found, answered))
@@ -83,6 +83,7 @@ def _print_plan(found: Outlook, /) -> None:
         )
         _print_assumption(found)
         _print_laws(found)
+        _print_strategy(spec)
     _print_thresholds(found)
     if found.needed is not None:
         show_needed(found.needed)
@@ -150,6 +151,28 @@ def _print_laws(found: Outlook, /) -> None:
         f" (delta {number(other.delta)}; means over questions)."
     )
     console.print(sentence)
+
+
+def _print_strategy(spec: ReleaseSpec, /) -> None:
+    """What is measured for the workload, or that it could be."""
+    privacy = spec.privacy
+    if privacy.strategy == "tables":
+        free = privacy.epsilon is not None and privacy.margins == "reconcile" and privacy.split is None
+        if free and spec.series is None and privacy.choose_bound is None:
+            console.print(
+                "What is measured serves all tables alike; [bold]strategy: workload[/bold] in the privacy block makes the errors of these "
+                "questions least instead."
+            )
+        return
+    from noisegate.releases import workload_strategy
+
+    made = workload_strategy(spec)
+    shares = {name: share for name, share in (made.spec.privacy.split or {}).items() if share}
+    listed = ", ".join(f"{name} {float(100 * share):.2g} %" for name, share in shares.items())
+    console.print(
+        f"Measured for this workload: {escape(listed)} of the budget. The mean of the questions' variances, each over its own by the base alone, "
+        f"is {made.value / made.flat:.2g} of what the declared tables have with their usual split."
+    )
 
 
 def _print_thresholds(found: Outlook, /) -> None:

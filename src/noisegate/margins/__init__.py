@@ -51,6 +51,13 @@ from noisegate.margins.series import (
     strategy_of,
 )
 from noisegate.margins.split import best_split, error_ratios
+from noisegate.margins.strategy import (
+    Objective,
+    TableStrategy,
+    best_strategy,
+    variance_of_box,
+    variance_of_sums,
+)
 
 __all__ = [
     "DENOMINATOR",
@@ -73,6 +80,7 @@ __all__ = [
     "Nearest",
     "NestedPiece",
     "NoisyTable",
+    "Objective",
     "Participation",
     "Piece",
     "Prediction",
@@ -82,8 +90,10 @@ __all__ = [
     "SumErrors",
     "Table",
     "TableShape",
+    "TableStrategy",
     "WholeTables",
     "best_split",
+    "best_strategy",
     "characteristic",
     "coarse_tables",
     "derive",
@@ -106,4 +116,6 @@ __all__ = [
     "round_matrix",
     "round_vector",
     "strategy_of",
+    "variance_of_box",
+    "variance_of_sums",
 ]

@@ -204,7 +204,11 @@ def _exact(table: Table, n: int, off: int, families: Sequence[Family], /) -> Rec
     open_rows = sum(one.open for one in families)
     odds = sum(one.odds for one in families) + 1.0 * n
     slips = f", but for {off:,}" if off else ""
-    said = f"all {n:,} sums with every part published are equal to their totals{slips}"
+    said = (
+        f"all {n:,} sums with every part published are equal to their totals{slips}"
+        if n
+        else "no sum has every part published"
+    )
     if open_rows:
         said += f"; {open_rows:,} with hidden members leave for these what their markers allow"
     if odds < _EXACT:

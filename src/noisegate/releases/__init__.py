@@ -23,11 +23,12 @@ from noisegate.releases.loss import (
 )
 from noisegate.releases.plan import Plan, TablePlan, base_error_law, make_plan, running_plan
 from noisegate.releases.prediction import (
-    asked_questions,
     depends_on_counts,
     sum_errors,
     warnings_before_spending,
 )
+from noisegate.releases.questions import asked_questions
+from noisegate.releases.strategy import WorkloadStrategy, planned_spec, workload_strategy
 from noisegate.releases.tables import publish_tables
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Plan",
     "ReleaseResult",
     "TablePlan",
+    "WorkloadStrategy",
     "all_days_change",
     "asked_questions",
     "attacker_views",
@@ -54,6 +56,7 @@ __all__ = [
     "gaussian_noises",
     "make_card",
     "make_plan",
+    "planned_spec",
     "publish_tables",
     "release",
     "right_at_most",
@@ -65,6 +68,7 @@ __all__ = [
     "sum_errors",
     "unit_change",
     "warnings_before_spending",
+    "workload_strategy",
     "write_card",
     "write_table",
 ]

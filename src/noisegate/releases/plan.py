@@ -23,6 +23,7 @@ from noisegate.releases.loss import (
     unit_change,
 )
 from noisegate.releases.series import Combination, SeriesTerms
+from noisegate.releases.strategy import planned_spec
 from noisegate.spec import ReleaseSpec
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
@@ -91,8 +92,10 @@ class Plan:
 def make_plan(spec: ReleaseSpec, /, *, week: int | None = None) -> Plan:
     """The plan of a release; refuses what cannot be made, before anything is read or spent.
 
-    Of a series it is that of one week; if none is named, of the one with the most noise.
+    Of a series it is that of one week; if none is named, of the one with the most noise. With `strategy: workload` it is that of the spec
+    that says what is measured for the workload.
     """
+    spec = planned_spec(spec)
     if week is not None:
         spec.of_week(week)  # refuses a week that there is none of
     return _Planner(spec, week).plan()

@@ -8,29 +8,15 @@ What suppression, bounding and coarse bins add depends on the events: that is me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from noisegate.laws import LatticeLaw
 from noisegate.margins import Prediction, SumErrors, predict
 from noisegate.releases.plan import Plan, least_passing
-from noisegate.spec import ReleaseSpec
-from noisegate.tables import Asked, Question, StatedQuestion, shares_of_values
-
-
-def asked_questions(
-    spec: ReleaseSpec, /, *, questions: Sequence[Question] | None = None
-) -> tuple[Asked, ...]:
-    """All questions of the spec's workload, or others put to its cells; refuses values that no dimension has."""
-    return tuple(_asked(spec, one) for one in (spec.questions if questions is None else questions))
-
-
-def _asked(spec: ReleaseSpec, question: Question, /) -> Asked:
-    at = f"workload.{question.name}.where"
-    for name, parts in question.where.items():
-        if name not in spec.domain.names:
-            shares_of_values(spec.dimensions[name].values, parts, subject=f"{at}.{name}")
-    return question.put(spec.domain, at=at)
+from noisegate.releases.questions import asked_questions
+from noisegate.tables import Asked, StatedQuestion
 
 
 def sum_errors(plan: Plan, /, *, laws: Mapping[str, LatticeLaw] | None = None) -> SumErrors:
@@ -88,12 +74,31 @@ def workload_statement(plan: Plan, /) -> tuple[StatedQuestion, ...]:
 
 #: A cell that is really empty should be shown less often than this, or a release is hard to read.
 MOST_SPURIOUS = 0.05
+#: A base with less of the budget than this is said to have it.
+_LEAST_SHARE = Fraction(1, 10)
 #: What the advice on a threshold aims for.
 _WANTED_SPURIOUS = 0.001
 
 
 def warnings_before_spending(plan: Plan, /) -> tuple[str, ...]:
     """Sentences about choices that will disappoint, each with a better one. A function of the spec: no event has been seen."""
+    return (*_neglected_base(plan), *_spurious_cells(plan))
+
+
+def _neglected_base(plan: Plan, /) -> tuple[str, ...]:
+    """A strategy for a workload spends next to nothing on cells that no question is about."""
+    base = plan.base
+    if plan.spec.privacy.strategy == "tables" or base.share is None or base.share >= _LEAST_SHARE:
+        return ()
+    dimensions = ", ".join(base.dimensions)
+    sentence = (
+        f"strategy: workload leaves {float(100 * base.share):.2g} % of the budget to {base.name}, whose cells are off by {base.error.expected_absolute:.3g} on "
+        f"average: no question asks for much of it; add one by [{dimensions}] to the workload if it matters."
+    )
+    return (sentence,)
+
+
+def _spurious_cells(plan: Plan, /) -> tuple[str, ...]:
     base = plan.base
     if plan.spec.privacy.zeros == "keep" or base.noise is None or base.least is None:
         return ()

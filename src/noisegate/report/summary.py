@@ -214,7 +214,7 @@ def _gaps(assessment: Assessment, /) -> tuple[str, ...]:
 def _headline(standing: Standing, assessment: Assessment, /) -> str:
     """The verdict in a sentence; where no protection was recognised it says that, and why."""
     if standing == "low" and any(one.id == "unprotected" for one in assessment.findings):
-        return "Nothing protects these tables that can be seen; small counts are hardly among them."
+        return "Nothing protects these tables that can be seen."
     if standing != "open" or not assessment.unrecognised:
         return _HEADLINES[standing]
     name, why = next(iter(assessment.unrecognised.items()))

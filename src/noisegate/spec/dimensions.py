@@ -86,7 +86,7 @@ def read_values(name: str, /, *, folder: Path, column: str, header: bool | None 
         if width > 1 and not header:
             raise refusal(f"names {name}, which has several columns and so a header; leave out header: no")
         headed = header
-    elif rows and not headed and _may_be_header([row[0].strip() for _, row in rows]):
+    elif rows and not headed and _may_be_header([row[0].strip() for _, row in rows], column):
         raise refusal(
             f"names {name}, whose first line {shown(rows[0][1][0])} may be a header; say header: yes or header: no beside it"
         )
@@ -191,8 +191,11 @@ _HEADINGS = frozenset(
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 
 
-def _may_be_header(values: list[str], /) -> bool:
-    """Whether the first of some values may be their heading: by a word for one, or because it is of another make than all others."""
+def _may_be_header(values: list[str], column: str, /) -> bool:
+    """Whether the first of some values may be their heading: by a word for one, or because it is of another make than all others.
+
+    Of another make: no digit where all others have one; it begins like the name of the column, or that like it, and no other does.
+    """
     first, rest = values[0], values[1:]
     if first.casefold().replace(" ", "_").replace("-", "_") in _HEADINGS:
         return True
@@ -200,7 +203,21 @@ def _may_be_header(values: list[str], /) -> bool:
         return False
     if all(one.replace(".", "", 1).isdigit() for one in rest):
         return not first.replace(".", "", 1).isdigit() and first.isidentifier()
+    if all(_DIGIT.search(one) for one in rest) and not _DIGIT.search(first):
+        return True
+    if _begin_alike(first, column) and not any(_begin_alike(one, column) for one in rest):
+        return True
     return bool(_IDENTIFIER.fullmatch(first)) and not any(map(_IDENTIFIER.fullmatch, rest))
+
+
+_DIGIT = re.compile(r"\d")
+#: Letters that a heading and the name of a column must share to be taken for one.
+_ALIKE = 4
+
+
+def _begin_alike(one: str, other: str, /) -> bool:
+    short, long = sorted((one.casefold(), other.casefold()), key=len)
+    return len(short) >= _ALIKE and long.startswith(short)
 
 
 def _rows(path: Path, name: str, /) -> Iterator[tuple[int, list[str]]]:

@@ -148,6 +148,13 @@ class ReleaseSpec(SpecBlock):
         """The same release with a bound that was chosen."""
         return self.model_copy(update={"privacy": self.privacy.model_copy(update={"max_cells": cells})})
 
+    def changed(self, **update: Any) -> ReleaseSpec:
+        """The same spec with other blocks; what follows from them is worked out anew. Nothing is checked."""
+        made = self.model_copy(update=update)
+        for name in ("domain", "margins"):
+            made.__dict__.pop(name, None)
+        return made
+
     def of_week(self, week: int, /) -> ReleaseSpec:
         """What is counted for one week of the series, from 1 on: the same cells, the dates of that week."""
         if self.series is None or not 1 <= week <= self.series.weeks:
@@ -316,3 +323,11 @@ def check_workload(spec: ReleaseSpec, /) -> None:
             raise refusal(
                 "needs 'by': the dimension whose largest groups are asked for", at=("workload", name, "top")
             )
+    if spec.privacy.strategy == "workload":
+        at = ("privacy", "strategy")
+        if not spec.workload:
+            raise refusal(
+                "is 'workload', but the spec has none; write down the questions that will be asked", at=at
+            )
+        if spec.series is not None:
+            raise refusal("is 'workload', but a series has a strategy of its own; remove one of them", at=at)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import PlainValidator, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
 from noisegate.spec.fields import AtLeastOne, Flag, Positive, Share, SpecBlock, exact, one_of, refusal, shown
 
@@ -15,6 +15,7 @@ Unit = Literal["event", "person-day", "person"]
 Law = Literal["discrete-laplace", "laplace", "rounded-laplace", "discrete-gaussian"]
 Zeros = Literal["perturb", "keep"]
 Margins = Literal["derive", "reconcile", "independent"]
+StrategyFor = Literal["tables", "workload"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,8 @@ class Privacy(SpecBlock):
     report_clipped: Positive | None = None
     choose_bound: BoundChoice | None = None
     split: Annotated[dict[str, Fraction], PlainValidator(_shares)] | None = None
+    # Not in the digest of a spec, which ledgers keep: what comes of it is.
+    strategy: Annotated[StrategyFor, one_of("tables", "workload")] = Field(default="tables", repr=False)
     unsafe: Flag = False
 
     @property
@@ -160,6 +163,22 @@ class Privacy(SpecBlock):
                 raise refusal(f"must not be negative, got '{share}'", at=["split", name])
         if sum(self.split.values()) != 1:
             raise refusal(f"must add up to 1, got {float(sum(self.split.values())):.6g}", at=["split"])
+        return self
+
+    @model_validator(mode="after")
+    def _strategy_makes_sense(self) -> Privacy:
+        if self.strategy == "tables":
+            return self
+        for name, odd, reason in (
+            ("split", self.split is not None, "the shares follow from the workload"),
+            ("scale", self.epsilon is None, "it divides an epsilon"),
+            ("margins", self.margins != "reconcile", "it needs margins: reconcile"),
+            ("choose_bound", self.choose_bound is not None, "it needs to know the bound"),
+        ):
+            if odd:
+                raise refusal(
+                    f"does not go with strategy: workload, because {reason}; change one of them", at=[name]
+                )
         return self
 
     @model_validator(mode="after")

@@ -174,6 +174,10 @@ def public_pairs(
             if isinstance(fine, DateDimension) and isinstance(coarse, CalendarDimension):
                 days = [fine.first + timedelta(days=n) for n in range(fine.days)]
                 yield name, other, _inside([coarse.code(day) for day in days], len(coarse.values))
+            elif isinstance(fine, TimeDimension) and isinstance(coarse, TimeDimension):
+                if coarse.every > fine.every and coarse.every % fine.every == 0:
+                    ratio = coarse.every // fine.every
+                    yield name, other, _inside([n // ratio for n in range(fine.bins)], coarse.bins)
             elif isinstance(fine, ListedDimension) and isinstance(coarse, LookupDimension):
                 code = dict(zip(coarse.lookup.keys, coarse.lookup.codes, strict=True))
                 yield name, other, _inside([code.get(value, -1) for value in fine.values], len(coarse.values))

@@ -23,7 +23,7 @@ from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.laws import LatticeLaw, SeededNoise, make_law
 from noisegate.margins import Prediction, SumErrors, predict
-from noisegate.releases import Plan, asked_questions, depends_on_counts, make_plan, sum_errors
+from noisegate.releases import Plan, asked_questions, depends_on_counts, make_plan, planned_spec, sum_errors
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Asked
 from noisegate.workload.law_choice import LawError, compared_laws
@@ -246,6 +246,7 @@ def outlook(
         )
     if wanted is not None and not (math.isfinite(wanted) and wanted > 0):
         raise SpecError.for_value("error", found=wanted, allowed="a number above 0")
+    spec = planned_spec(spec)
     plan = make_plan(spec)
     stand = None if like is None else stand_in(spec, like, rng=np.random.default_rng(_SEED))
     asked = asked_questions(spec)
