@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.inference.evidence import Observation
-from noisegate.inference.hidden import ShownTotals
+from noisegate.inference.hidden import RowMisfit, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Ints
-from noisegate.inference.misfit import RowMisfit
 from noisegate.laws import compiled
 
 #: Ends of laws that hold less than this are not drawn.

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.hidden import ShownTotals
+from noisegate.inference.hidden import RowMisfit, ShownTotals
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints, numbered, paired
-from noisegate.inference.misfit import RowMisfit
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
