@@ -42,6 +42,22 @@ def test_events_outside_the_domain_are_told_to_the_custodian_only(
     assert "outside" not in (tmp_path / "out" / "card.json").read_text().replace("outside the", "")
 
 
+def test_no_number_of_a_release_is_cut_off(world, tmp_path, ledger, noisegate, at_width):
+    """Names of tables and laws give way; numbers do not."""
+    at_width(80)
+    text = (world.folder / "spec.yaml").read_text()
+    long = text.replace("time-loc", "every-quarter-of-an-hour-and-place")
+    assert long != text
+    (world.folder / "wide.yaml").write_text(long)
+    code, out, _ = noisegate(
+        "release", world.folder / "wide.yaml", "--out", tmp_path / "out", "--ledger", ledger
+    )
+    assert code == 0
+    assert "…" not in out
+    assert out.count("±") == 3
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_unsafe_choices_are_said_loudly(world, tmp_path, ledger, noisegate):
     code, out, _ = noisegate(
         "release", world.folder / "spec-2016.yaml", "--quiet", "--out", tmp_path / "out", "--ledger", ledger

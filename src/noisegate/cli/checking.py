@@ -51,7 +51,8 @@ def _print(found: EventCheck, /) -> None:
         console.print(f"  {escape(line)}")
     table = Table(title=f"What {escape(found.plan.spec.name)} will look like", title_justify="left")
     for name in ("table", "cells", "with events", "noise", "from", "95 %"):
-        table.add_column(name, justify="left" if name in ("table", "noise") else "right", no_wrap=True)
+        words = name in ("table", "noise")
+        table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for one in found.plan.tables:
         noise = "summed" if one.noise is None else f"{one.noise.name} {number(float(one.noise.scale))}"
         table.add_row(

@@ -264,7 +264,7 @@ def _show(source: Askable, answers: Answers, where: list[str], /, *, beside: str
     title = f"{source.name}: {asked}" + (f"{_FORMS[answers.form]}{beside}" if beside else "")
     table = Table(title=escape(title), title_justify="left")
     for name in answers.labels:
-        table.add_column(escape(name), no_wrap=True)
+        table.add_column(escape(name), overflow="fold")
     sure = f"{100 * answers.level:g} % interval"
     for name in ("estimate", sure, *(["rank"] if answers.ranks is not None else []), "cells", "missing"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -309,7 +309,7 @@ def _show_notes(source: Askable, answers: Answers, /) -> None:
 
 def _show_workload(release: Askable, answered: Sequence[WorkloadAnswer], level: float, /) -> None:
     table = Table(title=f"{escape(release.name)}: what the release can say", title_justify="left")
-    table.add_column("question", no_wrap=True)
+    table.add_column("question", overflow="fold")
     for name in ("groups", "of noise", f"{100 * level:g} % within", "relative", "missing"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in answered:

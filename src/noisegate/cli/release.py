@@ -182,7 +182,8 @@ def _show(result: ReleaseResult, /, *, quiet: bool) -> None:
         title=f"Release {escape(card.name or '')} in {escape(str(result.folder))}", title_justify="left"
     )
     for name in ("table", "cells", "rows", "noise", "from", "error", "95 %"):
-        table.add_column(name, justify="left" if name in ("table", "noise") else "right", no_wrap=True)
+        words = name in ("table", "noise")
+        table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for part in card.tables:
         table.add_row(escape(part.name), *_row(part))
     console.print(table)
