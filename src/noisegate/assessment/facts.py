@@ -422,9 +422,13 @@ class Facts:
     @property
     def _ranges_suffice(self) -> bool:
         """Whether the bounds of counts say what there is: rounded ones, and exact ones of which none is hidden or which are not the first."""
-        made = self.recognised.get(self.structure.base.name)
+        base = self.structure.base.name
         told = self.card is not None or self.request.noise is not None or self.couplings
-        if told or made is None or not (made.raw_counts or made.rounded):
+        noisy = not self._bases and self._fitted[base].fit is not None
+        if told or noisy:
+            return False
+        made = self.recognised.get(base)
+        if made is None or not (made.raw_counts or made.rounded):
             return False
         return made.rounded or self._is_beside or not self.structure.base.suppressed
 
