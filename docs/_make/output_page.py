@@ -43,7 +43,7 @@ _WORKLOAD = {
     "unasked": QuestionBlock(where={"mode": "ferry", "time": "06:07..06:08"}),
 }
 _NAMES = "First the dimensions, as text under their own names; one that is called like a column below gets a line after its name."
-_CELLS = f"One row for each cell of the base that the published tables allow for, published or not. {_NAMES}"
+_CELLS = f"One row for each cell of the base that the published tables allow for, published or not. {_NAMES} Where counts are hidden or rounded but no noise is added there is no law: `lo` and `hi` are then what sums prove, at level 1, and the rest is null where they differ."
 _VEHICLES = f"With `--gtfs`: one row for each possible cell that one vehicle alone can have filled. {_NAMES}"
 
 

@@ -52,6 +52,21 @@ def test_what_is_rounded_is_not_also_called_noisy(tmp_path, rounded_total):
     assert found.privacy.event_epsilon is None
 
 
+def test_cells_of_rounded_tables_have_their_bounds(tmp_path):
+    """At level 1, with an estimate only where one count is left; the truth lies inside."""
+    found = noisegate.assess(_waits(tmp_path, rounded_total=False)).cells.to_pylist()
+    rng = np.random.default_rng(5)
+    raw = rng.poisson(30 + rng.gamma(0.8, 60.0, size=(_MEASURES, 30)))
+    raw[:4, 0] = (1, 2, 3, 4)
+    assert len(found) == raw.size
+    for row in found:
+        truth = raw[int(row["measure"][1:]), int(row["board"][1:])]
+        assert row["lo"] <= truth <= row["hi"]
+        assert row["level"] == 1
+        assert (row["mean"] is None) == (row["lo"] < row["hi"])
+    assert sum(row["published"] is None for row in found) == ((raw > 0) & (raw < 5)).sum()
+
+
 def test_exact_tables_say_so_once_and_ask_for_nothing(tmp_path):
     counts = np.random.default_rng(2).integers(0, 90, (30, 4))
     lines = ["place,group,count"]

@@ -48,11 +48,11 @@ class OpenAssessment(Assessment):
         Raises
         ------
         DataError
-            If the cells were not inferred; the checks say why.
+            If the cells were neither inferred nor bounded; the checks say why.
         """
         found = self.cells_table()
         if found is None:
-            raise DataError("the cells were not inferred; .checks say why.")
+            raise DataError("the cells were neither inferred nor bounded; .checks say why.")
         return found
 
     def to_arrow(self) -> Any:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from noisegate.assessment.inference import Inference
+from noisegate.assessment.known_counts import KnownCounts
 from noisegate.assessment.services import Services
+from noisegate.inference import ENDLESS
 from noisegate.recovery import published
-from noisegate.tables import arrow_numbers, arrow_texts
+from noisegate.tables import Table, arrow_numbers, arrow_texts
 
 _ROWS_AT_ONCE = 1_000_000
 _ESTIMATES = ("published", "mean", "sd", "mode_count", "lo", "hi", "p_zero", "level")
 _OWN = ("published", "vehicle", "stop", "on_time")
 
 
-def cells_batches(inference: Inference, /) -> Iterator[pa.Table]:
+def cells_batches(found: Inference | KnownCounts, /) -> Iterator[pa.Table]:
     """The content of `cells.parquet`, some cells at a time.
 
-    Its columns: the dimensions, the published count (null when suppressed), and the estimate.
+    Its columns: the dimensions, the published count (null when suppressed), and the estimate; of counts that only have
+    bounds these, at level 1, and no estimate where they differ.
     """
-    cells, posterior, values = inference.cells, inference.posterior, inference.evidence.base.values
+    cells, values, columns_of = _inferred(found) if isinstance(found, Inference) else _bounded(found)
     words = [arrow_texts(dimension.labels) for dimension in cells.dimensions]
     for start in range(0, cells.size, _ROWS_AT_ONCE):
         here = slice(start, min(start + _ROWS_AT_ONCE, cells.size))
@@ -34,14 +38,47 @@ def cells_batches(inference: Inference, /) -> Iterator[pa.Table]:
         hidden = np.isnan(values[here])
         shown = np.where(hidden, 0, values[here]).astype(np.int64)
         columns["published"] = pa.array(shown, mask=hidden)
-        columns["mean"] = arrow_numbers(posterior.mean[here])
-        columns["sd"] = arrow_numbers(posterior.sd[here])
-        columns["mode_count"] = arrow_numbers(posterior.mode[here])
-        columns["lo"] = arrow_numbers(posterior.low[here])
-        columns["hi"] = arrow_numbers(posterior.high[here])
-        columns["p_zero"] = arrow_numbers(posterior.p_zero[here])
-        columns["level"] = arrow_numbers(np.full(flat.size, posterior.level))
-        yield pa.table(columns)
+        yield pa.table(columns | columns_of(here))
+
+
+_Columns = Callable[[slice], dict[str, pa.Array]]
+
+
+def _inferred(found: Inference, /) -> tuple[Table, NDArray[np.float64], _Columns]:
+    posterior = found.posterior
+
+    def columns(here: slice) -> dict[str, pa.Array]:
+        return {
+            "mean": arrow_numbers(posterior.mean[here]),
+            "sd": arrow_numbers(posterior.sd[here]),
+            "mode_count": arrow_numbers(posterior.mode[here]),
+            "lo": arrow_numbers(posterior.low[here]),
+            "hi": arrow_numbers(posterior.high[here]),
+            "p_zero": arrow_numbers(posterior.p_zero[here]),
+            "level": arrow_numbers(np.full(here.stop - here.start, posterior.level)),
+        }
+
+    return found.cells, found.evidence.base.values, columns
+
+
+def _bounded(found: KnownCounts, /) -> tuple[Table, NDArray[np.float64], _Columns]:
+    base = found.linked.tables[0]
+
+    def columns(here: slice) -> dict[str, pa.Array]:
+        low, high = found.bounds.low[here], found.bounds.high[here]
+        open_, endless = low < high, high >= ENDLESS
+        nobody = np.where(high == 0, 1.0, 0.0)
+        return {
+            "mean": pa.array(low.astype(np.float64), mask=open_),
+            "sd": pa.array(np.zeros(low.size), mask=open_),
+            "mode_count": pa.array(low, mask=open_),
+            "lo": arrow_numbers(low),
+            "hi": pa.array(np.where(endless, 0, high), mask=endless),
+            "p_zero": pa.array(nobody, mask=(low == 0) & (high > 0)),
+            "level": arrow_numbers(np.ones(low.size)),
+        }
+
+    return base, base.at(np.arange(base.size)), columns
 
 
 def vehicles_table(services: Services, /) -> pa.Table:

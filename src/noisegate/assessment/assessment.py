@@ -16,6 +16,7 @@ from noisegate.assessment.dropped import Dropped
 from noisegate.assessment.finding import Check, Finding, at_least, by_severity, shortened
 from noisegate.assessment.growth import Weeks
 from noisegate.assessment.inference import Inference
+from noisegate.assessment.known_counts import KnownCounts
 from noisegate.assessment.loss import LossSummary
 from noisegate.assessment.microdata import Microdata
 from noisegate.assessment.provenance import Provenance
@@ -107,6 +108,8 @@ class Assessment:
         the cells of the base are sums of pieces.
     inference, score
         What is known about every cell of the base, and how well that does against the raw counts.
+    known_counts
+        What sums prove of counts that are hidden or rounded, where no noise is added.
     useful, answered
         The questions of the workload: their errors against the raw data or, without these, answers with intervals.
     vehicles
@@ -134,6 +137,7 @@ class Assessment:
     dropped: Dropped
     pieces: Pieces | None = None
     inference: Inference | None = None
+    known_counts: KnownCounts | None = None
     score: AttackScore | None = None
     useful: Usefulness | None = None
     answered: Answered | None = None
@@ -227,8 +231,14 @@ class Assessment:
         return next((one for one in self.findings if one.id == kind), None)
 
     def cells_table(self) -> pa.Table | None:
-        """What is known about every cell of the base, as in `cells.parquet`; None if the cells were not inferred."""
-        return None if self.inference is None else pa.concat_tables(cells_batches(self.inference))
+        """What is known about every cell of the base, as in `cells.parquet`; None if the cells were neither inferred nor bounded."""
+        known = self.known_cells
+        return None if known is None else pa.concat_tables(cells_batches(known))
+
+    @property
+    def known_cells(self) -> Inference | KnownCounts | None:
+        """What is known about every cell of the base: by a law, else by bounds."""
+        return self.inference or self.known_counts
 
     def to_json(self) -> dict[str, Any]:
         """The content of `assessment.json`."""

@@ -81,6 +81,7 @@ def judge(facts: Facts, /) -> Assessment:
         couplings=facts.couplings,
         pieces=facts.pieces,
         inference=facts.inference,
+        known_counts=facts.known_counts,
         score=facts.score,
         useful=facts.useful,
         answered=facts.answered,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from noisegate.assessment import Assessment, Inference, cells_batches, noise, vehicles_table, weeks
+from noisegate.assessment import Assessment, cells_batches, noise, vehicles_table, weeks
 from noisegate.errors import OutputError
 from noisegate.places import MARK, MARK_KEY, check_directory, new_directory
 from noisegate.report.html import print_pdf
@@ -45,15 +45,16 @@ def write_assessment(
         if assessment.vehicles is not None:
             content = vehicles_table(assessment.vehicles.services)
             pq.write_table(_with_mark(content, marked=marked), staging / VEHICLES, compression="zstd")
-        if assessment.inference is not None:
-            _write_cells(staging / CELLS, assessment.inference, marked=marked)
+        if assessment.known_cells is not None:
+            _write_cells(staging / CELLS, assessment, marked=marked)
         _write_pictures(staging, assessment)
         progress("writing the report")
         write_report(assessment, staging)
 
 
-def _write_cells(file: Path, inference: Inference, /, *, marked: bool) -> None:
-    batches = (_with_mark(batch, marked=marked) for batch in cells_batches(inference))
+def _write_cells(file: Path, assessment: Assessment, /, *, marked: bool) -> None:
+    assert assessment.known_cells is not None
+    batches = (_with_mark(batch, marked=marked) for batch in cells_batches(assessment.known_cells))
     first = next(batches)
     with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
         writer.write_table(first)
