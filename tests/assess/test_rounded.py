@@ -54,7 +54,7 @@ def test_what_is_rounded_is_not_also_called_noisy(tmp_path, rounded_total):
 
 def test_cells_of_rounded_tables_have_their_bounds(tmp_path):
     """At level 1, with an estimate only where one count is left; the truth lies inside."""
-    found = noisegate.assess(_waits(tmp_path, rounded_total=False)).cells.to_pylist()
+    found = noisegate.assess(_waits(tmp_path, rounded_total=True)).cells.to_pylist()
     rng = np.random.default_rng(5)
     raw = rng.poisson(30 + rng.gamma(0.8, 60.0, size=(_MEASURES, 30)))
     raw[:4, 0] = (1, 2, 3, 4)
