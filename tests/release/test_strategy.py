@@ -113,7 +113,9 @@ def test_levels_of_time_add_no_cell(tmp_path):
     assert made.tables["base"] == (*BASE, "time-1h")
 
 
-@pytest.mark.parametrize("law", [{}, GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "law", [pytest.param({}, id="laplace", marks=pytest.mark.slow), pytest.param(GAUSSIAN, id="gaussian")]
+)
 def test_drawn_errors_are_those_of_the_strategy(town, law):
     plan = make_plan(spec(town, PEAKS, strategy="workload", **law))
     counts = count(plan.spec, entropy=SeededNoise(seed=1))
