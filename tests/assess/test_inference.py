@@ -129,18 +129,32 @@ def test_raw_counts_serve_as_truth_too(published, tmp_path):
     assert assess(paths, truth=target, **options).score == assess(paths, truth=events, **options).score
 
 
-def test_exact_totals_pin_the_only_missing_member(tables, invent):
-    """Without noise a total minus its published parts is the suppressed count."""
+def nearly_all_shown(tables, invent, noise=None):
+    """Two counts are suppressed, each alone under its total."""
     rng = np.random.default_rng(2)
     raw = rng.integers(30, 60, size=(8, 14))
     raw[2, 3], raw[5, 9] = 7, 11
     dimensions = {"date": invent.days(8), "location": [f"S{k}" for k in range(14)]}
-    paths = tables(
-        least=CUT,
-        base=(dimensions, raw.astype(float)),
-        total=({"date": dimensions["date"]}, raw.sum(axis=1).astype(float)),
+    shown, total = (
+        one + (0 if noise is None else np.rint(rng.laplace(scale=noise, size=one.shape)))
+        for one in (raw.astype(float), raw.sum(axis=1).astype(float))
     )
-    result = assess(paths)
+    return tables(least=CUT, base=(dimensions, shown), total=({"date": dimensions["date"]}, total))
+
+
+def test_likely_counts_have_the_baseline_of_a_cell_by_itself(tables, invent):
+    """By itself a suppressed cell only says that it was below the threshold, or a little above it."""
+    result = assess(nearly_all_shown(tables, invent, noise=0.3), noise="laplace:0.3")
+    found = next(one for one in result.findings if one.id == "pinned-cells")
+    threshold = result.inference.evidence.base.mechanism.whole_threshold
+    assert threshold <= found.baseline["hi"] + 1 <= threshold + 8
+    assert tuple(found.assumptions) == result.inference.evidence.assumes
+    assert found.picture == "exposed"
+
+
+def test_exact_totals_pin_the_only_missing_member(tables, invent):
+    """Without noise a total minus its published parts is the suppressed count."""
+    result = assess(nearly_all_shown(tables, invent))
     assert any("add up" in line for line in result.inference.evidence.assumes)
     found = next(one for one in result.findings if one.id == "known-exactly")
     assert found.severity == "high"

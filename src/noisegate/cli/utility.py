@@ -15,7 +15,7 @@ from noisegate.places import MARK, MARK_KEY
 
 if TYPE_CHECKING:
     from noisegate.engine import SlicedCounts
-    from noisegate.releases import Plan
+    from noisegate.releases import Plan, WorkloadStrategy
     from noisegate.spec import ReleaseSpec
     from noisegate.workload import Measured, NeededBudget, Outlook, QuestionOutlook
 
@@ -83,7 +83,7 @@ def _print_plan(spec: ReleaseSpec, found: Outlook, /) -> None:
         )
         _print_assumption(found)
         _print_laws(found)
-        _print_strategy(spec)
+        _print_strategy(spec, found.strategy)
     _print_thresholds(found)
     if found.needed is not None:
         show_needed(found.needed)
@@ -153,10 +153,10 @@ def _print_laws(found: Outlook, /) -> None:
     console.print(sentence)
 
 
-def _print_strategy(spec: ReleaseSpec, /) -> None:
+def _print_strategy(spec: ReleaseSpec, made: WorkloadStrategy | None, /) -> None:
     """What is measured for the workload, or that it could be."""
     privacy = spec.privacy
-    if privacy.strategy == "tables":
+    if made is None:
         free = privacy.epsilon is not None and privacy.margins == "reconcile" and privacy.split is None
         if free and spec.series is None and privacy.choose_bound is None:
             console.print(
@@ -164,9 +164,6 @@ def _print_strategy(spec: ReleaseSpec, /) -> None:
                 "questions least instead."
             )
         return
-    from noisegate.releases import workload_strategy
-
-    made = workload_strategy(spec)
     shares = {name: share for name, share in (made.spec.privacy.split or {}).items() if share}
     listed = ", ".join(f"{name} {float(100 * share):.2g} %" for name, share in shares.items())
     console.print(

@@ -28,7 +28,7 @@ from noisegate.releases.prediction import (
     warnings_before_spending,
 )
 from noisegate.releases.questions import asked_questions
-from noisegate.releases.strategy import WorkloadStrategy, planned_spec, workload_strategy
+from noisegate.releases.strategy import WorkloadStrategy, strategy_of, workload_strategy
 from noisegate.releases.tables import publish_tables
 
 __all__ = [
@@ -56,7 +56,6 @@ __all__ = [
     "gaussian_noises",
     "make_card",
     "make_plan",
-    "planned_spec",
     "publish_tables",
     "release",
     "right_at_most",
@@ -65,6 +64,7 @@ __all__ = [
     "score_sensitivity",
     "spread_change",
     "state_losses",
+    "strategy_of",
     "sum_errors",
     "unit_change",
     "warnings_before_spending",

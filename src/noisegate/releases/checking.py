@@ -12,7 +12,6 @@ from noisegate.engine import Tally, connect, count
 from noisegate.laws import Entropy, OsNoise
 from noisegate.releases.plan import Plan, make_plan
 from noisegate.releases.prediction import warnings_before_spending
-from noisegate.releases.strategy import planned_spec
 from noisegate.spec import ReleaseSpec
 
 
@@ -43,8 +42,8 @@ def check_events(
     week: int | None = None,
 ) -> EventCheck:
     """Count the events of a spec as a release would; spends nothing. `engine` and `week` are as for `release`."""
-    spec = planned_spec(spec)
     plan = make_plan(spec, week=week)
+    spec = plan.spec
     connection = connect(engine) if isinstance(engine, str) else engine
     own = spec if week is None else spec.of_week(week)
     counts = count(own, entropy=entropy or OsNoise(), connection=connection, progress=progress, total=True)

@@ -60,7 +60,6 @@ from noisegate.releases.series_week import (
     series_statement,
     write_measured,
 )
-from noisegate.releases.strategy import planned_spec
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Card
@@ -128,9 +127,9 @@ def release(
     off, and whether the release succeeds is a function of the spec alone.
     """
     source = OsNoise() if entropy is None else as_entropy(entropy)
-    spec = planned_spec(spec)
     _refuse_no_week(spec, week)
     plan = make_plan(spec, week=week)
+    spec = plan.spec
     check_output(out)
     said: list[str] = []
 

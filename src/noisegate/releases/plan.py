@@ -23,7 +23,7 @@ from noisegate.releases.loss import (
     unit_change,
 )
 from noisegate.releases.series import Combination, SeriesTerms
-from noisegate.releases.strategy import planned_spec
+from noisegate.releases.strategy import strategy_of
 from noisegate.spec import ReleaseSpec
 
 _PUBLISHED_LAW: dict[str, NoiseName] = {
@@ -95,7 +95,8 @@ def make_plan(spec: ReleaseSpec, /, *, week: int | None = None) -> Plan:
     Of a series it is that of one week; if none is named, of the one with the most noise. With `strategy: workload` it is that of the spec
     that says what is measured for the workload.
     """
-    spec = planned_spec(spec)
+    strategy = strategy_of(spec)
+    spec = spec if strategy is None else strategy.spec
     if week is not None:
         spec.of_week(week)  # refuses a week that there is none of
     return _Planner(spec, week).plan()

@@ -53,29 +53,19 @@ class WorkloadStrategy:
     added: Mapping[str, Names]
 
 
-def planned_spec(spec: ReleaseSpec, /) -> ReleaseSpec:
-    """The spec as it is released: with the tables and shares that its workload asks for, if it says so."""
+def strategy_of(spec: ReleaseSpec, /) -> WorkloadStrategy | None:
+    """The strategy that a spec leaves to be found; None if it says what is measured, or has it in it already."""
     settled = spec.privacy.strategy == "tables" or spec.privacy.split is not None
-    return spec if settled else workload_strategy(spec).spec
+    return None if settled else workload_strategy(spec)
 
 
 def workload_strategy(spec: ReleaseSpec, /) -> WorkloadStrategy:
     """The best strategy for the workload of a spec; refuses one that no table answers, or whose parts are too uneven."""
-    known = _known.get(id(spec))
-    if known is not None and known[0] is spec:
-        return known[1]
     declared = spec.changed(privacy=spec.privacy.model_copy(update={"strategy": "tables", "split": None}))
     found = [one for one in map(_solved, _candidates(declared)) if one is not None]
     flat = found[0].flat
     best = min(found, key=lambda one: one.value)
-    made = best if best.value < flat else WorkloadStrategy(spec=declared, value=flat, flat=flat, added={})
-    _known.clear()
-    _known[id(spec)] = spec, made
-    return made
-
-
-#: The last one that was worked out: a release asks for it more than once.
-_known: dict[int, tuple[ReleaseSpec, WorkloadStrategy]] = {}
+    return best if best.value < flat else WorkloadStrategy(spec=declared, value=flat, flat=flat, added={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

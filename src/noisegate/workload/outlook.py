@@ -23,7 +23,15 @@ from noisegate import limits
 from noisegate.errors import SpecError
 from noisegate.laws import LatticeLaw, SeededNoise, make_law
 from noisegate.margins import Prediction, SumErrors, predict
-from noisegate.releases import Plan, asked_questions, depends_on_counts, make_plan, planned_spec, sum_errors
+from noisegate.releases import (
+    Plan,
+    WorkloadStrategy,
+    asked_questions,
+    depends_on_counts,
+    make_plan,
+    strategy_of,
+    sum_errors,
+)
 from noisegate.spec import ReleaseSpec
 from noisegate.tables import Asked
 from noisegate.workload.law_choice import LawError, compared_laws
@@ -176,7 +184,8 @@ class Outlook:
     """All questions of a spec. `epsilon` is the loss of one unit that the spec as it stands would be charged.
 
     `like` are the counts that stood in for the truth, if any did; `needed` is the budget that stated errors need, if any
-    were; `laws` are the noise laws that could be used, that with the smaller errors first; `thresholds` are those of the base, the lowest first.
+    were; `laws` are the noise laws that could be used, that with the smaller errors first; `thresholds` are those of the base, the lowest first;
+    `strategy` is what is measured for the workload, if the spec leaves that to be found.
     """
 
     spec_name: str
@@ -187,6 +196,7 @@ class Outlook:
     needed: NeededBudget | None = None
     laws: tuple[LawError, ...] = ()
     thresholds: tuple[ThresholdOutlook, ...] = ()
+    strategy: WorkloadStrategy | None = None
 
     @property
     def assumes(self) -> str | None:
@@ -246,8 +256,9 @@ def outlook(
         )
     if wanted is not None and not (math.isfinite(wanted) and wanted > 0):
         raise SpecError.for_value("error", found=wanted, allowed="a number above 0")
-    spec = planned_spec(spec)
-    plan = make_plan(spec)
+    strategy = strategy_of(spec)
+    plan = make_plan(spec if strategy is None else strategy.spec)
+    spec = plan.spec
     stand = None if like is None else stand_in(spec, like, rng=np.random.default_rng(_SEED))
     asked = asked_questions(spec)
     steps = _Steps(
@@ -275,6 +286,7 @@ def outlook(
         needed=needed,
         laws=laws,
         thresholds=compared_thresholds(plan, stand),
+        strategy=strategy,
     )
 
 
