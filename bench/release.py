@@ -14,6 +14,7 @@ the raw counts of the same events over all cells of a table, zeros included. `al
 """
 
 import argparse
+import csv
 import json
 import os
 import shutil
@@ -181,8 +182,8 @@ def speed(events, names, *, repeats=REPEATS):
     return rows
 
 
-def error(*, persons=PERSONS, repeats=ERROR_REPEATS):
-    """One row for each method, with and without suppression, and against either truth."""
+def error(*, persons=PERSONS, repeats=ERROR_REPEATS, nested=True):
+    """One row for each method, with and without suppression, and against either truth; if not `nested`, with every place in every mode."""
     from noisegate.engine import count
     from noisegate.laws import SeededNoise
     from noisegate.releases import make_plan, publish_tables
@@ -194,6 +195,10 @@ def error(*, persons=PERSONS, repeats=ERROR_REPEATS):
         world = Path(place) / "world"
         simulate(world, persons=persons)
         usual = yaml.safe_load((world / "spec.yaml").read_text())
+        if not nested:
+            with (world / "stops.csv").open(newline="") as file:
+                places = list(dict.fromkeys(row["stop"] for row in csv.DictReader(file)))
+            usual["dimensions"]["location"]["values"] = places
 
         def spec(**privacy):
             return parse_spec(usual | {"privacy": privacy}, folder=world)
