@@ -48,7 +48,14 @@ def told_apart(found):
 near = st.lists(st.tuples(st.sampled_from([0, 1, 5, -3, 40]), st.integers(0, 40)), max_size=60)
 
 
-@given(events=pairs | near, most=st.sampled_from([3, 16, 1000]), guess=st.sampled_from([0, 5, 100]))
+far_later = st.tuples(near.filter(len), pairs).map(
+    lambda parts: [(p - 7, n) for p, n in parts[0] * 3] + parts[1]
+)
+
+
+@given(
+    events=pairs | near | far_later, most=st.sampled_from([3, 16, 1000]), guess=st.sampled_from([0, 5, 100])
+)
 def test_a_person_is_in_one_part_and_no_event_is_lost(events, most, guess):
     """Whether they take one word or two, or two from some event on, in memory or in files."""
     with ExitStack() as stack, limits.override(events_at_once=most):

@@ -115,9 +115,14 @@ def test_persons_that_statistics_deny_are_counted(tmp_path):
     assert counted(tmp_path, "lie.parquet", unit="person").tally.outside == {}
 
 
-@pytest.mark.parametrize("unit", ["event", "person-day"])
-def test_an_engine_that_believes_statistics_is_caught_by_our_own_check(tmp_path, monkeypatch, unit):
-    lying(tmp_path / "lie.parquet", stray_days(), column="day", said=DAY + 2)
+@pytest.mark.parametrize("lines", ["AB", "A"])
+@pytest.mark.parametrize("unit", ["event", "person-day", "person"])
+def test_an_engine_that_believes_statistics_is_caught_by_our_own_check(tmp_path, monkeypatch, unit, lines):
+    """Also where all strays would land in cells that exist: a fourth day of line A is the first of line B."""
+    table = stray_days()
+    strays = ["AB"[n % 2] for n in range(3000)] + [lines[n % len(lines)] for n in range(1500)]
+    table = table.set_column(table.column_names.index("line"), "line", pa.array(strays))
+    lying(tmp_path / "lie.parquet", table, column="day", said=DAY + 2)
     monkeypatch.setattr(sys.modules["noisegate.engine.session"], "_UNTRUSTED", "join_order")
     with pytest.raises(DataError, match=r"lie\.parquet contradicts itself: .* write it anew"):
         counted(tmp_path, "lie.parquet", unit=unit)
