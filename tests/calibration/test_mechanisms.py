@@ -97,6 +97,12 @@ def each(name, noise, *kinds, **more):
 
 TRUNCATED = np.exp(-(np.arange(-5, 6) ** 2) / 4.0)
 
+
+def falling(bound, scale):
+    """Laplace noise cut off at a bound."""
+    return np.exp(-np.abs(np.arange(-bound, bound + 1)) / scale)
+
+
 REGIMES = (
     each("exact", same, "exact", identities=200),
     each("hidden below 5", same, "hidden-ranges", "exact", identities=400, below=5, parts=4),
@@ -135,6 +141,10 @@ REGIMES = (
     ),
     # From sums of three nothing tells it from Gaussian noise.
     each("p-table of 5, nearly normal", cell_key(TRUNCATED), "bounded", named=False),
+    # These fall off like Laplace noise and stop: an epsilon would be invented.
+    each("p-table of 5, like Laplace 1", cell_key(falling(5, 1.0)), "bounded", named=False),
+    each("p-table of 5, like Laplace 1.4", cell_key(falling(5, 1.4)), "bounded", named=False),
+    each("p-table of 4, like Laplace 1, pairs", cell_key(falling(4, 1.0)), "bounded", parts=1, named=False),
     each("laplace 0.7", laplace(0.7), "laplace", named=False),
     each("laplace 1.4", laplace(1.4), "laplace"),
     each("laplace 3", laplace(3.0), "laplace", parts=3),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from noisegate.laws import PointMass, Tabulated, make_law
 from noisegate.mechanisms import Known, Mechanism
 from noisegate.recovery.complete import CompleteIdentities, joined
-from noisegate.recovery.free_law import LITTLE_BEYOND, LOSES, USUAL_BOUND, Excluded, FreeLaws, exclude
+from noisegate.recovery.free_law import LITTLE_BEYOND, LOSES, NAMED_BOUND, Excluded, FreeLaws, exclude
 from noisegate.recovery.law_fits import LawFit, fit_laws
 from noisegate.recovery.ranks import rank_correlation
 from noisegate.recovery.recognition import UNBOUNDED_KINDS, MechanismKind, Recognition
@@ -33,10 +33,10 @@ _WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
 #: noise much rests.
 NAMED = 0.9
 _NAMED_FROM = {"laplace": 0.95, "gaussian": 0.98, "uniform": 0.95, "bounded": NAMED, "exact": 0.99}
-#: From here on an unbounded law is named however far out bounded ones are excluded: free laws up to a bound fit no worse than the truth, as
-#: each has many masses to choose, and have lost by their evidence. On worlds with seeds from 5,000 on it names Laplace noise of 0.7 in 21 of 30
-#: and Gaussian noise of 10 in 25 of 30, and nothing with a bound.
-_CLEARLY = 0.99
+#: From the first on an unbounded law is named if bounds up to a usual one are excluded, however much lies beyond, from the second on in any
+#: case: free laws up to a bound fit no worse than the truth, as each has many masses to choose, and have lost by their evidence. Of p-tables
+#: within ±5 that fall off like Laplace noise of scale 1 (seeds from 40,000 on) 7 of 30 were called Laplace with 0.99 alone, and none with these.
+_CLEARLY, _SURELY = 0.99, 0.995
 #: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
 _INVARIANT = 4.0
 #: A law is named for totals only if the chance that they have no noise, and their parts have it all, is below this.
@@ -213,8 +213,8 @@ def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) 
     likely = sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]
     flat = first in limited and found.get("uniform", 0.0) > found.get("bounded", 0.0)
     enough = _NEARLY_SURE if flat and n < _MANY else _NAMED_FROM["uniform" if flat else first]
-    far = out.bound >= USUAL_BOUND and out.beyond < LITTLE_BEYOND
-    return likely >= enough and (first in limited or far or likely >= _CLEARLY)
+    far = out.bound >= NAMED_BOUND and (out.beyond < LITTLE_BEYOND or likely >= _CLEARLY)
+    return likely >= enough and (first in limited or far or likely >= _SURELY)
 
 
 def _silent(table: str, found: Mapping[str, float], n: int, evidence: NoiseEvidence, /) -> Recognition:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.mechanisms import Known
-from noisegate.recovery.free_law import LITTLE_BEYOND, TIGHT, Excluded
+from noisegate.recovery.free_law import BEYOND, UNLIKELY, USUAL_BOUND, Excluded
 from noisegate.tables import Table
 
 Floats = NDArray[np.float64]
@@ -95,10 +95,12 @@ class Recognition:
 
     @property
     def has_epsilon(self) -> bool:
-        """Whether an epsilon can be stated, with its condition: no law with a bound explains the tables as well."""
+        """Whether an epsilon can be stated, with its condition: no law with a usual bound explains the tables as well."""
         if self.kind not in UNBOUNDED_KINDS or self.excluded is None:
             return False
-        return self.excluded.beyond < (TIGHT if self.kind == "gaussian" else LITTLE_BEYOND)
+        bounded = sum(self.rivals.get(name, 0.0) for name in ("bounded", "uniform"))
+        usual = self.excluded.bound >= USUAL_BOUND and bounded < UNLIKELY
+        return usual and self.excluded.beyond < BEYOND[self.kind]
 
     @property
     def reach(self) -> int | None:
