@@ -182,6 +182,7 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
         ),
         bound=int(law.scale) * step if first in {"uniform", "bounded"} else None,
         pmf=tuple(law.half[:12].tolist()) if step == 1 else (),
+        pmf_se=tuple(np.sqrt(law.variance[:12]).tolist()) if step == 1 else (),
         excluded=Excluded(bound=out.bound * step, beyond=out.beyond),
         n=best.free.sums.n,
         noise_sd=law.sd * step,

@@ -48,8 +48,8 @@ class Recognition:
         As mechanisms with probabilities; None if there is no law to state.
     bound
         The largest value of the noise, where it has one.
-    pmf
-        P(0), P(1), ... of one noise, where a law was fitted.
+    pmf, pmf_se
+        P(0), P(1), ... of one noise, where a law was fitted, and how far off each may be (one standard error), where the law is free.
     excluded
         How far out bounded laws are excluded, where the likeliest law is unbounded.
     noise_sd
@@ -70,6 +70,7 @@ class Recognition:
     known: Known | None = None
     bound: int | None = None
     pmf: tuple[float, ...] = ()
+    pmf_se: tuple[float, ...] = ()
     excluded: Excluded | None = None
     noise_sd: float | None = None
     same_cell: bool = False
@@ -127,6 +128,7 @@ class Recognition:
             "rivals": {kind: round(chance, 4) for kind, chance in self.rivals.items()},
             "bound": self.bound,
             "pmf": [round(p, 5) for p in self.pmf],
+            "pmf_se": [round(error, 5) for error in self.pmf_se],
             "excluded_up_to": None if self.excluded is None else self.excluded.bound,
             "mass_beyond": None if self.excluded is None else float(f"{self.excluded.beyond:.3g}"),
             "noise_sd": None if self.noise_sd is None else float(f"{self.noise_sd:.4g}"),
