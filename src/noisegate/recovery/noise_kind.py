@@ -33,8 +33,8 @@ _WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
 #: noise much rests.
 NAMED = 0.9
 _NAMED_FROM = {"laplace": 0.95, "gaussian": 0.98, "uniform": 0.95, "bounded": NAMED, "exact": 0.99}
-#: From the first on an unbounded law is named if bounds up to a usual one are excluded, however much lies beyond, from the second on in any
-#: case: free laws up to a bound fit no worse than the truth, as each has many masses to choose, and have lost by their evidence. Of p-tables
+#: From the first on an unbounded law is named if bounds up to a usual one are excluded, however much lies beyond, from the second on Laplace
+#: noise in any case: free laws up to a bound fit no worse than the truth, as each has many masses to choose, and have lost by their evidence. Of p-tables
 #: within ±5 that fall off like Laplace noise of scale 1 (seeds from 40,000 on) 7 of 30 were called Laplace with 0.99 alone, and none with these.
 _CLEARLY, _SURELY = 0.99, 0.995
 #: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
@@ -50,6 +50,8 @@ _GROWS, _FACTOR = 1e-6, 1.6
 _FEWEST_FOR_GROWTH = 60
 #: Noise that is wider than this is looked at on a coarser lattice, whose steps are this share of its spread.
 _WIDE, _STEPS = 30.0, 1 / 10
+#: How likely tables with a scale of their own have noise of one family: whoever perturbs tables does so in one way.
+_ONE_FAMILY = 0.8
 #: How often the laws of tables with a scale of their own are renewed.
 _ROUNDS = 2
 #: So many tables are told apart at once, those with the most identities.
@@ -76,6 +78,7 @@ class NoiseEvidence:
     step: int = 1
     _own: dict[str, Floats] = field(default_factory=dict)
     _fits: dict[frozenset[str], tuple[FreeLaws, list[LawFit]]] = field(default_factory=dict)
+    _own_fits: dict[str, tuple[FreeLaws, list[LawFit], float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, complete: Sequence[CompleteIdentities], add_up: frozenset[str], /) -> NoiseEvidence | None:
@@ -98,13 +101,35 @@ class NoiseEvidence:
     def fits(self, table: str, account: ScaleAccount, /) -> tuple[FreeLaws, list[LawFit], float]:
         """The laws of one noise under an account, and the log-likelihood of what they do not explain."""
         if account.name == "own":
-            halves = self._own_laws(account)
-            free = FreeLaws(sums=self.residuals.beside(table, halves))
-            return free, fit_laws(free), self.residuals.elsewhere(table, halves)
+            if table not in self._own_fits:
+                halves = self._own_laws(account)
+                free = FreeLaws(sums=self.residuals.beside(table, halves))
+                self._own_fits[table] = free, fit_laws(free), self.residuals.elsewhere(table, halves)
+            return self._own_fits[table]
         if account.silent not in self._fits:
             free = FreeLaws(sums=self.residuals.one_law(account.silent))
             self._fits[account.silent] = free, fit_laws(free)
         return (*self._fits[account.silent], 0.0)
+
+    def by_others(self, table: str, account: ScaleAccount, /) -> dict[str, float]:
+        """What is to be added to the log-probability of each family, for what the other table that says most shows of its own."""
+        if account.name != "own":
+            return {}
+        whole = sum(_WEIGHTS.values())
+        tellings = []
+        for other in self.residuals.tables:
+            if other != table:
+                logs = {one.family: one.log_evidence for one in self.fits(other, account)[1]}
+                joint = np.array([log + math.log(_WEIGHTS[name]) for name, log in logs.items()])
+                chances = np.exp(joint - np.logaddexp.reduce(joint))
+                tellings.append(dict(zip(logs, chances.tolist(), strict=True)))
+        most = max(tellings, key=lambda one: max(one.values()), default=None)
+        if most is None:
+            return {}
+        return {
+            name: math.log(1 - _ONE_FAMILY + _ONE_FAMILY * most.get(name, 0.0) * whole / weight)
+            for name, weight in _WEIGHTS.items()
+        }
 
     def _own_laws(self, account: ScaleAccount, /) -> dict[str, Floats]:
         """The likeliest law of each table beside those of the others, each renewed in turn."""
@@ -138,8 +163,13 @@ class _Weighed:
     @classmethod
     def of(cls, table: str, evidence: NoiseEvidence, account: ScaleAccount, /) -> _Weighed:
         free, fits, rest = evidence.fits(table, account)
+        usual = evidence.by_others(table, account)
         logs = {
-            one.family: one.log_evidence + math.log(_WEIGHTS[one.family]) + account.log_prior + rest
+            one.family: one.log_evidence
+            + math.log(_WEIGHTS[one.family])
+            + usual.get(one.family, 0.0)
+            + account.log_prior
+            + rest
             for one in fits
         }
         return cls(account=account, free=free, fits={one.family: one for one in fits}, logs=logs)
@@ -215,7 +245,8 @@ def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) 
     flat = first in limited and found.get("uniform", 0.0) > found.get("bounded", 0.0)
     enough = _NEARLY_SURE if flat and n < _MANY else _NAMED_FROM["uniform" if flat else first]
     far = out.bound >= NAMED_BOUND and (out.beyond < LITTLE_BEYOND or likely >= _CLEARLY)
-    return likely >= enough and (first in limited or far or likely >= _SURELY)
+    surely = first == "laplace" and likely >= _SURELY
+    return likely >= enough and (first in limited or far or surely)
 
 
 def _silent(table: str, found: Mapping[str, float], n: int, evidence: NoiseEvidence, /) -> Recognition:
