@@ -353,7 +353,7 @@ class Posterior:
                 alone=errors.alone[cells],
                 laws=unit.laws.pmfs(np.arange(len(cells))),
                 effects=effects,
-                together=(errors.common[cells], errors.unseen_moves(cells)),
+                together=(errors.common_moves(cells), errors.unseen_moves(cells)),
                 ties=TiedSums.of(errors.totals, cells, errors.misfit),
                 same=None if errors.same is None else _first_places(errors.same[cells]),
             )
@@ -406,7 +406,10 @@ class Posterior:
         spread, surest = self.errors.sums(cells, groups, size)
         low, high = cumulant_intervals(surest.centre, surest.variance, surest.third, level=level)
         free = np.asarray(surest.variance == spread.variance)
-        self._convolve(cells, groups, np.where(free, spread.shared, np.nan), level, low, high)
+        # Laws of cells hold the errors of what they are predicted from, each as its own: the rest is what cells err together.
+        alone = np.bincount(groups, weights=self.errors.variance[cells], minlength=size)
+        more = np.maximum(spread.variance - alone, 0.0)
+        self._convolve(cells, groups, np.where(free, more, np.nan), level, low, high)
         found = SumEstimates(
             level=level,
             mean=mean,
