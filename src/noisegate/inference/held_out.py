@@ -96,9 +96,9 @@ class ValueWindow:
         if first is None or not math.isfinite(mechanism.published_law.variance):
             return None
         top = max(_WINDOW * first, _LEAST_TOP)
-        if top > _MOST_COUNTS:
+        counts = np.arange(min(top + math.ceil(mechanism.reach(12.0)), _MOST_COUNTS + 1) + 1)
+        if len(counts) > _MOST_COUNTS:
             return None
-        counts = np.arange(top + math.ceil(mechanism.reach(12.0)) + 1)
         values = np.arange(first, top, dtype=np.float64)
         return cls(first=first, top=top, chance=np.exp(mechanism.log_likelihood(values[:, None], counts)))
 
