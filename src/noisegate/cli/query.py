@@ -115,6 +115,7 @@ def query(
             answers = _answered(
                 source, where or None, names, level, compare=compare, ratio=ratio, since=since, rank=rank
             )
+        _keep(source)
     if workload:
         _show_workload(source, answered, level)
         questions = [one.as_json() for one in answered]
@@ -160,7 +161,7 @@ def _opened(
     if plain and len(tables) == 1 and (tables[0].is_dir() or not tables[0].exists()):
         folder = tables[0]
         if (folder / "card.json").exists() or not any(folder.glob("*.*")):
-            return open_release(folder, report=lambda _, done, total: bar.show(done, total))
+            return open_release(folder, report=lambda _, done, total: bar.show(done, total), remember=True)
     from noisegate.api.asking import open_tables
 
     decisions = None if spec is None else str(spec)
@@ -186,10 +187,21 @@ def _answered(
     if since is not None:
         from noisegate.query import open_release
 
-        return source.change(open_release(since), where=where, by=by, level=level)
+        other = open_release(since, remember=True)
+        changed = source.change(other, where=where, by=by, level=level)
+        _keep(other)
+        return changed
     if rank:
         return source.ranking(where=where, by=by, level=level)
     return source.answer(where=where, by=by, level=level)
+
+
+def _keep(source: Askable, /) -> None:
+    """Keep what was worked out of a release for the next question to it."""
+    from noisegate.query import OpenRelease
+
+    if isinstance(source, OpenRelease):
+        source.keep()
 
 
 def _answered_workload(source: Askable, level: float, /) -> tuple[WorkloadAnswer, ...]:
