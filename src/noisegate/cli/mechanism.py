@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from noisegate.cli.output import JsonOption, check_outputs, console, number, write_json
+from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 
 
 def mechanism(
@@ -44,6 +45,8 @@ def mechanism(
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture as .svg, .png or .html.")] = None,
     json: JsonOption = None,
+    form: FormatOption = None,
+    to: ToOption = None,
 ) -> None:
     """Exact detection probabilities, privacy curve and verdict of one mechanism.
 
@@ -52,11 +55,14 @@ def mechanism(
     Example, corrected: noisegate mechanism --scale 1.4 --threshold 18 --zeros perturb --plot m.svg
 
     Example, somebody knows 32 trips of a person: noisegate mechanism --scale 1.515 --zeros perturb --events 32
+
+    Example, the privacy curve as a table: noisegate mechanism --scale 1.4 --format csv
     """
     from noisegate.laws import make_law
     from noisegate.mechanisms import Mechanism, statement
 
     check_outputs(json, plot=plot)
+    curve = TableOutput.asked(form, to, json_to=json, inputs=[plot])
     chosen = Mechanism(
         law=make_law(law, scale=scale),
         threshold=threshold,
@@ -73,6 +79,7 @@ def mechanism(
         save(mechanism_picture(chosen), plot)
         console.print(f"\nPicture: {plot}")
     write_json(json, facts)
+    curve.write(facts["curve"])
 
 
 def _show(facts: dict[str, Any], /) -> None:
