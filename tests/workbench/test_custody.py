@@ -10,8 +10,9 @@ import pytest
 
 import noisegate
 from noisegate import Contribution, certainty
-from noisegate.laws import SeededNoise
+from noisegate.laws import DiscreteLaplace, SeededNoise
 from noisegate.ledger import open_ledger
+from noisegate.testing import make_world
 
 from .conftest import PORT, TOKEN, Visitor, make_app
 
@@ -203,3 +204,40 @@ def test_the_dial_holds_for_every_release_and_survives_a_new_server(make_visitor
     one = make_visitor()
     assert one.send("/dial", {"known": 10}).status_code == 200
     assert make_visitor().get("/start.json").json()["dial"] == {"timetable": False, "known": 10}
+
+
+def test_a_rival_law_is_weighed_beside_the_fitted_one(make_visitor, tmp_path):
+    folder = tmp_path / "tables" / "full"
+    folder.mkdir(parents=True)
+    make_world(
+        {"age": 10, "area": 20},
+        margins={"by area": ["area"], "by age": ["age"]},
+        mechanism=noisegate.Mechanism(law=DiscreteLaplace(1.4), zeros="perturb"),
+        rng=np.random.default_rng(3),
+    ).write(folder)
+    visitor = make_visitor()
+    number = visitor.cases()["full"]
+    table = next(
+        one for one in visitor.page(f"/r/{number}/noise.json").json()["tables"] if one["noise"]["curve"]
+    )
+    laws = sorted(table["noise"]["evidence"]["laws"])
+    found = visitor.page(f"/r/{number}/rival.json?table={table['name']}&law={laws[0]}").json()
+    assert len(found["scales"]) == len(found["log_likelihood"]) == len(found["expected"])
+    assert all(len(one) == len(table["noise"]["curve"]["difference"]) for one in found["expected"])
+    for wrong in ("table=x&law=laplace", f"table={table['name']}&law=cauchy"):
+        assert visitor.page(f"/r/{number}/rival.json?{wrong}").status_code == 422
+
+
+def test_draws_are_truths_that_fit(city):
+    number = city.cases()["leaky"]
+    where = json.dumps({"mode": ["bus"]})
+    found = city.page(f"/r/{number}/draws.json?where={where}").json()
+    told = city.page(f"/r/{number}/answer.json?where={where}").json()["rows"][0]
+    assert len(found["values"]) == 60
+    assert all(isinstance(one, int) for one in found["values"])
+    inside = [told["low"] <= one <= told["high"] for one in found["values"]]
+    assert np.mean(inside) > 0.75
+    to = json.dumps({"mode": ["ferry"]})
+    less = city.page(f"/r/{number}/draws.json?where={where}&form=difference&to={to}").json()["values"]
+    assert np.mean(less) < np.mean(found["values"])
+    assert city.page(f"/r/{number}/draws.json?where=[1]").status_code == 422

@@ -39,6 +39,12 @@ export interface Sure {
   tables: string[];
   assumes: string;
 }
+export interface RivalPage extends OfCase {
+  law: string;
+  scales: number[];
+  log_likelihood: number[];
+  expected: number[][];
+}
 export interface WeeksPage extends OfCase {
   trips: number;
   why: string;

@@ -91,6 +91,8 @@ def _routes(bench: Bench, custody: Custody | None, /) -> list[Route]:
         *found,
         Route("/r/{case}/cell.json", bench.cell),
         Route("/r/{case}/answer.json", bench.answer),
+        Route("/r/{case}/rival.json", bench.rival),
+        Route("/r/{case}/draws.json", bench.draws),
         Route("/r/{case}/attacker.json", bench.attacker),
         Route("/dial", bench.turn, methods=["POST"]),
         Route("/r/{case}/report.json", bench.report),

@@ -15,8 +15,9 @@ from typing import Any
 from noisegate import limits
 from noisegate.api.assessing import OpenAssessment, assess
 from noisegate.assessment import CloseLook, Microscope
-from noisegate.errors import DataError
+from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, open_release
+from noisegate.recovery import rivals_of
 from noisegate.workbench.cases import Case, Cases, make_private
 from noisegate.workbench.jobs import Say
 from noisegate.workbench.maps import CellMap
@@ -56,6 +57,22 @@ class Opened:
             first = self.map.first(self.map.view({}))
             if first is not None:
                 self.look(first, [])
+
+    def rival(self, table: str, law: str, /) -> dict[str, Any]:
+        """A law at many scales beside the fitted one, for the differences that a table's curve shows."""
+        noises = {one.summary.name: one.noise for one in self.assessment.tables}
+        if table not in noises:
+            raise SpecError.for_choice("a table", found=table, allowed=sorted(noises))
+        fit, curve = noises[table].fit, noises[table].curve()
+        if fit is None or curve is None:
+            raise DataError("No identity tells the noise of this table, so that no rival can be weighed.")
+        found = rivals_of(fit, law, differences=curve.difference)
+        return {
+            "law": found.law,
+            "scales": found.scales.tolist(),
+            "log_likelihood": found.log_likelihood.round(3).tolist(),
+            "expected": found.expected.round(3).tolist(),
+        }
 
     def microscope(self, asked: Mapping[str, str], /) -> dict[str, Any]:
         """The map that is asked for, and the cells that are known best."""

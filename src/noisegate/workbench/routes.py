@@ -36,6 +36,7 @@ from noisegate.workbench.answers import (
 from noisegate.workbench.attackers import MOST_KNOWN, played, sureness
 from noisegate.workbench.cases import Case, Dial, Remark
 from noisegate.workbench.desk import Desk, Opened
+from noisegate.workbench.drawing import drawn
 from noisegate.workbench.jobs import Job, Jobs, Work
 from noisegate.workbench.keeping import keep
 
@@ -92,6 +93,14 @@ class Bench:
     async def noise(self, request: Request) -> Response:
         """What identities give away about the noise of each table."""
         return await self.of_assessment(request, self._noise)
+
+    async def rival(self, request: Request) -> Response:
+        """Another law for the noise of a table, at many scales, and how likely each is beside the fitted one."""
+
+        def view(opened: Opened, asked: Mapping[str, str]) -> dict[str, Any]:
+            return opened.rival(asked.get("table", ""), asked.get("law", ""))
+
+        return await self.of_assessment(request, view)
 
     async def findings(self, request: Request) -> Response:
         """What was found, what was looked at, and what people say about it."""
@@ -267,9 +276,7 @@ class Bench:
         case = self._released(request)
         asked = dict(request.query_params)
         by = tuple(one for one in asked.get("by", "").split("|") if one)
-        where = parsed(asked.get("where") or "{}")
-        if not isinstance(where, dict):
-            raise SpecError.for_value("where", found="something else", allowed="conditions by dimension")
+        where = _conditions(asked, "where")
         level = parsed(asked.get("level") or "0.95")
         if not isinstance(level, float):
             raise SpecError.for_value("level", found="something else", allowed="a number between 0 and 1")
@@ -292,6 +299,20 @@ class Bench:
 
         key = f"ask:{case.id}:{json.dumps([where, by, level, form, to], sort_keys=True)}"
         return await watched(job := self.jobs.begin(key, "Answering", work), lambda: job.result)
+
+    async def draws(self, request: Request) -> Response:
+        """What the truth might be: the same sum in many whole releases that could lie behind this one."""
+        case = self._released(request)
+        asked = dict(request.query_params)
+        where, to, form = _conditions(asked, "where"), _conditions(asked, "to"), asked.get("form", "total")
+
+        def work(say: Callable[[str], None]) -> dict[str, Any]:
+            release = self.desk.release(case, say)
+            say("drawing what the truth might be")
+            return drawn(release, where, to if form == "difference" else None, say)
+
+        key = f"draws:{case.id}:{json.dumps([where, to, form], sort_keys=True)}"
+        return await watched(job := self.jobs.begin(key, "Drawing", work), lambda: job.result)
 
     async def upload(self, request: Request) -> Response:
         """Take files that were dropped; they become a case of their own."""
@@ -413,6 +434,13 @@ class Bench:
             "signed_by": notes.signed_by,
             "signed_at": notes.signed_at,
         }
+
+
+def _conditions(asked: Mapping[str, str], name: str, /) -> dict[str, Any]:
+    found = parsed(asked.get(name) or "{}")
+    if not isinstance(found, dict):
+        raise SpecError.for_value(name, found="something else", allowed="conditions by dimension")
+    return found
 
 
 def _evidence(results: list[dict[str, Any]], kind: str, /) -> list[str]:
