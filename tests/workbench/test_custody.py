@@ -131,13 +131,11 @@ def test_a_release_that_the_budget_refuses_leaves_nothing(city, tmp_path):
         "/publish",
         {"spec": spec, "do": "person,zeros,totals", "max_cells": 3, "epsilon": 99, "confirm": "leaky-fixed"},
     ).json()
-    ends = time.monotonic() + 30
-    while (job := city.get(f"/jobs/{begun['job']['id']}.json").json()["job"])["standing"] in {
-        "waiting",
-        "running",
-    }:
+    job, ends = begun["job"], time.monotonic() + 30
+    while job["standing"] in {"waiting", "running"}:
         assert time.monotonic() < ends
         time.sleep(0.05)
+        job = city.get(f"/jobs/{job['id']}.json").json()["job"]
     assert job["standing"] == "failed"
     assert "the ledger holds" in job["error"]
     assert not (tmp_path / "data" / "leaky-fixed").exists()

@@ -39,6 +39,17 @@ export interface Sure {
   tables: string[];
   assumes: string;
 }
+export interface JourneysPage extends OfCase {
+  places: { label: string; lat: number; lon: number; modes: string[]; leaked: number; published: number; hidden: number; alone: number }[];
+  lines: [string, string][];
+  why: string;
+  matched?: string;
+  place: {
+    label: string;
+    held: Record<string, { name: string; at: string; values: string[] }>;
+    rows: { cell: number; time: string; slot: number; scheduled: number; possible: number; state: StateName; low: number; high: number; published: number | null }[];
+  } | null;
+}
 export interface RivalPage extends OfCase {
   law: string;
   scales: number[];

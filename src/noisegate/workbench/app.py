@@ -21,7 +21,7 @@ from noisegate.workbench.guard import Guard, TooLargeError
 from noisegate.workbench.jobs import Jobs, fault_of
 from noisegate.workbench.routes import Bench
 
-_PAGES = ("files", "noise", "microscope", "weeks", "findings", "compare", "ask")
+_PAGES = ("files", "noise", "microscope", "map", "weeks", "findings", "compare", "ask")
 
 
 def make_app(

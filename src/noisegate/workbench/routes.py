@@ -38,6 +38,7 @@ from noisegate.workbench.cases import Case, Dial, Remark
 from noisegate.workbench.desk import Desk, Opened
 from noisegate.workbench.drawing import drawn
 from noisegate.workbench.jobs import Job, Jobs, Work
+from noisegate.workbench.journeys import journeys
 from noisegate.workbench.keeping import keep
 
 _VERDICTS = ("", "accepted", "rejected")
@@ -109,6 +110,10 @@ class Bench:
     async def microscope(self, request: Request) -> Response:
         """A map of the cells."""
         return await self.of_assessment(request, lambda opened, asked: opened.microscope(asked))
+
+    async def map(self, request: Request) -> Response:
+        """Places on a map, and the vehicles behind the cells of one of them."""
+        return await self.of_assessment(request, journeys)
 
     async def cell(self, request: Request) -> Response:
         """One cell closely; `without` lists what is switched off."""
