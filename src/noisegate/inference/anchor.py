@@ -26,7 +26,7 @@ from noisegate.inference.excess import ThresholdSelection, shown_histogram, thre
 from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.inference.linked.problem import Bools, Floats, Ints, compact
 from noisegate.inference.profile.profile import CellLaws
 from noisegate.inference.trial import LawBeside
 from noisegate.laws import compiled
@@ -196,8 +196,8 @@ class Anchor:
         margins = self.totals.margins
         if not hidden.any() and self._evidence.base.mechanism.threshold is None:
             laws = self._shaped_all(given.copied())
-            for margin in sorted(margins, key=lambda one: len(one.values)) * _ROW_ROUNDS:
-                self._hold_rows(laws, margin, self.free)
+            for told in self._told(self.free) * _ROW_ROUNDS:
+                self._hold_rows(laws, told)
             return Anchored(laws=laws, moves=np.zeros(len(self.cells)), beside=())
         if not margins or not hidden.any():
             return Anchored(laws=given, moves=np.zeros(len(self.cells)), beside=())
@@ -206,12 +206,11 @@ class Anchor:
             self._wanted(given, laws, np.flatnonzero(hidden & (self.parts == part)))
             for part in np.unique(self.parts[hidden])
         ]
-        every = np.ones(len(self.cells), bool)
-        ordered = sorted(margins, key=lambda one: len(one.values))
-        for which in (hidden, *[every] * _ROW_ROUNDS):
+        every = self._told(np.ones(len(self.cells), bool))
+        for rows in (self._told(hidden), *[every] * _ROW_ROUNDS):
             self._hold_levels(laws, wanted)
-            for margin in ordered:
-                self._hold_rows(laws, margin, which)
+            for told in rows:
+                self._hold_rows(laws, told)
         self._hold_levels(laws, wanted)
         moves = np.zeros(len(self.cells))
         for level in wanted:
@@ -360,17 +359,28 @@ class Anchor:
         found = self.totals.of(margin).of_groups(self.cells[places], np.zeros(len(places), np.int64), 1)
         return found.taken, float(found.sum[0]), float(found.variance[0])
 
-    def _hold_rows(self, laws: AnyLaws, margin: Observation, which: Bools, /) -> None:
+    def _told(self, which: Bools, /) -> list[_Rows]:
+        """What the rows of every margin leave for some cells, fewest rows first; laws do not matter for it."""
+        found = []
+        for margin in sorted(self.totals.margins, key=lambda one: len(one.values)):
+            row = margin.where.of(self.cells)
+            inside = np.flatnonzero(which & (row >= 0))
+            said = self.totals.of(margin).of_groups(self.cells[inside], row[inside], len(margin.values))
+            inside = inside[said.taken]
+            rows, codes = compact(row[inside])
+            left, noise = said.sum[rows], said.variance[rows]
+            found.append(_Rows(places=inside, codes=codes, left=left, noise=noise))
+        return found
+
+    def _hold_rows(self, laws: AnyLaws, rows: _Rows, /) -> None:
         """Move some cells row by row to what rows leave for them, as far as the prior is wrong about rows."""
-        row = margin.where.of(self.cells)
-        inside = np.flatnonzero(which & (row >= 0))
-        found = self.totals.of(margin).of_groups(self.cells[inside], row[inside], len(margin.values))
-        inside = inside[found.taken]
-        free = self.free[inside]
-        tied, moved = inside[~free], inside[free]
-        left = found.sum - np.bincount(row[tied], weights=laws.mean[tied], minlength=len(found.sum))
-        noise = found.variance + np.bincount(row[tied], weights=laws.variance[tied], minlength=len(left))
-        _settle(laws, moved, row[moved], left, noise)
+        free = self.free[rows.places]
+        tied, size = rows.places[~free], len(rows.left)
+        held = [
+            np.bincount(rows.codes[~free], weights=one[tied], minlength=size)
+            for one in (laws.mean, laws.variance)
+        ]
+        _settle(laws, rows.places[free], rows.codes[free], rows.left - held[0], rows.noise + held[1])
 
     def _beside(self, margin: Observation, hidden: Ints, /) -> Ints:
         """The shown cells of those rows of a margin that hold some hidden ones."""
@@ -402,12 +412,22 @@ class _Excess:
     drawn: float
 
 
-def _settle(laws: AnyLaws, places: Ints, row: Ints, left: Floats, noise: Floats, /) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Rows:
+    """What rows of a margin leave for cells at some places, up to noise of this variance; `codes` is the row of each place."""
+
+    places: Ints
+    codes: Ints
+    left: Floats
+    noise: Floats
+
+
+def _settle(laws: AnyLaws, places: Ints, codes: Ints, left: Floats, noise: Floats, /) -> None:
     """Move cells of rows to what is left for them, known up to noise of this variance, as far as the prior is wrong about rows.
 
     If it is right, what is left strays from the means of the cells by so much: as far as it strays more, rows have their way.
     """
-    rows, codes = np.unique(row, return_inverse=True)
+    rows, codes = compact(codes)
     if len(rows) < _LEAST_ROWS:
         return
     left, noise = left[rows], np.maximum(noise[rows], 1e-9)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, permutations
+from itertools import permutations
 from typing import cast
 
 import numpy as np
@@ -39,7 +39,7 @@ from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
-from noisegate.tables import Card, Margin, Release, Table
+from noisegate.tables import Card, Domain, Margin, Release, Table
 
 #: Sums of more noises than this are taken as normal.
 _FEW_NOISES = 12
@@ -66,27 +66,39 @@ class RowMap:
     @classmethod
     def between(cls, margin: Margin, /) -> RowMap:
         """The rows of a margin of a public domain."""
-        domain = margin.domain
         return cls(
-            of=_remembered(margin),
-            codes=lambda rows: dict(zip(domain.names, domain.decode(rows), strict=True)),
-            labels={d.name: len(d.labels) for d in domain.dimensions},
+            of=_RowsOf(margin=margin),
+            codes=_CodesOf(domain=margin.domain),
+            labels={d.name: len(d.labels) for d in margin.domain.dimensions},
         )
 
 
-def _remembered(margin: Margin, /) -> Callable[[Ints], Ints]:
+@dataclass(slots=True, kw_only=True, eq=False)
+class _RowsOf:
     """The row of each of some base cells, looked up among those of all cells from the second time on."""
-    known: list[Ints] = []
-    asked = count()
 
-    def of(cells: Ints, /) -> Ints:
-        if not known and (next(asked) == 0 or margin.base.size > limits.current().series_cells):
-            return margin.of(cells)
-        if not known:
-            known.append(margin.of(np.arange(margin.base.size)))
-        return np.asarray(known[0][cells])
+    margin: Margin
+    _asked: bool = False
+    _known: Ints | None = None
 
-    return of
+    def __call__(self, cells: Ints, /) -> Ints:
+        size = self.margin.base.size
+        if self._known is None:
+            if not self._asked or size > limits.current().series_cells:
+                self._asked = True
+                return self.margin.of(cells)
+            self._known = self.margin.of(np.arange(size))
+        return np.asarray(self._known[cells])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _CodesOf:
+    """The label codes of some cells, by dimension."""
+
+    domain: Domain
+
+    def __call__(self, cells: Ints, /) -> Mapping[str, Ints]:
+        return dict(zip(self.domain.names, self.domain.decode(cells), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,21 @@ class Posterior:
         self.errors = CellErrors(
             evidence=self.evidence, totals=totals, part_of=part_of, unit_of=self._unit_of, same=same
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All that was worked out; not who is told how far it is, nor what draws, which is known by where it lies in memory."""
+        kept = {one.name: getattr(self, one.name) for one in fields(self)}
+        return kept | {"report": None, "_samplers": {}}
+
+    def __setstate__(self, kept: dict[str, Any], /) -> None:
+        for name, value in kept.items():
+            setattr(self, name, value)
+        self.report = lambda _what, _done, _all: None
+
+    @property
+    def worked_out(self) -> int:
+        """How many of its parts were worked out so far."""
+        return len(self._parts)
 
     @property
     def mean(self) -> Floats:
