@@ -45,7 +45,7 @@ _HOME = {
     "Table": "tables.table",
     "World": "simulation",
     "assess": "api.assessing",
-    "certainty": "mechanisms.composition",
+    "certainty": "mechanisms.best_test",
     "check": "api.releasing",
     "composed_delta": "mechanisms.composition",
     "composed_epsilon": "mechanisms.composition",

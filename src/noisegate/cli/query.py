@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from noisegate.cli.output import Bar, JsonOption, QuietOption, Steps, check_outputs, console, write_json
+from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def query(
         typer.Option(metavar="LAW:SCALE", help="Noise of tables without a card, if it cannot be recovered."),
     ] = None,
     json: JsonOption = None,
+    form: FormatOption = None,
+    to: ToOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """How many events meet some conditions, and how sure that is, from the published tables alone.
@@ -98,8 +101,11 @@ def query(
     or: noisegate query time-loc.csv time.csv --by mode
 
     or: noisegate query week --workload
+
+    or: noisegate query week --by date,mode --format csv > by-date.csv
     """
     check_outputs(json, inputs=[*tables, *([] if since is None else [since])])
+    table = TableOutput.asked(form, to, json_to=json, inputs=[*tables, since])
     names = [name.strip() for part in by or [] for name in part.split(",") if name.strip()]
     _check_asked(
         workload=workload,
@@ -120,6 +126,7 @@ def query(
         _show_workload(source, answered, level)
         questions = [one.as_json() for one in answered]
         write_json(json, {"release": source.name, "level": level, "questions": questions})
+        table.write(questions)
         return
     if top is not None:
         answers = answers.largest(top)
@@ -139,6 +146,7 @@ def query(
             **_assumed(source, answers),
         },
     )
+    table.write(answers.to_rows())
 
 
 def _check_asked(*, workload: bool, other: bool, forms: Sequence[bool], ranked: bool) -> None:
