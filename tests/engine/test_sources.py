@@ -184,4 +184,4 @@ def test_an_engine_that_fails_does_not_print_its_password(url):
         connect(url)
     assert url.partition("://")[0] in str(caught.value)
     assert "secret" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
