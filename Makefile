@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-engines test-all test-core lint types bench calibrate chaos fuzz docs lock sbom clean audit
+.PHONY: demo test test-engines test-all test-core lint types bench calibrate chaos fuzz docs site lock sbom clean audit
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -63,6 +63,10 @@ docs: .venv/run.stamp
 	$(BIN)/python docs/_make/reference.py
 	$(BIN)/python docs/_make/notebooks.py
 	$(BIN)/python docs/_make/attack_pictures.py
+
+# The documentation as pages that need no network and no server: open site/index.html.
+site: .venv/test.stamp
+	$(BIN)/python docs/_make/site.py
 
 # Pin everything anew from the bounds in pyproject.toml: the tests' needs first, so that what
 # runs is a subset of what is tested.

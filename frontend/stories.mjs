@@ -175,6 +175,28 @@ await story("ask a total, then a difference with its interval", async () => {
   return { said };
 });
 
+await story("draw what the truth might be, and take a picture", async () => {
+  await open(`/r/${context.week}/ask`);
+  await page.getByRole("button", { name: "Draw 60 truths" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".draws .dots i").length === 60);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Picture" }).click()]);
+  const kept = path.join(context.work, "answers.png");
+  await file.saveAs(kept);
+  expect(fs.readFileSync(kept).subarray(1, 4).toString() === "PNG", "a picture");
+});
+
+await story("drag a rival law beside the fitted one", async () => {
+  await open(`/r/${context.full}/noise`);
+  const rival = page.getByLabel("Try a rival").first();
+  await rival.selectOption({ index: 1 });
+  await page.waitForSelector(".rival");
+  const slider = page.locator(".slide input").first();
+  await slider.focus();
+  await page.keyboard.press("End");
+  await page.waitForFunction(() => /times less likely/.test(document.querySelector(".verdict")?.textContent ?? ""));
+  return { said: await page.locator(".verdict").first().innerText() };
+});
+
 await story("find the epsilon of a tolerated error", async () => {
   await open("/price");
   await page.waitForSelector(".big");
@@ -196,8 +218,89 @@ await story("see two releases side by side, at the same place", async () => {
   expect(one.split(":")[0] === other.split(":")[0], `the same cell, got ${one} and ${other}`);
 });
 
+await story("turn the dial: known trips count on every page", async () => {
+  await open(`/r/${context.leaky}/files`);
+  const dial = page.getByRole("group", { name: "What the attacker has" });
+  await dial.getByRole("combobox").selectOption("4");
+  await page.waitForSelector(".says .leak");
+  const said = await dial.innerText();
+  expect(/\d+ of 100 times right/.test(said), `how sure that makes, got ${said}`);
+  await open(`/r/${context.leaky}/microscope`);
+  await page.waitForSelector(".panel .known");
+  expect(/other people/.test(await page.locator(".panel .known").innerText()), "who else is there");
+  await page.getByRole("group", { name: "What the attacker has" }).getByRole("combobox").selectOption("0");
+  await page.waitForFunction(() => !document.querySelector(".says .leak"));
+  return { said: said.replaceAll("\n", " ") };
+});
+
+await story("play weeks", async () => {
+  await open(`/r/${context.leaky}/weeks`);
+  await page.getByRole("button", { name: "Play the weeks" }).click();
+  await page.waitForFunction(() => Number(document.querySelector(".week").textContent.match(/\d+/)[0]) >= 6);
+  await page.getByRole("button", { name: "Stop" }).click();
+  const week = Number((await page.locator(".week").innerText()).match(/\d+/)[0]);
+  const seen = await page.locator("[data-group='12'] .right").innerText();
+  expect(page.url().includes(`week=${week}`), "the week in the address");
+  await page.reload();
+  await settle();
+  expect((await page.locator("[data-group='12'] .right").innerText()) === seen, "the same week after a reload");
+  return { week, seen };
+});
+
+await story("apply a fix and see both maps", async () => {
+  await open(`/r/${context.leaky}/fix`);
+  await page.waitForSelector("section[aria-label='Changes']");
+  for (const title of ["Give empty cells noise too", "Make totals agree with their cells"]) {
+    await page.locator("li", { hasText: title }).getByRole("button", { name: "Change the spec" }).click();
+    await page.locator("li", { hasText: title }).getByRole("button", { name: "Take back" }).waitFor();
+  }
+  const diff = await page.locator(".diff").innerText();
+  expect(/\+\s*zeros: perturb/.test(diff) && /-\s*zeros: keep/.test(diff) && /\+\s*unsafe: false/.test(diff), `the difference, got ${diff}`);
+  const make = page.getByRole("button", { name: "Release and attack it" });
+  expect(await make.isDisabled(), "no release before its name is typed");
+  await page.fill(".make input", "leaky-fixed");
+  await make.click();
+  await page.waitForURL(/\/compare\?with=/);
+  await page.waitForFunction(() => document.querySelectorAll(".maps .canvas").length === 2);
+  const text = await page.locator("main").innerText();
+  expect(/ attack on both sides/.test(text), "whether the attack was the same");
+  expect(/gone in leaky-fixed/.test(text), "a finding that is gone");
+  return { said: text.match(/.*attack on both sides.*/)[0].slice(0, 200) };
+});
+
+await story("catch a card that lies", async () => {
+  await open(`/r/${context.liar}/files`);
+  expect((await page.locator("h1").innerText()) === "The card of this release does not tell the truth.", "the verdict");
+  const lie = await page.locator(".lies").first().innerText();
+  expect(/the card says/.test(lie), `what the card says, got ${lie}`);
+  return { lie };
+});
+
+await story("read the ledger of a population", async () => {
+  await open("/ledger");
+  await page.waitForSelector("text=leaky-fixed");
+  const text = await page.locator("main").innerText();
+  expect(/riders/.test(text) && /ε 2\.86/.test(text), "its releases with their losses");
+});
+
+await story("be asked for unit and bounds, and get a spec", async () => {
+  await open("/interview");
+  await page.getByRole("combobox").selectOption({ label: "custodian/taps.parquet" });
+  await page.waitForSelector("section[aria-label='Questions']");
+  for (const box of await page.locator("section[aria-label='Questions'] input.field").all()) {
+    const about = await box.evaluate((one) => one.closest("label").innerText);
+    await box.fill(/public/.test(about) ? "A, B" : /cells/.test(about) ? "3" : /lose/.test(about) ? "1.5" : "riders");
+  }
+  await page.getByText("A person, whatever she does").click();
+  await page.getByRole("button", { name: "Check it" }).click();
+  await page.waitForSelector("text=It can be released");
+  await page.getByRole("button", { name: "Write it beside the events" }).click();
+  await page.waitForSelector("text=Written:");
+  expect(fs.existsSync(path.join(context.custodian, "spec-taps.yaml")), "the spec beside the events");
+});
+
 await story("a hostile name is text everywhere", async () => {
-  for (const one of ["files", "noise", "microscope", "findings"]) {
+  for (const one of ["files", "noise", "microscope", "weeks", "findings"]) {
     await open(`/r/${context.hostile}/${one}`);
     await page.waitForTimeout(150);
     const harm = await page.evaluate(() => ({ images: document.querySelectorAll("main img").length, scripts: document.querySelectorAll("main script").length, ran: "harmed" in window }));
@@ -210,7 +313,7 @@ await story("a page that is not there says the way out", async () => {
   expect((await page.locator("main").innerText()).includes("Go to the start"), "the way out");
 });
 
-for (const where of ["/", ...["files", "noise", "microscope", "findings", "compare"].map((one) => `/r/${context.towns}/${one}${one === "compare" ? `?with=${context.towns_again}` : ""}`), `/r/${context.week}/ask?by=mode`, "/price"]) {
+for (const where of ["/", ...["files", "noise", "microscope", "findings", "compare"].map((one) => `/r/${context.towns}/${one}${one === "compare" ? `?with=${context.towns_again}` : ""}`), `/r/${context.week}/ask?by=mode`, `/r/${context.leaky}/weeks?week=26`, `/r/${context.leaky}/fix?do=zeros,totals,person`, `/r/${context.liar}/files`, "/price", "/ledger", `/interview?events=${context.events}`]) {
   for (const [width, theme] of context.looks) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme: theme });

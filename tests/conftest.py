@@ -40,6 +40,14 @@ def heads(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_kept():
+    """What a test works out is not there for the next one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NOISEGATE_CACHE", "off")
+        yield
+
+
 @pytest.fixture(autouse=True, scope="session")
 def logs_of_engines(tmp_path_factory):
     """What engines say in their own words goes to a folder of the tests."""

@@ -122,6 +122,7 @@ MEANINGS: Mapping[str, str] = {
     "privacy.person_epsilon_tight": "loss of a person by exact composition",
     "privacy.person_tight_delta": "delta at which that holds",
     "privacy.detection": "chance that a group of 1, 5 or 12 in an empty cell shows itself",
+    "privacy.certainty": "how often the best test is right about whether somebody is in the data: `who`, `events` of theirs that are known, `right` at most, and `guessing`",
     "privacy.assumes": "assumptions, in words",
     "inference.attacker": "`informed` or `minimal`",
     "inference.level": "level of the intervals in `cells.parquet`",

@@ -113,6 +113,11 @@ class Limits:
         "Cells of a release whose utility is measured against the raw events.",
         "refused; the release itself is not",
     )
+    kept_megabytes: int = _limit(
+        4_000,
+        "Megabytes of private files in which what queries worked out is kept for the next one.",
+        "what was not asked for longest is removed; what is larger by itself is worked out each time",
+    )
     questioned_cells: int = _limit(
         20_000_000,
         "Cells of a release whose questions are taken apart by cause of error.",

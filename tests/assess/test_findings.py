@@ -107,6 +107,13 @@ def test_the_loss_adds_up_over_tables_and_events(tables, invent):
     assert finding.severity == "medium"
     assert finding.title.startswith("If the noise is Laplace, epsilon is")
     assert privacy["condition"]["excluded_up_to"] >= 4
+    # What that means for a person, beside tossing a coin.
+    rights = {one["events"]: one["right"] for one in privacy["certainty"]}
+    assert list(rights) == [1, 4, 40, 100]
+    assert 0.6 < rights[1] < rights[4] < rights[40] <= rights[100] <= 1
+    assert any(
+        "about a commuter (40 events)" in one and "tossing a coin 50 %" in one for one in finding.evidence
+    )
 
 
 @pytest.mark.parametrize("zeros", ["keep", "perturb"])

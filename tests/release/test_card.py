@@ -195,3 +195,26 @@ def test_hostile_values_are_read_back_as_they_were(make, tmp_path):
     text = (made.folder / "CARD.md").read_text()
     assert "<b>" not in text
     assert "](y)" not in text.replace("\\]", "")
+
+
+def test_the_card_says_what_somebody_could_find_out_about_a_person(sound):
+    """Between guessing and what the stated loss allows; one event is told less often than a day, a day than all days."""
+    rights = {one["whose"]: one["right"] for one in sound.card["attacker"]}
+    assert list(rights)[:2] == ["one event", "one person-day"]
+    assert list(rights)[2].startswith("one person on all ")
+    losses = sound.card["privacy_loss"]
+    for right, loss in zip(
+        rights.values(), (losses["event"], losses["person_day"], losses["person"]), strict=True
+    ):
+        assert 0.5 < right <= math.exp(loss["epsilon"]) / (1 + math.exp(loss["epsilon"])) + 1e-3
+    assert sorted(rights.values()) == list(rights.values())
+    assert all(one["guessing"] == 0.5 for one in sound.card["attacker"])
+    assert Card.read(sound.card).to_json()["attacker"] == sound.card["attacker"]
+
+
+def test_the_card_of_2016_says_that_a_person_is_told_for_certain(flawed):
+    text = card_text(Card.read(flawed.card))
+    row = next(
+        line for line in text.splitlines() if line.startswith("| a person with 40 events, cells apart |")
+    )
+    assert float(row.split("|")[2].split()[0]) > 99.9

@@ -219,7 +219,7 @@ def test_kept_pages_are_one_file_with_everything_inside(bench):
     data = json.loads(text.split('id="noisegate-kept">', 1)[1].split("</script>", 1)[0])
     assert set(data["pages"]) == {
         "/start.json",
-        *(f"/r/{number}/{one}.json" for one in ("files", "noise", "findings")),
+        *(f"/r/{number}/{one}.json" for one in ("files", "noise", "findings", "weeks", "attacker")),
     }
     first = data["maps"][0]["first"]
     served = visitor.get(f"/r/{number}/cell.json?cell={first}").json()

@@ -48,6 +48,30 @@ privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12
 """
 
 
+#: As in 2016: empty cells stay empty, and every table has noise of its own.
+LEAKY = """\
+name: leaky
+population: riders
+events: {source: taps.parquet, person: card}
+dimensions:
+  mode: {column: mode, values: [bus, ferry, train]}
+  hour: {column: hour, values: [early, peak, late]}
+  stop: {column: stop, values: [A, B, C, D]}
+tables:
+  cells: [mode, hour, stop]
+  stops: [mode, stop]
+privacy:
+  unit: event
+  scale: 1.4                     # as they did
+  law: laplace
+  zeros: keep
+  suppress: {below: 18}
+  margins: independent
+  unsafe: true
+budget: {epsilon: 10, delta: 1e-4}
+"""
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     top = tmp_path_factory.mktemp("stories")
@@ -64,6 +88,7 @@ def told(tmp_path_factory):
     )
     (hostile / "<svg onload=alert(1)>.csv").write_text(f"stop,'\"><script>alert(1)</script>,count\n{rows}")
     _write_release(data)
+    _write_liar(data)
     server, address = _serve(data, top)
     try:
         context = _context(top, address)
@@ -114,6 +139,46 @@ def _write_release(data):
     noisegate.release(
         own / "spec.yaml", out=data / "week", ledger=data.parent / "ledger.db", entropy=SeededNoise(seed=1)
     )
+    (own / "spec-leaky.yaml").write_text(LEAKY)
+    noisegate.release(own / "spec-leaky.yaml", out=data / "leaky", ledger=data.parent / "ledger.db")
+
+
+def _write_liar(data):
+    """A release whose card was changed afterwards: it states four times the noise."""
+    rng = np.random.default_rng(6)
+    n = 60_000
+    taps = pa.table(
+        {
+            "card": rng.integers(0, 9000, n),
+            "hour": rng.integers(0, 12, n).astype(str),
+            "stop": rng.integers(0, 30, n).astype(str),
+        }
+    )
+    spec = {
+        "name": "liar",
+        "population": "others",
+        "events": {"person": "card"},
+        "dimensions": {
+            "hour": {"column": "hour", "values": [str(k) for k in range(12)]},
+            "stop": {"column": "stop", "values": [str(k) for k in range(30)]},
+        },
+        "tables": {"cells": ["hour", "stop"], "stops": ["stop"], "hours": ["hour"]},
+        "privacy": {
+            "unit": "event",
+            "scale": 1.4,
+            "law": "laplace",
+            "margins": "independent",
+            "unsafe": True,
+        },
+    }
+    noisegate.release(
+        spec, events=taps, out=data / "liar", ledger=data.parent / "ledger.db", entropy=SeededNoise(seed=2)
+    )
+    card = data / "liar" / "card.json"
+    document = json.loads(card.read_text())
+    for table in document["tables"].values():
+        table["noise"]["scale"] = 5.6
+    card.write_text(json.dumps(document))
 
 
 def _serve(data, top):
@@ -123,6 +188,8 @@ def _serve(data, top):
         "serve",
         str(data),
         "--custodian",
+        "--ledger",
+        str(top / "ledger.db"),
         "--port",
         "0",
     ]
@@ -152,13 +219,18 @@ def _context(top, address):
         "work": str(top),
         "looks": [[390, "dark"], [1280, "light"], [1920, "dark"]],
         "pictures": pictures,
-        **{name: number(name) for name in ("towns", "towns_again", "full", "hostile", "week")},
+        "custodian": str(top / "data" / "custodian"),
+        "events": number("custodian/taps.parquet"),
+        **{
+            name: number(name)
+            for name in ("towns", "towns_again", "full", "hostile", "week", "leaky", "liar")
+        },
     }
 
 
 def test_every_story_comes_to_its_end(told):
     assert {name: one for name, one in told["stories"].items() if not one["ok"]} == {}
-    assert len(told["stories"]) == 13
+    assert len(told["stories"]) == 21
 
 
 def test_nothing_is_complained_of_and_nothing_is_asked_from_elsewhere(told):

@@ -2,7 +2,7 @@ import { alone } from "./api";
 
 /** Where we are: the address is the only state of navigation, so that every view can be linked to. */
 
-export type PageName = "start" | "files" | "noise" | "microscope" | "findings" | "compare" | "ask" | "price" | "missing";
+export type PageName = "start" | "files" | "noise" | "microscope" | "map" | "findings" | "weeks" | "compare" | "fix" | "ask" | "price" | "ledger" | "interview" | "missing";
 
 export interface Place {
   page: PageName;
@@ -13,9 +13,10 @@ export interface Place {
 export function parse(path: string, search: string): Place {
   const query = new URLSearchParams(search);
   if (path === "/") return { page: "start", id: "", query };
-  const found = /^\/r\/([^/]+)\/(files|noise|microscope|findings|compare|ask)$/.exec(path);
+  const found = /^\/r\/([^/]+)\/(files|noise|microscope|map|weeks|findings|compare|fix|ask)$/.exec(path);
   if (found) return { page: found[2] as PageName, id: found[1] as string, query };
-  return { page: path === "/price" ? "price" : "missing", id: "", query };
+  const own = /^\/(price|ledger|interview)$/.exec(path);
+  return { page: own ? (own[1] as PageName) : "missing", id: "", query };
 }
 
 /** A page that was kept as a file has its place behind the hash. */

@@ -15,6 +15,7 @@ export interface Listed extends Case {
 export interface Start {
   folder: string;
   custodian: boolean;
+  dial: { timetable: boolean; known: number };
   cases: Listed[];
 }
 export interface Job {
@@ -27,7 +28,76 @@ export interface Job {
 export interface OfCase {
   case: Case;
   timetable: boolean;
+  known: number;
   noise: string;
+}
+export interface Sure {
+  low: number;
+  high: number;
+  baseline: number;
+  from: string;
+  tables: string[];
+  assumes: string;
+}
+export interface JourneysPage extends OfCase {
+  places: { label: string; lat: number; lon: number; modes: string[]; leaked: number; published: number; hidden: number; alone: number }[];
+  lines: [string, string][];
+  why: string;
+  matched?: string;
+  place: {
+    label: string;
+    held: Record<string, { name: string; at: string; values: string[] }>;
+    rows: { cell: number; time: string; slot: number; scheduled: number; possible: number; state: StateName; low: number; high: number; published: number | null }[];
+  } | null;
+}
+export interface RivalPage extends OfCase {
+  law: string;
+  scales: number[];
+  log_likelihood: number[];
+  expected: number[][];
+}
+export interface WeeksPage extends OfCase {
+  trips: number;
+  why: string;
+  sure: { week: number; low: number; high: number }[];
+  weeks: {
+    horizon: number;
+    level: number;
+    assumes: string[];
+    zeros_known: boolean;
+    detection: { group: number; pattern: string; occasions_per_week: number; chance: number; by_week: number[]; weeks_until: Record<string, number | null> }[];
+    width: { count: number; parts: number; level: number; by_week: number[]; pinned_by_week: number[] } | null;
+    loss: { who: string; events_per_week: number; by_week: { week: number; linear: number | null; tight: number | null; delta: number; shown: number }[] }[];
+  } | null;
+}
+export interface FixPage extends OfCase {
+  specs: SpecListed[];
+  spec: string | null;
+  draft: { name: string; file: string; diff: { sign: string; text: string }[]; problem: string | null; changed: boolean } | null;
+  fixes?: { key: string; title: string; costs: string; answers: string[]; able: boolean; on: boolean }[];
+  asks?: { name: string; says: string; value: number }[];
+  findings?: { id: string; severity: "low" | "medium" | "high"; title: string; advice: string }[];
+}
+export interface Amount {
+  epsilon: number;
+  delta: number;
+}
+export interface Population {
+  name: string;
+  units: Record<string, { budget: Amount | null; spent: Amount | null; tight: Amount | null; left: Amount | null; unbounded: number; unknown: number }>;
+  releases: { release: string; state: string; unit: string; at: string; folder: string; losses: Record<string, Amount | null>; days: { from: string; to: string } | null; by: string[] }[];
+}
+export interface LedgerPage {
+  exists: boolean;
+  populations: Population[];
+}
+export interface InterviewList {
+  events: { id: string; name: string }[];
+}
+export interface InterviewPage {
+  name: string;
+  text: string;
+  questions: { line: number; nth: number; key: string; why: string }[];
 }
 export interface Detail {
   name: string;
@@ -103,6 +173,7 @@ export interface FilesPage extends OfCase {
   checks: number;
   states: Partial<Record<StateName, number>>;
   couplings: string[];
+  card: { agrees: string[]; disagrees: string[] };
   decisions: string;
 }
 export interface NoisePage extends OfCase {

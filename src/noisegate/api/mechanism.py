@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,11 +16,14 @@ class MechanismFacts:
     """Everything that is exact about a mechanism: guarantee, delta, privacy curve, detection."""
 
     mechanism: Mechanism
+    prior: float = 0.5
+    events: tuple[int, ...] = ()
+    others: int | None = None
 
     @cached_property
     def content(self) -> dict[str, Any]:
         """The facts as plain data, as `noisegate mechanism --json` writes them."""
-        return statement(self.mechanism)
+        return statement(self.mechanism, prior=self.prior, events=self.events, others=self.others)
 
     @property
     def pure(self) -> bool:
@@ -49,7 +53,10 @@ class MechanismFacts:
 
     @property
     def certainty(self) -> dict[int, float]:
-        """For numbers of known events, how often the best test of whether a person is in the data is right; guessing: 0.5."""
+        """For numbers of known events, how often the best test of whether a person is in the data is right; guessing: 0.5.
+
+        Each event is in a cell of its own; `content["certainty"]` has both bounds, and events that fall into the same cell.
+        """
         return {row["events"]: row["high"] for row in self.content["certainty"] or ()}
 
     def plot(self) -> Any:
@@ -78,6 +85,9 @@ def mechanism(
     rounding: str = "none",
     cut: str = "after",
     zeros: str = "keep",
+    prior: float = 0.5,
+    events: Sequence[int] = (),
+    others: int | None = None,
 ) -> MechanismFacts:
     """Exact detection probabilities, privacy curve and verdict of one mechanism.
 
@@ -91,6 +101,9 @@ def mechanism(
         `none` or `nearest`; whether the threshold looks at the value `before` or `after` rounding.
     zeros
         `keep`: a raw 0 stays 0, as in 2016; `perturb`: it gets noise like any count.
+    prior, events, others
+        For an attacker's certainty: how likely it is beforehand that the person is in, further numbers of known events, and the people
+        beside the person in each cell (None: the worst case).
 
     Examples
     --------
@@ -99,6 +112,10 @@ def mechanism(
     False
     >>> noisegate.mechanism(scale=1.4, threshold=18, zeros="perturb").delta
     0.0
+    >>> flows = noisegate.mechanism(scale=1 / 0.66, zeros="perturb", events=[32])
+    >>> f"{flows.certainty[32]:.1%}"
+    '95.5%'
     """
     words: dict[str, Any] = {"rule": rule, "rounding": rounding, "cut": cut, "zeros": zeros}
-    return MechanismFacts(mechanism=Mechanism(law=make_law(law, scale=scale), threshold=threshold, **words))
+    made = Mechanism(law=make_law(law, scale=scale), threshold=threshold, **words)
+    return MechanismFacts(mechanism=made, prior=prior, events=tuple(events), others=others)

@@ -19,7 +19,17 @@ from noisegate.assessment.finding import Check, Finding, Result, Severity
 from noisegate.assessment.inquiry import Words
 from noisegate.errors import SpecError
 from noisegate.laws import make_law
-from noisegate.mechanisms import Contribution, Mechanism, Zeros, composed_delta, composed_epsilon, detection
+from noisegate.mechanisms import (
+    PERSONS,
+    Contribution,
+    Mechanism,
+    Zeros,
+    certainty,
+    composed_delta,
+    composed_epsilon,
+    detection,
+    success_bound,
+)
 from noisegate.recovery import UNBOUNDED_KINDS, Noise, NoiseFit, Recognition
 from noisegate.tables import Card, Kind, Table
 
@@ -101,8 +111,17 @@ def privacy_of(
     if not used:
         return LossSummary()
     if any(fit.law in _BOUNDED for fit in used.values()):
-        laws = {name: fit.law for name, fit in used.items()}
-        return LossSummary(source="recovered", unbounded=True, numbers={"laws": laws}, assumes=tuple(assumes))
+        numbers: dict[str, Any] = {"laws": {name: fit.law for name, fit in used.items()}}
+        if all(fit.law != "none" for fit in used.values()):
+            made = [
+                Contribution(
+                    mechanism=mechanism_of(fit, least=None, zeros="perturb"),
+                    cells=cells_of_an_event(noise[name]),
+                )
+                for name, fit in used.items()
+            ]
+            numbers["certainty"] = _certainties(made, person_events(tables))
+        return LossSummary(source="recovered", unbounded=True, numbers=numbers, assumes=tuple(assumes))
     cuts, assumed = _cuts_used(tables)
     records = {name: cells_of_an_event(noise[name]) for name in used}
     kept = [
@@ -252,9 +271,24 @@ def _composed(
         "person_epsilon_tight": composed_epsilon(person, tight).upper,
         "person_tight_delta": tight,
         "detection": {str(group): detection(event_parts[0].mechanism, group) for group in _GROUPS},
+        "certainty": _certainties(event_parts, person_events),
     }
     delta = None if zeros is None else 0.0 if exact else composed_delta(event_parts, event).upper
     return {"event_epsilon": event, "person_epsilon": whole, "delta": delta, "numbers": numbers}
+
+
+def _certainties(event_parts: Sequence[Contribution], person_events: int, /) -> list[dict[str, Any]]:
+    """How often the best test is right about persons whose events are known: each event in cells of its own, in all tables."""
+    asked = {"one event": 1} if person_events == 1 else PERSONS
+    return [
+        {
+            "who": who,
+            "events": events,
+            "right": certainty([replace(one, cells=one.cells * events) for one in event_parts]).upper,
+            "guessing": 0.5,
+        }
+        for who, events in asked.items()
+    ]
 
 
 def _from_card(card: Card, /) -> LossSummary:
@@ -267,8 +301,29 @@ def _from_card(card: Card, /) -> LossSummary:
             "unit": card.unit,
             "person_events": card.person_events,
             "event_epsilon_replace": None if card.event_epsilon is None else 2 * card.event_epsilon,
+            **({"certainty": _stated_certainties(card)} if card.attacker or card.losses.event else {}),
         },
     )
+
+
+def _stated_certainties(card: Card, /) -> list[dict[str, Any]]:
+    """What the card says of an attacker; if it says nothing, what its losses allow at most."""
+    if card.attacker:
+        return [{"who": one.whose, "right": one.right, "guessing": one.guessing} for one in card.attacker]
+    losses = {
+        "one event": card.losses.event,
+        "one person-day": card.losses.person_day,
+        "one person": card.losses.person,
+    }
+    return [
+        {
+            "who": who,
+            "right": success_bound(float(loss.epsilon), delta=float(loss.delta or 0.0)),
+            "guessing": 0.5,
+        }
+        for who, loss in losses.items()
+        if loss is not None and loss.epsilon is not None
+    ]
 
 
 #: An epsilon above the first promises nothing in practice; one above the second is weak.
@@ -302,10 +357,6 @@ WORDS: Mapping[str, Words] = {
 }
 
 
-#: From this epsilon on a guess is right for certain, up to rounding.
-_CERTAIN = 40.0
-
-
 def ask(facts: Facts, /) -> list[Result]:
     """The loss of an event and of a person."""
     return about_loss(facts.privacy, facts.card)
@@ -337,8 +388,10 @@ def about_loss(privacy: LossSummary, card: Card | None, /) -> list[Result]:
     if condition is not None and not condition["strong"] and severity == "high":
         severity = "medium" if condition["fair"] else "low"  # what rests on a weak condition does not lead
     stated = ["The card says so."] if privacy.source == "card" else _worked_out(privacy)
-    right = best_guess(event, privacy.numbers.get("stated_delta") or 0.0)
-    said = f"At even odds beforehand, a guess whether one event is in is right with probability {right:.3g} at most."
+    right = success_bound(event, delta=privacy.numbers.get("stated_delta") or 0.0)
+    said = _said_certainty(privacy) or [
+        f"At even odds beforehand, a guess whether one event is in is right with probability {right:.3g} at most."
+    ]
     return [
         Finding(
             id="privacy-loss",
@@ -346,24 +399,25 @@ def about_loss(privacy: LossSummary, card: Card | None, /) -> list[Result]:
             title=_title(privacy, event, person),
             numbers={**privacy.to_json(), "best_guess": float(f"{right:.4g}")},
             baseline={"from": "a guess without the tables", "right": 0.5},
-            evidence=[*stated, said],
+            evidence=[*stated, *said],
             assumptions=privacy.assumes,
             advice=_ADVICE if privacy.numbers["person_events"] != 1 else _ADVICE_ONCE,
         )
     ]
 
 
-def best_guess(epsilon: float, delta: float = 0.0, /) -> float:
-    """How often, at most, somebody is right who guesses at even odds whether an event is in (MATH 11).
-
-    Examples
-    --------
-    >>> round(best_guess(0.66), 3), best_guess(0.0)
-    (0.659, 0.5)
-    """
-    if epsilon > _CERTAIN:
-        return 1.0
-    return (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))
+def _said_certainty(privacy: LossSummary, /) -> list[str]:
+    """An attacker's certainty in one sentence, with its baseline."""
+    found = privacy.numbers.get("certainty")
+    if not found:
+        return []
+    parts = [
+        f"{100 * one['right']:.1f} % about {one['who']}"
+        + (f" ({one['events']} events)" if one.get("events", 1) > 1 else "")
+        for one in found
+    ]
+    who = "Is a person in the data? Somebody who knows the person's events and everything else is right with the best test at most"
+    return [f"{who} {', '.join(parts)}; by tossing a coin 50 %."]
 
 
 def _title(privacy: LossSummary, event: float, person: float, /) -> str:
@@ -440,7 +494,7 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
         numbers=privacy.to_json(),
         assumptions=privacy.assumes,
         baseline={"from": "noise without a bound, of which no count gives itself away", "delta": 0.0},
-        evidence=[] if "none" in laws else [within],
+        evidence=[] if "none" in laws else [within, *_said_certainty(privacy)],
         advice="Use noise without a bound (discrete Laplace, discrete Gaussian) if differential privacy is claimed.",
     )
 
@@ -470,7 +524,15 @@ def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
     title = f"the card states the privacy loss: {', '.join(parts)}"
     severity = _of_promise(card, privacy.person_epsilon or 0.0)
     if severity is None:
-        return [Check(id="privacy-loss", outcome="known", title=title, numbers=privacy.to_json())]
+        return [
+            Check(
+                id="privacy-loss",
+                outcome="known",
+                title=title,
+                numbers=privacy.to_json(),
+                evidence=_said_certainty(privacy),
+            )
+        ]
     return [
         Finding(
             id="privacy-loss",
@@ -478,7 +540,7 @@ def _as_stated(privacy: LossSummary, card: Card, /) -> list[Result]:
             title=f"T{title[1:]}; protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}",
             numbers=privacy.to_json(),
             baseline={"from": "a promise that is called strong", "epsilon": _WEAK},
-            evidence=["The card says so."],
+            evidence=["The card says so.", *_said_certainty(privacy)],
             advice=_ADVICE_DAYS if card.unit == "person-day" else _ADVICE,
         )
     ]

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from noisegate.cli.output import JsonOption, check_outputs, console, write_json
+from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 from noisegate.errors import DataError, GateError
 from noisegate.ledger import (
     DEFAULT_DELTA,
@@ -63,6 +64,7 @@ _SHOW = """Examples:
 - `noisegate ledger show`: all populations
 - `noisegate ledger show taps`: one population, with its history
 - `noisegate ledger show --json ledger.json`: exact amounts, for programs
+- `noisegate ledger show taps --format csv`: the history of one, as a table
 """
 
 _CHECK = """Examples:
@@ -88,6 +90,8 @@ def show(
     ] = None,
     ledger: LedgerOption = None,
     json_file: JsonOption = None,
+    form: FormatOption = None,
+    to: ToOption = None,
 ) -> None:
     """Show what each population may spend, has spent and has left.
 
@@ -95,6 +99,7 @@ def show(
     what each release promises. Amounts are rounded outward: spent upward, left downward. The JSON file has them exactly.
     """
     check_outputs(json_file, inputs=[ledger_file(ledger)])
+    rows = TableOutput.asked(form, to, json_to=json_file, inputs=[ledger_file(ledger)])
     with open_ledger(ledger, read_only=True) as book:
         accounts = book.accounts()
         history = book.history(dataset) if dataset is not None else ()
@@ -114,7 +119,9 @@ def show(
     _print_remarks(accounts)
     if history:
         console.print(_history_table(history))
-    write_json(json_file, {**document, "accounts": [account_document(one) for one in accounts]})
+    listed = [account_document(one) for one in accounts]
+    write_json(json_file, {**document, "accounts": listed})
+    rows.write(document.get("history", listed))
 
 
 @app.command(epilog=_CHECK)

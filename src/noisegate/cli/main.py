@@ -33,7 +33,7 @@ from noisegate.errors import NoisegateError
 app = typer.Typer(
     name="noisegate",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Make private count releases properly, and take published count tables apart, exactly.",
     epilog="Start with: noisegate demo",
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for 
     """Run the command line and return its exit code."""
     console.stderr = False
     try:
-        result = app(list(arguments), standalone_mode=False)
+        result = app(list(arguments), prog_name="noisegate", standalone_mode=False)
     except typer.Exit as done:
         return int(done.exit_code)
     except (typer.Abort, KeyboardInterrupt):

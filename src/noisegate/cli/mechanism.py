@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from noisegate.cli.output import JsonOption, check_outputs, console, number, write_json
+from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 
 
 def mechanism(
@@ -31,19 +32,37 @@ def mechanism(
     zeros: Annotated[
         str, typer.Option(help="keep: a raw 0 stays 0, as in 2016; perturb: noise on it too.")
     ] = "keep",
+    events: Annotated[
+        list[int] | None,
+        typer.Option(help="A number of events of a person that an attacker knows; may be repeated."),
+    ] = None,
+    prior: Annotated[
+        float, typer.Option(help="How likely it is beforehand that the person is in the data.")
+    ] = 0.5,
+    others: Annotated[
+        int | None,
+        typer.Option(help="People beside the person in each cell; none: the worst case over all data."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture as .svg, .png or .html.")] = None,
     json: JsonOption = None,
+    form: FormatOption = None,
+    to: ToOption = None,
 ) -> None:
     """Exact detection probabilities, privacy curve and verdict of one mechanism.
 
     Example, the 2016 release: noisegate mechanism --law laplace --scale 1.4 --threshold 18
 
     Example, corrected: noisegate mechanism --scale 1.4 --threshold 18 --zeros perturb --plot m.svg
+
+    Example, somebody knows 32 trips of a person: noisegate mechanism --scale 1.515 --zeros perturb --events 32
+
+    Example, the privacy curve as a table: noisegate mechanism --scale 1.4 --format csv
     """
     from noisegate.laws import make_law
     from noisegate.mechanisms import Mechanism, statement
 
     check_outputs(json, plot=plot)
+    curve = TableOutput.asked(form, to, json_to=json, inputs=[plot])
     chosen = Mechanism(
         law=make_law(law, scale=scale),
         threshold=threshold,
@@ -52,7 +71,7 @@ def mechanism(
         cut=cut,  # type: ignore[arg-type]
         zeros=zeros,  # type: ignore[arg-type]
     )
-    facts = statement(chosen)
+    facts = statement(chosen, prior=prior, events=events or (), others=others)
     _show(facts)
     if plot is not None:
         from noisegate.pictures import mechanism_picture, save
@@ -60,6 +79,7 @@ def mechanism(
         save(mechanism_picture(chosen), plot)
         console.print(f"\nPicture: {plot}")
     write_json(json, facts)
+    curve.write(facts["curve"])
 
 
 def _show(facts: dict[str, Any], /) -> None:
@@ -83,17 +103,7 @@ def _show(facts: dict[str, Any], /) -> None:
     for row in facts["detection"]:
         detection.add_row(str(row["group"]), number(row["probability"]))
     console.print(detection)
-    if facts["certainty"] is not None:
-        certainty = Table(
-            title="Is a person in the data? Somebody knows the person's events and all else",
-            title_justify="left",
-        )
-        certainty.add_column("events known", justify="right")
-        certainty.add_column("right with probability", justify="right")
-        certainty.add_column("by guessing", justify="right")
-        for row in facts["certainty"]:
-            certainty.add_row(str(row["events"]), f"{row['high']:.1%}", f"{row['baseline']:.0%}")
-        console.print(certainty)
+    _show_certainty(facts)
     curve = Table(title="Privacy curve (one event added or removed)", title_justify="left")
     curve.add_column("epsilon", justify="right")
     curve.add_column("exact delta", justify="right")
@@ -103,6 +113,34 @@ def _show(facts: dict[str, Any], /) -> None:
     console.print(
         "One event in one table. An event that is in three tables costs up to three times this epsilon;\n"
         "a person with many events costs more: see docs/explanation/privacy-units.md."
+    )
+
+
+def _show_certainty(facts: dict[str, Any], /) -> None:
+    """How often the best test is right, beside guessing."""
+    if facts["certainty"] is None:
+        console.print("How sure an attacker can be of a person is not worked out for this noise.")
+        return
+    assumes = facts["certainty_assumes"]
+    table = Table(title="Is a person in the data? The best test there can be", title_justify="left")
+    for name in ("events known", "right with probability", "if all in one cell", "by guessing"):
+        table.add_column(name, justify="right")
+    for row in facts["certainty"]:
+        shown = [f"{row[key]:.1%}" for key in ("high", "same_cell_high", "baseline")]
+        table.add_row(str(row["events"]), *shown)
+    console.print(table)
+    named = [
+        f"{row['events']}: {row['who']}" for row in facts["certainty"] if not row["who"].endswith("events")
+    ]
+    beside = (
+        "in the worst case"
+        if assumes["others"] is None
+        else f"beside {assumes['others']:,} others in each cell"
+    )
+    console.print(
+        f"{', '.join(named)}; each in a cell of its own, or all in one.\n"
+        f"By somebody who knows these events and everything else, {beside}.\n"
+        f"Beforehand the person is in with probability {number(assumes['prior'])}.\n"
     )
 
 

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from noisegate.cli.output import Bar, JsonOption, QuietOption, Steps, check_outputs, console, write_json
+from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 from noisegate.errors import SpecError
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def query(
         typer.Option(metavar="LAW:SCALE", help="Noise of tables without a card, if it cannot be recovered."),
     ] = None,
     json: JsonOption = None,
+    form: FormatOption = None,
+    to: ToOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """How many events meet some conditions, and how sure that is, from the published tables alone.
@@ -98,8 +101,11 @@ def query(
     or: noisegate query time-loc.csv time.csv --by mode
 
     or: noisegate query week --workload
+
+    or: noisegate query week --by date,mode --format csv > by-date.csv
     """
     check_outputs(json, inputs=[*tables, *([] if since is None else [since])])
+    table = TableOutput.asked(form, to, json_to=json, inputs=[*tables, since])
     names = [name.strip() for part in by or [] for name in part.split(",") if name.strip()]
     _check_asked(
         workload=workload,
@@ -115,10 +121,12 @@ def query(
             answers = _answered(
                 source, where or None, names, level, compare=compare, ratio=ratio, since=since, rank=rank
             )
+        _keep(source)
     if workload:
         _show_workload(source, answered, level)
         questions = [one.as_json() for one in answered]
         write_json(json, {"release": source.name, "level": level, "questions": questions})
+        table.write(questions)
         return
     if top is not None:
         answers = answers.largest(top)
@@ -138,6 +146,7 @@ def query(
             **_assumed(source, answers),
         },
     )
+    table.write(answers.to_rows())
 
 
 def _check_asked(*, workload: bool, other: bool, forms: Sequence[bool], ranked: bool) -> None:
@@ -160,7 +169,7 @@ def _opened(
     if plain and len(tables) == 1 and (tables[0].is_dir() or not tables[0].exists()):
         folder = tables[0]
         if (folder / "card.json").exists() or not any(folder.glob("*.*")):
-            return open_release(folder, report=lambda _, done, total: bar.show(done, total))
+            return open_release(folder, report=lambda _, done, total: bar.show(done, total), remember=True)
     from noisegate.api.asking import open_tables
 
     decisions = None if spec is None else str(spec)
@@ -186,10 +195,21 @@ def _answered(
     if since is not None:
         from noisegate.query import open_release
 
-        return source.change(open_release(since), where=where, by=by, level=level)
+        other = open_release(since, remember=True)
+        changed = source.change(other, where=where, by=by, level=level)
+        _keep(other)
+        return changed
     if rank:
         return source.ranking(where=where, by=by, level=level)
     return source.answer(where=where, by=by, level=level)
+
+
+def _keep(source: Askable, /) -> None:
+    """Keep what was worked out of a release for the next question to it."""
+    from noisegate.query import OpenRelease
+
+    if isinstance(source, OpenRelease):
+        source.keep()
 
 
 def _answered_workload(source: Askable, level: float, /) -> tuple[WorkloadAnswer, ...]:

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from noisegate.cli.output import JsonOption, check_outputs, console, number, write_json
+from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 from noisegate.places import check_directory
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def reproduce(
         Path | None, typer.Option(metavar="DIR", help="Make this folder and write the figures there as SVG.")
     ] = None,
     json: JsonOption = None,
+    form: FormatOption = None,
+    to: ToOption = None,
     notes: Annotated[
         bool, typer.Option("--notes/--no-notes", help="Print the reasons under the table.")
     ] = True,
@@ -32,10 +35,13 @@ def reproduce(
     """Every figure of the 2017 report: printed, recomputed, exact, and a verdict.
 
     Example: noisegate reproduce --json report.json --out figures
+
+    Example, as a table for a page: noisegate reproduce --format markdown --to figures.md
     """
     from noisegate.reproduction import reproduce as recompute
 
     check_outputs(json, inputs=[out])
+    rows = TableOutput.asked(form, to, json_to=json, inputs=[out])
     if out is not None:
         check_directory(out)
     items = recompute()
@@ -71,6 +77,7 @@ def reproduce(
         for path in write_figures(out):
             console.print(f"figure: {path}")
     write_json(json, [item.as_json() for item in items])
+    rows.write([item.as_json() for item in items])
 
 
 def _text(value: Any, /) -> str:

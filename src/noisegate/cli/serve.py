@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from noisegate.cli.ledger import LedgerOption
 from noisegate.cli.output import console
 
 
@@ -20,11 +21,15 @@ def serve(
     ] = None,
     *,
     custodian: Annotated[
-        bool, typer.Option("--custodian", help="Also show the custodian's pages: prices and the ledger.")
+        bool,
+        typer.Option(
+            "--custodian", help="Also show the custodian's pages: interview, prices, fixes, the ledger."
+        ),
     ] = False,
     port: Annotated[
         int | None, typer.Option(metavar="N", help="Port to listen on; a free one if left out.")
     ] = None,
+    ledger: LedgerOption = None,
 ) -> None:
     """Look at releases and tables in a browser: what was hidden, what gave it away, what an answer is worth.
 
@@ -39,4 +44,4 @@ def serve(
         console.print("The workbench is open; Ctrl+C ends it. Open in a browser:")
         console.print(f"  {address}", soft_wrap=True, highlight=False)
 
-    run(folder, custodian=custodian, port=port, say=say)
+    run(folder, custodian=custodian, port=port, ledger=ledger, say=say)

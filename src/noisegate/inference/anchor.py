@@ -26,7 +26,7 @@ from noisegate.inference.excess import ThresholdSelection, shown_histogram, thre
 from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.problem import Bools, Floats, Ints
+from noisegate.inference.linked.problem import Bools, Floats, Ints, compact
 from noisegate.inference.profile.profile import CellLaws
 from noisegate.inference.trial import LawBeside
 from noisegate.laws import compiled
@@ -196,8 +196,8 @@ class Anchor:
         margins = self.totals.margins
         if not hidden.any() and self._evidence.base.mechanism.threshold is None:
             laws = self._shaped_all(given.copied())
-            for margin in sorted(margins, key=lambda one: len(one.values)) * _ROW_ROUNDS:
-                self._hold_rows(laws, margin, self.free)
+            for told in self._told(self.free) * _ROW_ROUNDS:
+                self._hold_rows(laws, told)
             return Anchored(laws=laws, moves=np.zeros(len(self.cells)), beside=())
         if not margins or not hidden.any():
             return Anchored(laws=given, moves=np.zeros(len(self.cells)), beside=())
@@ -206,12 +206,11 @@ class Anchor:
             self._wanted(given, laws, np.flatnonzero(hidden & (self.parts == part)))
             for part in np.unique(self.parts[hidden])
         ]
-        every = np.ones(len(self.cells), bool)
-        ordered = sorted(margins, key=lambda one: len(one.values))
-        for which in (hidden, *[every] * _ROW_ROUNDS):
+        every = self._told(np.ones(len(self.cells), bool))
+        for rows in (self._told(hidden), *[every] * _ROW_ROUNDS):
             self._hold_levels(laws, wanted)
-            for margin in ordered:
-                self._hold_rows(laws, margin, which)
+            for told in rows:
+                self._hold_rows(laws, told)
         self._hold_levels(laws, wanted)
         moves = np.zeros(len(self.cells))
         for level in wanted:
@@ -288,15 +287,24 @@ class Anchor:
         return self.totals.evidence
 
     def _shaped(self, laws: AnyLaws, hidden: Bools, /) -> AnyLaws:
-        """The laws with the histogram of hidden cells that the tables tell, as far as they do."""
-        told = self._evidence.raw_histogram(self.cells[self.free])
-        if told is None:
+        """The laws with the histogram of hidden cells that the tables tell, as far as they tell another one than the laws do."""
+        selection, told = self._evidence.selection, self._evidence.population(self.cells[self.free])
+        if selection is None or told is None:
             return laws
         places = np.flatnonzero(hidden)
-        places = places[np.isin(self.cells[places], told.hidden_cells, assume_unique=True)]
-        if len(places) < _FEW_HIDDEN or told.shown < _FEW_SHOWN:
+        places = places[np.isin(self.cells[places], told.hidden, assume_unique=True)]
+        shown = np.flatnonzero(np.isin(self.cells, told.shown, assume_unique=True))
+        if len(places) < _FEW_HIDDEN or len(shown) < _FEW_SHOWN:
             return laws
-        return self._weighed(laws, places, told.hidden, told.doubt)
+        size = selection.size + 1
+        before = self._histogram(laws, places, size)
+        off = selection.departure(
+            before + self._histogram(laws, shown, size),
+            told.values,
+            hidden=len(told.hidden),
+            total=told.total,
+        )
+        return self._weighed(laws, places, before * np.exp(np.append(off, off[-1])))
 
     def _shaped_all(self, laws: AnyLaws, /) -> AnyLaws:
         """The laws of cells that are all shown with the histogram of raw counts that their values tell, as far as they do."""
@@ -305,23 +313,18 @@ class Anchor:
         if len(places) < _FEW_HIDDEN or not 0 < base.noise < np.inf:
             return laws
         told = shown_histogram(base.values[self.cells[places]], base.mechanism)
-        return laws if told is None else self._weighed(laws, places, *told)
+        if told is None:
+            return laws
+        number, doubt = told
+        own = np.log(np.maximum(self._histogram(laws, places, len(number)), 1e-9))
+        away = np.clip(np.log(np.maximum(number, 1e-9)) - own, -_LONGEST_SHAPE, _LONGEST_SHAPE)
+        return self._weighed(laws, places, np.exp(own + away / (1 + doubt / _SHAPE_OFF**2)))
 
-    def _weighed(self, laws: AnyLaws, places: Ints, number: Floats, doubt: Floats, /) -> AnyLaws:
-        """The laws of some cells with so many of 0, 1, 2 ... together, as far as each number is surer than the law."""
-        size = len(number)
-        some = places
-        if len(places) > _MOST_LOOKED_AT:
-            some = np.sort(np.random.default_rng(1).choice(places, _MOST_LOOKED_AT, replace=False))
-        before = self._histogram(laws, some, size)
-        trust = 1 / (1 + doubt / _SHAPE_OFF**2)
-        logs = np.log(np.maximum(number * (len(some) / len(places)), 1e-9))
-        own = np.log(np.maximum(before, 1e-9))
-        wanted = np.exp(own + trust * np.clip(logs - own, -_LONGEST_SHAPE, _LONGEST_SHAPE))
-        wanted *= before.sum() / wanted.sum()
+    def _weighed(self, laws: AnyLaws, places: Ints, wanted: Floats, /) -> AnyLaws:
+        """The laws of some cells with so many of 0, 1, 2 ... together, as a share of them."""
         for _ in range(_SHAPE_ROUNDS):
-            now = self._histogram(laws, some, size)
-            ratio = np.clip(wanted / np.maximum(now, 1e-9), 0.02, 50.0)
+            now = self._histogram(laws, places, len(wanted))
+            ratio = np.clip(wanted / wanted.sum() * now.sum() / np.maximum(now, 1e-9), 0.02, 50.0)
             laws = laws.weigh(places, ratio)
         return laws
 
@@ -344,29 +347,40 @@ class Anchor:
         return found
 
     def _histogram(self, laws: AnyLaws, places: Ints, size: int, /) -> Floats:
-        """How many of some cells are expected to hold 0, 1, 2, ..."""
-        found = np.zeros(size)
-        for first in range(0, len(places), _AT_ONCE):
-            pmfs = laws.pmfs(places[first : first + _AT_ONCE])
-            found += added(pmfs.low, pmfs.start, pmfs.p, size)
-        return found
+        """How many of some cells are expected to hold 0, 1, 2, ..., the last number for all larger ones."""
+        some = places
+        if len(places) > _MOST_LOOKED_AT:
+            some = np.sort(np.random.default_rng(1).choice(places, _MOST_LOOKED_AT, replace=False))
+        pmfs = laws.pmfs(some)
+        return added(pmfs.low, pmfs.start, pmfs.p, size) * (len(places) / max(len(some), 1))
 
     def _left_for(self, margin: Observation, places: Ints, /) -> tuple[Bools, float, float]:
         """Which hidden cells a margin says something about, what it leaves for them together, and with what variance."""
         found = self.totals.of(margin).of_groups(self.cells[places], np.zeros(len(places), np.int64), 1)
         return found.taken, float(found.sum[0]), float(found.variance[0])
 
-    def _hold_rows(self, laws: AnyLaws, margin: Observation, which: Bools, /) -> None:
+    def _told(self, which: Bools, /) -> list[_Rows]:
+        """What the rows of every margin leave for some cells, fewest rows first; laws do not matter for it."""
+        found = []
+        for margin in sorted(self.totals.margins, key=lambda one: len(one.values)):
+            row = margin.where.of(self.cells)
+            inside = np.flatnonzero(which & (row >= 0))
+            said = self.totals.of(margin).of_groups(self.cells[inside], row[inside], len(margin.values))
+            inside = inside[said.taken]
+            rows, codes = compact(row[inside])
+            left, noise = said.sum[rows], said.variance[rows]
+            found.append(_Rows(places=inside, codes=codes, left=left, noise=noise))
+        return found
+
+    def _hold_rows(self, laws: AnyLaws, rows: _Rows, /) -> None:
         """Move some cells row by row to what rows leave for them, as far as the prior is wrong about rows."""
-        row = margin.where.of(self.cells)
-        inside = np.flatnonzero(which & (row >= 0))
-        found = self.totals.of(margin).of_groups(self.cells[inside], row[inside], len(margin.values))
-        inside = inside[found.taken]
-        free = self.free[inside]
-        tied, moved = inside[~free], inside[free]
-        left = found.sum - np.bincount(row[tied], weights=laws.mean[tied], minlength=len(found.sum))
-        noise = found.variance + np.bincount(row[tied], weights=laws.variance[tied], minlength=len(left))
-        _settle(laws, moved, row[moved], left, noise)
+        free = self.free[rows.places]
+        tied, size = rows.places[~free], len(rows.left)
+        held = [
+            np.bincount(rows.codes[~free], weights=one[tied], minlength=size)
+            for one in (laws.mean, laws.variance)
+        ]
+        _settle(laws, rows.places[free], rows.codes[free], rows.left - held[0], rows.noise + held[1])
 
     def _beside(self, margin: Observation, hidden: Ints, /) -> Ints:
         """The shown cells of those rows of a margin that hold some hidden ones."""
@@ -398,12 +412,22 @@ class _Excess:
     drawn: float
 
 
-def _settle(laws: AnyLaws, places: Ints, row: Ints, left: Floats, noise: Floats, /) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Rows:
+    """What rows of a margin leave for cells at some places, up to noise of this variance; `codes` is the row of each place."""
+
+    places: Ints
+    codes: Ints
+    left: Floats
+    noise: Floats
+
+
+def _settle(laws: AnyLaws, places: Ints, codes: Ints, left: Floats, noise: Floats, /) -> None:
     """Move cells of rows to what is left for them, known up to noise of this variance, as far as the prior is wrong about rows.
 
     If it is right, what is left strays from the means of the cells by so much: as far as it strays more, rows have their way.
     """
-    rows, codes = np.unique(row, return_inverse=True)
+    rows, codes = compact(codes)
     if len(rows) < _LEAST_ROWS:
         return
     left, noise = left[rows], np.maximum(noise[rows], 1e-9)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, permutations
+from itertools import permutations
 from typing import cast
 
 import numpy as np
@@ -39,7 +39,7 @@ from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles
 from noisegate.laws import LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
-from noisegate.tables import Card, Margin, Release, Table
+from noisegate.tables import Card, Domain, Margin, Release, Table
 
 #: Sums of more noises than this are taken as normal.
 _FEW_NOISES = 12
@@ -66,27 +66,39 @@ class RowMap:
     @classmethod
     def between(cls, margin: Margin, /) -> RowMap:
         """The rows of a margin of a public domain."""
-        domain = margin.domain
         return cls(
-            of=_remembered(margin),
-            codes=lambda rows: dict(zip(domain.names, domain.decode(rows), strict=True)),
-            labels={d.name: len(d.labels) for d in domain.dimensions},
+            of=_RowsOf(margin=margin),
+            codes=_CodesOf(domain=margin.domain),
+            labels={d.name: len(d.labels) for d in margin.domain.dimensions},
         )
 
 
-def _remembered(margin: Margin, /) -> Callable[[Ints], Ints]:
+@dataclass(slots=True, kw_only=True, eq=False)
+class _RowsOf:
     """The row of each of some base cells, looked up among those of all cells from the second time on."""
-    known: list[Ints] = []
-    asked = count()
 
-    def of(cells: Ints, /) -> Ints:
-        if not known and (next(asked) == 0 or margin.base.size > limits.current().series_cells):
-            return margin.of(cells)
-        if not known:
-            known.append(margin.of(np.arange(margin.base.size)))
-        return np.asarray(known[0][cells])
+    margin: Margin
+    _asked: bool = False
+    _known: Ints | None = None
 
-    return of
+    def __call__(self, cells: Ints, /) -> Ints:
+        size = self.margin.base.size
+        if self._known is None:
+            if not self._asked or size > limits.current().series_cells:
+                self._asked = True
+                return self.margin.of(cells)
+            self._known = self.margin.of(np.arange(size))
+        return np.asarray(self._known[cells])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _CodesOf:
+    """The label codes of some cells, by dimension."""
+
+    domain: Domain
+
+    def __call__(self, cells: Ints, /) -> Mapping[str, Ints]:
+        return dict(zip(self.domain.names, self.domain.decode(cells), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -250,7 +262,7 @@ class Evidence:
         """From the cells of the margin that says most of them, and what these add up to."""
         base = self.base
         every = base.values[~np.isnan(base.values)]
-        population = self._population(self.live)
+        population = self.population(self.live)
         if population is None or len(population.values) < len(every) / 2:
             return ThresholdExcess.of(every, base.mechanism)
         found = ThresholdExcess.of(
@@ -261,17 +273,21 @@ class Evidence:
             return found
         return found.lacking(population.values, told.hidden, base.mechanism)
 
+    @property
+    def selection(self) -> ThresholdSelection | None:
+        """How the threshold of the base selects; None without one, or without noise."""
+        at = threshold_of(self.base.mechanism)
+        return None if at is None else ThresholdSelection.of(self.base.mechanism, edge=at[0], scale=at[1])
+
     def raw_histogram(self, cells: Ints, /) -> RawHistogram | None:
         """How many hidden ones of these cells held 0, 1, 2 ..., by what their totals, their shown values and their number tell."""
-        population = self._population(cells)
-        at = threshold_of(self.base.mechanism)
-        if population is None or at is None or not population.hidden.size:
+        population, selection = self.population(cells), self.selection
+        if population is None or selection is None or not population.hidden.size:
             return None
-        selection = ThresholdSelection.of(self.base.mechanism, edge=at[0], scale=at[1])
         law = selection.raw_law(population.values, hidden=len(population.hidden), total=population.total)
         return RawHistogram.of(selection, law, hidden_cells=population.hidden, shown=len(population.values))
 
-    def _population(self, cells: Ints, /) -> _Population | None:
+    def population(self, cells: Ints, /) -> Population | None:
         """The cells among these of shown rows of the margin that says most of them; None if none does."""
         base = self.base
         measured = [margin for margin in self.margins if margin.measured]
@@ -291,8 +307,9 @@ class Evidence:
         values = base.values[inside]
         shown = ~np.isnan(values)
         noise = margin.noise * len(used) + base.noise * int(shown.sum())
-        return _Population(
+        return Population(
             values=values[shown],
+            shown=inside[shown],
             hidden=inside[~shown],
             total=TotalSeen(sum=float(margin.values[used].sum()), variance=max(noise, 1e-6)),
         )
@@ -473,10 +490,11 @@ def _decoded(decode: Callable[[Ints], Sequence[Ints]], cells: Ints, /) -> Callab
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Population:
-    """Cells whose sum is known: the values of those that are shown, the numbers of those that are not, and the sum."""
+class Population:
+    """Cells whose sum is known: those that are shown, with their values, those that are not, and the sum."""
 
     values: Floats
+    shown: Ints
     hidden: Ints
     total: TotalSeen
 

@@ -157,42 +157,53 @@ class RowTotals:
         base, terms = self.evidence.base, np.bincount(groups, minlength=size)
         if not self.evidence.consistent:
             return np.asarray(
-                self.margin.noise * self._rows(self.margin, cells, groups, size)[0] + base.noise * others
+                self.margin.noise * self._touched(self.margin, cells, groups, size).rows + base.noise * others
             )
         # The estimate over the cells themselves, or over whole rows less the others.
         precision = 1 / (base.noise * np.maximum(terms + dead, 1))
+        # No estimate from all tables errs by more than one from the base and a single margin.
+        gone = np.zeros(size)
         for margin in self.evidence.margins:
             if margin.measured:
-                taken, whole = self._rows(margin, cells, groups, size)
-                usable = whole & (taken > 0) & (others == 0)
-                precision[usable] += 1 / (margin.noise * taken[usable])
-        # No estimate from all tables errs by more than one from the base and a single margin.
-        gone = max(
-            (self._gone(margin, cells, groups, size) for margin in self.evidence.margins if margin.measured),
-            key=lambda one: float(one.sum()),
-            default=np.zeros(size),
-        )
+                touched = self._touched(margin, cells, groups, size)
+                usable = touched.whole & (touched.rows > 0) & (others == 0)
+                precision[usable] += 1 / (margin.noise * touched.rows[usable])
+                gone = max(gone, self._gone(margin, touched, size), key=lambda one: float(one.sum()))
         single = np.maximum(base.noise * (terms + dead) - gone, 0.0)
         return np.asarray(np.where(terms > 0, np.minimum(1 / precision, single), 0.0))
 
-    def _gone(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> Floats:
-        """By how much a margin that was measured lessens the variance of the base over groups of cells."""
-        row, noise = margin.where.of(cells), self.evidence.base.noise
+    def _touched(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> _Touched:
+        """What groups of cells have of the rows of a margin."""
+        row, many = margin.where.of(cells), len(margin.values)
         inside = row >= 0
-        group, at, place = paired(groups[inside], row[inside], len(margin.values))
+        if inside.all():
+            group, at, place = paired(groups, row, many)
+            bad = np.zeros(size)
+        else:
+            group, at, place = paired(groups[inside], row[inside], many)
+            bad = np.bincount(groups, weights=~inside, minlength=size).astype(np.float64)
         mine = np.bincount(place, minlength=len(at))
-        width = noise * (self.evidence.cells_in(margin) + _dead(self.evidence, margin))[at] + margin.noise
-        return np.bincount(group, weights=(noise * mine) ** 2 / width, minlength=size).astype(np.float64)
+        bad += np.bincount(group, weights=mine != self.evidence.cells_in(margin)[at], minlength=size)
+        rows = np.bincount(group, minlength=size)
+        return _Touched(group=group, at=at, mine=mine, rows=rows, whole=np.asarray(bad == 0))
 
-    def _rows(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Bools]:
-        """How many rows of a margin each group touches, and whether it has all of them, and nothing else."""
-        row, rows = margin.where.of(cells), len(margin.values)
-        outside = row < 0
-        group, at, place = paired(groups[~outside], row[~outside], rows)
-        broken = np.bincount(place, minlength=len(at)) != self.evidence.cells_in(margin)[at]
-        bad = np.bincount(group, weights=broken, minlength=size)
-        bad += np.bincount(groups, weights=outside, minlength=size)
-        return np.bincount(group, minlength=size), np.asarray(bad == 0)
+    def _gone(self, margin: Observation, touched: _Touched, size: int, /) -> Floats:
+        """By how much a margin that was measured lessens the variance of the base over groups of cells."""
+        noise = self.evidence.base.noise
+        every = self.evidence.cells_in(margin) + _dead(self.evidence, margin)
+        gone = (noise * touched.mine) ** 2 / (noise * every[touched.at] + margin.noise)
+        return np.bincount(touched.group, weights=gone, minlength=size).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Touched:
+    """Pairs of a group of cells and a row of a margin (`at`) of which it has some cells (`mine`); for each group how many rows these are (`rows`), and whether it has all of them and nothing else."""
+
+    group: Ints
+    at: Ints
+    mine: Ints
+    rows: Ints
+    whole: Bools
 
 
 def _dead(evidence: Evidence, margin: Observation, /) -> Ints:

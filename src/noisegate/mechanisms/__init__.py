@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from noisegate.mechanisms.accounting import LossPart, Parts, delta_of_parts, epsilon_of_parts
+from noisegate.mechanisms.best_test import certainty, envelope, success_bound
 from noisegate.mechanisms.composition import (
     STATED_DELTA,
     Bracket,
     Contribution,
     LossAt,
-    certainty,
     composed_delta,
     composed_epsilon,
     loss_by_week,
@@ -67,11 +67,12 @@ from noisegate.mechanisms.recurrence import (
     whole_law,
     widths,
 )
-from noisegate.mechanisms.statement import statement
+from noisegate.mechanisms.statement import PERSONS, statement
 from noisegate.mechanisms.thresholds import Reading, Threshold, find_threshold
 
 __all__ = [
     "MEANINGFUL_DELTA",
+    "PERSONS",
     "STATED_DELTA",
     "UNBOUNDED",
     "Authority",
@@ -110,6 +111,7 @@ __all__ = [
     "delta_of_parts",
     "describe",
     "detection",
+    "envelope",
     "epsilon",
     "epsilon_of_parts",
     "find_threshold",
@@ -128,6 +130,7 @@ __all__ = [
     "seen_by",
     "stability_histogram",
     "statement",
+    "success_bound",
     "threshold_for",
     "verdict",
     "whole_law",

@@ -38,9 +38,9 @@ _CUT_MASS = 1e-25
 _ROUNDING = 1e-11
 #: The delta at which tight curves are stated.
 STATED_DELTA = 1e-6
-#: Grid points to the largest loss of one cell: few for long sums, many for short ones.
-_FINEST, _FINE, _COARSE = 128, 32, 8
-_FEW, _MANY = 64, 240
+#: Grid points to the largest loss of one cell: few for long sums.
+_FINE, _COARSE = 32, 8
+_MANY = 240
 #: Tails of unbounded noise that are cut when it is put on a grid are smaller than this.
 _NEGLIGIBLE = 1e-12
 
@@ -157,35 +157,6 @@ def safe_delta(contributions: Sequence[Contribution], epsilon: float, /) -> floa
     if not live:
         return 0.0
     return min(1.0, _composed(live, "upper", 0, _FINE).delta(epsilon) * (1 + _ROUNDING))
-
-
-def certainty(contributions: Sequence[Contribution], /, *, prior: float = 0.5) -> Bracket:
-    """How often the best test is right about whether one person is in the data, between two bounds.
-
-    The attacker knows the mechanism, which cells the person would be in, and everything else; beforehand the person is
-    in with probability `prior`. Knowing nothing of the tables, the better guess is right with max(prior, 1 - prior), which is the
-    baseline. With outputs P and Q, with the person and without, the best test is right with probability
-    (1 - prior) + prior * delta(log((1 - prior) / prior)), delta being that of P against Q; by symmetry likewise for a
-    prior above one half. The worst case over all other data is meant.
-
-    Examples
-    --------
-    >>> from noisegate import Mechanism, make_law
-    >>> flows = Mechanism(law=make_law("laplace", scale=1 / 0.66), zeros="perturb")
-    >>> round(certainty([Contribution(mechanism=flows, cells=1)]).upper, 2)
-    0.64
-    >>> round(certainty([Contribution(mechanism=flows, cells=32)]).upper, 3)
-    0.955
-    """
-    if not 0 < prior < 1:
-        raise SpecError.for_value("prior", found=prior, allowed="between 0 and 1")
-    less, more = min(prior, 1 - prior), max(prior, 1 - prior)
-    live = tuple(c for c in contributions if c.cells)
-    if not live:
-        return Bracket(lower=more, upper=more)
-    points = _FINEST if sum(c.cells for c in live) <= _FEW else _FINE
-    gained = _bracket(live, math.log(more / less), points)
-    return Bracket(lower=more + less * gained.lower, upper=more + less * gained.upper)
 
 
 def _bracket(live: tuple[Contribution, ...], epsilon: float, points: int, /) -> Bracket:

@@ -93,7 +93,17 @@ class LaplaceLoss:
         return np.asarray(-np.expm1(np.where(inside, (eps - self.span) / 2, np.minimum(eps, 0.0))))
 
     def atoms(self, step: float, /, *, side: Side) -> LossAtoms:
-        """The two ends, and the middle part in bins."""
+        """The two ends, and the middle part in bins: seen as one outcome each below, whose loss is in its middle; split above."""
+        if side == "lower":
+            bins = max(1, math.ceil(self.span / step))
+            edges = np.linspace(-self.span, self.span, bins + 1)
+            inner = np.diff(np.exp((edges - self.span) / 2)) / 2
+            ends = [math.exp(-self.span) / 2, 0.5]
+            middle = (edges[:-1] + edges[1:]) / 2
+            return LossAtoms(
+                loss=np.concatenate([[-self.span], middle, [self.span]]),
+                mass=np.concatenate([ends[:1], inner, ends[1:]]),
+            )
         bins = max(1, math.ceil(2 * self.span / step))
         edges = np.linspace(-self.span, self.span, bins + 1)
         mass_p = np.diff(np.exp((edges - self.span) / 2)) / 2

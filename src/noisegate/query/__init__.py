@@ -6,6 +6,7 @@ from noisegate.query.answers import Answers
 from noisegate.query.askable import DRAWS, Askable
 from noisegate.query.drawn import DrawnTables
 from noisegate.query.joint import JointSums, Spans, joint_sums, spans, withdrawn_of
+from noisegate.query.kept import Kept
 from noisegate.query.published import read_release
 from noisegate.query.release import OpenRelease, open_release
 
@@ -15,6 +16,7 @@ __all__ = [
     "Askable",
     "DrawnTables",
     "JointSums",
+    "Kept",
     "OpenRelease",
     "Spans",
     "joint_sums",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from noisegate import limits
 from noisegate.errors import DataError, SpecError
 from noisegate.margins import Method
-from noisegate.reading import Codes, assemble, read_rows
 from noisegate.tables import (
     CARD,
     Card,
@@ -21,6 +20,9 @@ from noisegate.tables import (
     StatedTable,
     read_document,
 )
+
+if TYPE_CHECKING:
+    from noisegate.reading import Codes
 
 _NO_CARD = (
     "Only a card says how the noise was made. For tables of other makers, 'noisegate assess TABLE...' recovers "
@@ -72,6 +74,8 @@ def read_release(folder: Path, /) -> Release:
     DataError
         If there is no card of ours, or a table is missing or not as the card describes it.
     """
+    from noisegate.reading import assemble
+
     card = read_own_card(folder)
     return assemble(card, lambda stated, domain: _cells(folder, stated, domain), folder=folder)
 
@@ -94,6 +98,8 @@ def _cells(folder: Path, stated: StatedTable, domain: Domain, /) -> tuple[Ints, 
 
 
 def _rows(folder: Path, table: StatedTable, domain: Domain, /) -> tuple[Codes, Ints]:
+    from noisegate.reading import read_rows
+
     if Path(table.name).name != table.name:
         raise DataError(
             f"the card in {folder} names a table {table.name!r}, which cannot be the name of a file."

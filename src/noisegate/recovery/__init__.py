@@ -59,6 +59,7 @@ from noisegate.recovery.recognition import (
 from noisegate.recovery.recover import recover
 from noisegate.recovery.residual_law import SHELLS, Points, ResidualLaw, common_step, lattice_for
 from noisegate.recovery.residual_noise import noise_interval, noise_law
+from noisegate.recovery.rivals import Rivals, rivals_of
 from noisegate.recovery.search import Search, describe, equal_cells, pair_numbers, search
 from noisegate.recovery.sharpening import Sharpening, sharpen
 from noisegate.recovery.zeros import ZeroRule, ZeroTest, weigh_zeros, zero_rule
@@ -90,6 +91,7 @@ __all__ = [
     "Recognition",
     "ResidualIdentities",
     "ResidualLaw",
+    "Rivals",
     "RoundingBase",
     "Search",
     "Seen",
@@ -131,6 +133,7 @@ __all__ = [
     "recognise_all",
     "recover",
     "residual_identities",
+    "rivals_of",
     "rounding_bases",
     "search",
     "selected",

@@ -2,7 +2,8 @@
 
 The attacker knows the mechanism and every other event, and wonders whether one person is in the data; before seeing the tables
 each answer is as likely. Guessing is right half of the time: that is the baseline beside every figure. The change that is
-looked at puts as much as it may into as few cells as it can, which is when it shows most.
+looked at puts as much as it may into as few cells as it can, which is when it shows most. What is told beside the tables counts too; and
+where tables are estimated from other measurements (a series), what the stated epsilon and delta allow at most is said instead.
 """
 
 from __future__ import annotations
@@ -12,8 +13,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from noisegate.mechanisms import Contribution, Mechanism, PublishedNoise, certainty
-from noisegate.releases.loss import WIDEST_COMPOSED, Change, all_days_change, event_change, unit_change
+from noisegate import limits
+from noisegate.mechanisms import Contribution, Mechanism, PublishedNoise, certainty, success_bound
+from noisegate.releases.loss import (
+    EXAMPLE_EVENTS,
+    WIDEST_COMPOSED,
+    Change,
+    StatedLoss,
+    all_days_change,
+    event_change,
+    spread_change,
+    unit_change,
+)
 from noisegate.releases.plan import Plan
 
 #: How often somebody is right who guesses.
@@ -35,17 +46,37 @@ class AttackerView:
 
 def attacker_views(plan: Plan, /) -> tuple[AttackerView, ...]:
     """What the best test achieves against one event, the promised unit, and a person with all days, where bounded."""
-    spec, unit = plan.spec, plan.spec.privacy.unit
-    changes = {"one event": event_change(spec)}
-    if unit != "event":
-        changes[f"one {unit}"] = unit_change(spec)
+    spec, losses, unit = plan.spec, plan.losses, plan.spec.privacy.unit
+    asked: list[tuple[str, Change, StatedLoss | None, int]] = [
+        ("one event", event_change(spec), losses.event, 1)
+    ]
+    if unit == "event":
+        whole = spread_change(spec, EXAMPLE_EVENTS)
+        asked.append((f"a person with {EXAMPLE_EVENTS} events, cells apart", whole, losses.example, 1))
+    else:
+        asked.append((f"one {unit}", unit_change(spec), losses.unit, 1))
     if unit == "person-day" and spec.day is not None:
-        changes[f"one person on all {spec.day.days} days"] = all_days_change(spec, spec.day.days)
-    return tuple(AttackerView(whose=whose, right=right_at_most(plan, one)) for whose, one in changes.items())
+        days = spec.day.days
+        asked.append((f"one person on all {days} days", all_days_change(spec, days), losses.person, days))
+    return tuple(
+        AttackerView(whose=whose, right=_at_most(plan, change, loss, units))
+        for whose, change, loss, units in asked
+    )
 
 
-def right_at_most(plan: Plan, change: Change, /) -> float:
-    """How often the best test is right about a change of all measured tables: an upper bound."""
+def _at_most(plan: Plan, change: Change, loss: StatedLoss | None, units: int, /) -> float:
+    """The lower of what the noise of the tables gives and what the stated loss allows."""
+    allowed = 1.0 if loss is None else success_bound(float(loss.epsilon), delta=float(loss.delta))
+    if plan.series is not None:
+        return allowed
+    return min(allowed, right_at_most(plan, change, units=units))
+
+
+def right_at_most(plan: Plan, change: Change, /, *, units: int = 1) -> float:
+    """How often the best test is right about a change of all measured tables, of so many units: an upper bound."""
+    if max(change.most.values()) > limits.current().looked_at_change:
+        return 1.0
+    beside = units * float(plan.spec.privacy.beside_tables)
     noises = {table.name: table for table in plan.tables if table.noise is not None}
     made = []
     for name, table in noises.items():
@@ -59,8 +90,10 @@ def right_at_most(plan: Plan, change: Change, /) -> float:
         made += [Contribution(mechanism=mechanism, cells=n, change=most) for n, most in change.worst(name)]
     widest = max(table.noise.scale for table in noises.values() if table.noise is not None)
     if plan.spec.privacy.law == "discrete-gaussian" and widest > WIDEST_COMPOSED:
-        return _gaussian({n: t.noise for n, t in noises.items() if t.noise is not None}, change)
-    return certainty(made).upper
+        bell = _gaussian({n: t.noise for n, t in noises.items() if t.noise is not None}, change)
+        # What neither shows nor the other does stays unseen: at least the product of both.
+        return 1 - 2 * (1 - bell) * (1 - success_bound(beside))
+    return certainty(made, beside=beside).upper
 
 
 def _gaussian(noises: Mapping[str, PublishedNoise], change: Change, /) -> float:

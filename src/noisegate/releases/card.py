@@ -14,7 +14,8 @@ from typing import Any
 
 from noisegate.mechanisms import delta as exact_delta
 from noisegate.mechanisms import detection
-from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss
+from noisegate.releases.attacker import attacker_views
+from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss, upwards
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
 from noisegate.spec import BoundChoice
@@ -27,6 +28,7 @@ from noisegate.tables import (
     ExampleLoss,
     NestingLeftOut,
     Software,
+    StatedCertainty,
     StatedDomain,
     StatedError,
     StatedLosses,
@@ -79,6 +81,10 @@ def make_card(
         tables=tuple(_table(plan, table, rows[table.name]) for table in plan.tables),
         post_processing=tuple(_post_processing(plan)),
         unsafe=tuple(unsafe_choices(plan)),
+        attacker=tuple(
+            StatedCertainty(whose=one.whose, right=float(upwards(one.right)), guessing=one.guessing)
+            for one in attacker_views(plan)
+        ),
         not_protected=tuple(_not_protected(plan)),
         domain=_domain(plan),
         workload=workload_statement(plan),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from noisegate.tables import Card, CardLoss
 
 _UNKNOWN = CardLoss(epsilon=None, delta=None)
@@ -16,6 +18,7 @@ def card_text(card: Card, /) -> str:
             "",
             *_warning(card),
             *_promise(card),
+            *_attacker(card),
             *_series(card),
             *_tables(card),
             *_workload(card),
@@ -85,6 +88,31 @@ def _promise(card: Card, /) -> list[str]:
     if losses.parts_of_a_unit is not None:
         lines += ["", f"Of a part of a unit: {losses.parts_of_a_unit}."]
     return [*lines, ""]
+
+
+def _attacker(card: Card, /) -> list[str]:
+    if not card.attacker:
+        return []
+    return [
+        "## What somebody could find out about one person",
+        "",
+        "Somebody who knows everything else, and what the person would have done, guesses from these tables whether the person is in the",
+        "data. However clever the test, it is right no more often than this; tossing a coin is right half of the time.",
+        "",
+        "| about | right at most | by tossing a coin |",
+        "|---|---|---|",
+        *(
+            f"| {escaped(one.whose)} | {_percent(one.right)} | {_percent(one.guessing)} |"
+            for one in card.attacker
+        ),
+        "",
+    ]
+
+
+def _percent(share: float, /) -> str:
+    """With a digit more where it is close to certain, and never rounded down to what is better."""
+    digits = 1 if share < 0.999 else 3
+    return f"{math.ceil(share * 100 * 10**digits - 1e-6) / 10**digits:.{digits}f} %"
 
 
 def _series(card: Card, /) -> list[str]:

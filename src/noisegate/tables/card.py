@@ -45,6 +45,7 @@ _KEYS: Final = frozenset(
         "tables",
         "post_processing",
         "unsafe",
+        "attacker",
         "not_protected",
         "domain",
         "workload",
@@ -115,6 +116,19 @@ class StatedLosses:
     example: ExampleLoss | None
     days: int | None = None
     parts_of_a_unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedCertainty:
+    """How often the best test is right about whether somebody is in the data, at most; `guessing` is right without any table."""
+
+    whose: str
+    right: Number
+    guessing: Number
+
+    def to_json(self) -> Json:
+        """As it stands on a card."""
+        return {"whose": self.whose, "right": self.right, "guessing": self.guessing}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -449,6 +463,8 @@ class Card:
         In the order of the spec.
     unsafe
         Each unsafe choice with its measured consequence.
+    attacker
+        What the best test achieves against events, days and persons; empty on cards that do not say.
     domain
         The public cells of the base; None on cards of other programs.
     series
@@ -475,6 +491,7 @@ class Card:
     composition: str | None = None
     post_processing: tuple[str, ...] = ()
     unsafe: tuple[Mapping[str, Any], ...] = ()
+    attacker: tuple[StatedCertainty, ...] = ()
     not_protected: tuple[str, ...] = ()
     domain: StatedDomain | None = None
     workload: tuple[StatedQuestion, ...] = ()
@@ -526,6 +543,7 @@ class Card:
             "tables": {table.name: table.to_json() for table in self.tables},
             "post_processing": list(self.post_processing),
             "unsafe": [dict(choice) for choice in self.unsafe],
+            **({"attacker": [one.to_json() for one in self.attacker]} if self.attacker else {}),
             "not_protected": list(self.not_protected),
             "domain": None if self.domain is None else self.domain.to_json(),
             **({"workload": [entry.to_json() for entry in self.workload]} if self.workload else {}),
@@ -797,6 +815,7 @@ def _card(top: _Block, /) -> Card:
         tables=tuple(_table(name, tables.needed(name)) for name in map(str, tables.content)),
         post_processing=top.texts("post_processing"),
         unsafe=tuple(_plain(choice.content, choice.at) for choice in top.blocks("unsafe")),
+        attacker=tuple(_certainty(one) for one in top.blocks("attacker")),
         not_protected=top.texts("not_protected"),
         domain=None if domain is None else _domain(domain),
         workload=tuple(_question(entry) for entry in top.blocks("workload")),
@@ -805,6 +824,14 @@ def _card(top: _Block, /) -> Card:
         else StatedPayment(dataset=payment.text("dataset"), reservation=payment.text("reservation")),
         series=None if (series := top.block("series")) is None else _plain(series.content, series.at),
         extra={key: _plain(value, key) for key, value in top.content.items() if key not in _KEYS},
+    )
+
+
+def _certainty(block: _Block, /) -> StatedCertainty:
+    return StatedCertainty(
+        whose=block.required("whose", block.text("whose")),
+        right=block.required("right", block.number("right")),
+        guessing=block.required("guessing", block.number("guessing")),
     )
 
 

@@ -147,13 +147,13 @@ class Scoreboard:
             there = {pair[0] for pair in (*self.entries, *self.refused) if pair[1] == way}
             laws = [law for law in self.laws if law in there]
             rows = [self._row(law, law, way) for law in laws] + [self._row("all", None, way)]
-            parts += [f"### {way}", "", *_grid(_HEAD, rows), ""]
+            parts += [f"## {way}", "", *_grid(_HEAD, rows), ""]
         bands = [self._by_band(way) for way in self.ways]
         head = [
             "published",
             *(f"{a:,.0f} to {b:,.0f}" if b < np.inf else f"{a:,.0f} and more" for a, b in BANDS),
         ]
-        return "\n".join([*parts, "### Random sums by the size of the truth", "", *_grid(head, bands)]) + "\n"
+        return "\n".join([*parts, "## Random sums by the size of the truth", "", *_grid(head, bands)]) + "\n"
 
     def _row(self, name: str, law: str | None, way: str, /) -> list[str]:
         found = {kind: self.tally(kind=kind, law=law, way=way) for kind in KINDS}

@@ -15,16 +15,24 @@ from starlette.routing import Route
 
 from noisegate.errors import InternalError, NoisegateError
 from noisegate.workbench.cases import Cases, state_folder
+from noisegate.workbench.custody import Custody
 from noisegate.workbench.desk import Desk
 from noisegate.workbench.guard import Guard, TooLargeError
 from noisegate.workbench.jobs import Jobs, fault_of
 from noisegate.workbench.routes import Bench
 
-_PAGES = ("files", "noise", "microscope", "findings", "compare", "ask")
+_PAGES = ("files", "noise", "microscope", "map", "weeks", "findings", "compare", "ask")
 
 
 def make_app(
-    root: Path, /, *, port: int, token: str, custodian: bool = False, state: Path | None = None
+    root: Path,
+    /,
+    *,
+    port: int,
+    token: str,
+    custodian: bool = False,
+    ledger: str | None = None,
+    state: Path | None = None,
 ) -> Guard:
     """The workbench over a directory, behind its guard.
 
@@ -36,14 +44,17 @@ def make_app(
         What requests must name and carry.
     custodian
         Whether the custodian's pages are there at all.
+    ledger
+        The file or URL of the custodian's ledger; that of your state folder by default.
     state
         Where what people say is kept; a private place of this user by default.
     """
     place = state if state is not None else state_folder(root)
     jobs = Jobs(private=str(place))
     bench = Bench(desk=Desk(Cases(root, place)), jobs=jobs, custodian=custodian, assets=_assets())
+    custody = Custody(root=root, jobs=jobs, ledger=ledger) if custodian else None
     inner = Starlette(
-        routes=_routes(bench),
+        routes=_routes(bench, custody),
         exception_handlers={
             NoisegateError: _failed,
             TooLargeError: _too_large,
@@ -54,7 +65,7 @@ def make_app(
     return Guard(app=inner, port=port, token=token, close=jobs.close)
 
 
-def _routes(bench: Bench, /) -> list[Route]:
+def _routes(bench: Bench, custody: Custody | None, /) -> list[Route]:
     pages = bench.assets
     index = pages["index.html"]
 
@@ -80,6 +91,10 @@ def _routes(bench: Bench, /) -> list[Route]:
         *found,
         Route("/r/{case}/cell.json", bench.cell),
         Route("/r/{case}/answer.json", bench.answer),
+        Route("/r/{case}/rival.json", bench.rival),
+        Route("/r/{case}/draws.json", bench.draws),
+        Route("/r/{case}/attacker.json", bench.attacker),
+        Route("/dial", bench.turn, methods=["POST"]),
         Route("/r/{case}/report.json", bench.report),
         Route("/r/{case}/report.html", bench.report_page),
         Route("/r/{case}/kept.json", bench.kept),
@@ -90,18 +105,32 @@ def _routes(bench: Bench, /) -> list[Route]:
         Route("/r/{case}/sign", bench.sign, methods=["POST"]),
         Route("/r/{case}/discard", bench.discard, methods=["POST"]),
         Route("/uploads", bench.upload, methods=["POST"]),
-        *(_of_custodian(bench, page) if bench.custodian else ()),
+        *(_of_custodian(bench, custody, page) if custody is not None else ()),
         Route("/jobs/{job}.json", bench.job),
         Route("/jobs/{job}/cancel", bench.cancel, methods=["POST"]),
     ]
 
 
-def _of_custodian(bench: Bench, page: Any, /) -> list[Route]:
+def _of_custodian(bench: Bench, custody: Custody, page: Any, /) -> list[Route]:
     """Routes that are there only if the server was started for the custodian."""
+
+    async def fix(request: Request) -> Response:
+        return await bench.of_assessment(request, custody.fix)
+
     return [
         Route("/price", page),
-        Route("/price.json", bench.prices),
-        Route("/price/{spec}.json", bench.price),
+        Route("/price.json", custody.prices),
+        Route("/price/{spec}.json", custody.price),
+        Route("/ledger", page),
+        Route("/ledger.json", custody.book),
+        Route("/interview", page),
+        Route("/interview.json", custody.interviews),
+        Route("/interview/{events}.json", custody.interview),
+        Route("/interview/{events}/judge", custody.judge, methods=["POST"]),
+        Route("/interview/{events}/keep", custody.keep, methods=["POST"]),
+        Route("/r/{case}/fix", page),
+        Route("/r/{case}/fix.json", fix),
+        Route("/publish", custody.publish, methods=["POST"]),
     ]
 
 

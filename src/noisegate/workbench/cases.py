@@ -66,11 +66,18 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dial:
+    """What the attacker has beside the tables, on every page and for every release alike: the timetable, and so many trips of a person."""
+
+    timetable: bool = False
+    known: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notes:
-    """What people said about a case: how to read its files, what the attacker has or knows of the noise, and what to make of the findings."""
+    """What people said about a case: how to read its files, what the noise is, and what to make of the findings."""
 
     decisions: dict[str, Any] = field(default_factory=dict)
-    timetable: bool = False
     noise: str = ""
     remarks: dict[str, Remark] = field(default_factory=dict)
     signed_by: str = ""
@@ -79,14 +86,16 @@ class Notes:
     @property
     def digest(self) -> str:
         """Of all that changes the assessment."""
-        said = json.dumps([self.decisions, self.timetable, self.noise], sort_keys=True)
+        said = json.dumps([self.decisions, self.noise], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:12]
 
     @classmethod
     def of(cls, document: dict[str, Any], /) -> Notes:
         """Read back what `asdict` gave."""
         remarks = {str(key): Remark(**one) for key, one in document.get("remarks", {}).items()}
-        return cls(**{**document, "remarks": remarks})
+        # Earlier sessions kept the timetable here; it is on the dial now.
+        said = {key: value for key, value in document.items() if key != "timetable"}
+        return cls(**{**said, "remarks": remarks})
 
 
 class Cases:
@@ -97,7 +106,17 @@ class Cases:
         self._lock = threading.Lock()
         make_private(state)
         make_private(state / "uploads")
-        self._notes = self._read()
+        self._notes, self._dial = self._read()
+
+    @property
+    def dial(self) -> Dial:
+        """What the attacker has."""
+        return self._dial
+
+    def turn(self, dial: Dial, /) -> None:
+        """Let the attacker have something else; it is on disk when this returns."""
+        with self._lock:
+            self._write(self._notes, dial)
 
     def all(self) -> list[Case]:
         """Every case: dropped files first, then what lies in the directory."""
@@ -118,25 +137,27 @@ class Cases:
         """Say something else about a case; it is on disk when this returns."""
         with self._lock:
             notes = replace(self.notes(case), **changes)
-            every = {**self._notes, case.id: notes}
-            text = json.dumps(
-                {"version": 1, "notes": {key: asdict(one) for key, one in every.items()}}, indent=1
-            )
-            write_file(self._file, text.encode())
-            self._notes = every
+            self._write({**self._notes, case.id: notes}, self._dial)
         return notes
+
+    def _write(self, every: dict[str, Notes], dial: Dial, /) -> None:
+        notes = {key: asdict(one) for key, one in every.items()}
+        text = json.dumps({"version": 1, "dial": asdict(dial), "notes": notes}, indent=1)
+        write_file(self._file, text.encode())
+        self._notes, self._dial = every, dial
 
     @property
     def _file(self) -> Path:
         return self.state / "notes.json"
 
-    def _read(self) -> dict[str, Notes]:
+    def _read(self) -> tuple[dict[str, Notes], Dial]:
         if not self._file.exists():
-            return {}
+            return {}, Dial()
         octets = read_octets(self._file, most=_MOST_STATE, what="The saved session")
         try:
-            document = json.loads(octets)["notes"]
-            return {str(key): Notes.of(one) for key, one in document.items()}
+            document = json.loads(octets)
+            notes = {str(key): Notes.of(one) for key, one in document["notes"].items()}
+            return notes, Dial(**document.get("dial", {}))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DataError(
                 f"The saved session {str(self._file)!r} cannot be read; move it away to start anew."

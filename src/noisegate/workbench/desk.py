@@ -15,11 +15,15 @@ from typing import Any
 from noisegate import limits
 from noisegate.api.assessing import OpenAssessment, assess
 from noisegate.assessment import CloseLook, Microscope
-from noisegate.errors import DataError
+from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, open_release
-from noisegate.workbench.cases import Case, Cases, Notes, make_private
+from noisegate.recovery import rivals_of
+from noisegate.workbench.cases import Case, Cases, make_private
 from noisegate.workbench.jobs import Say
 from noisegate.workbench.maps import CellMap
+
+#: Weeks that are played forward.
+WEEKS = 52
 
 
 @dataclass(kw_only=True, eq=False)
@@ -54,6 +58,22 @@ class Opened:
             if first is not None:
                 self.look(first, [])
 
+    def rival(self, table: str, law: str, /) -> dict[str, Any]:
+        """A law at many scales beside the fitted one, for the differences that a table's curve shows."""
+        noises = {one.summary.name: one.noise for one in self.assessment.tables}
+        if table not in noises:
+            raise SpecError.for_choice("a table", found=table, allowed=sorted(noises))
+        fit, curve = noises[table].fit, noises[table].curve()
+        if fit is None or curve is None:
+            raise DataError("No identity tells the noise of this table, so that no rival can be weighed.")
+        found = rivals_of(fit, law, differences=curve.difference)
+        return {
+            "law": found.law,
+            "scales": found.scales.tolist(),
+            "log_likelihood": found.log_likelihood.round(3).tolist(),
+            "expected": found.expected.round(3).tolist(),
+        }
+
     def microscope(self, asked: Mapping[str, str], /) -> dict[str, Any]:
         """The map that is asked for, and the cells that are known best."""
         with self._lock:
@@ -74,10 +94,13 @@ class Desk:
         self._opened: OrderedDict[str, Opened] = OrderedDict()
         self._releases: OrderedDict[str, OpenRelease] = OrderedDict()
 
-    @staticmethod
-    def key(case: Case, notes: Notes, /) -> str:
+    def key(self, case: Case, /) -> str:
         """What tells one assessment of a case from another."""
-        return f"{case.id}:{notes.digest}"
+        return f"{case.id}:{self.cases.notes(case).digest}{':timetable' if self.timetable(case) else ''}"
+
+    def timetable(self, case: Case, /) -> bool:
+        """Whether the attacker has the timetable beside this case."""
+        return self.cases.dial.timetable and case.timetable is not None
 
     def opened(self, key: str, /) -> Opened | None:
         """What is open under this key."""
@@ -87,13 +110,15 @@ class Desk:
                 self._opened.move_to_end(key)
             return found
 
-    def assess(self, case: Case, notes: Notes, say: Say, /) -> None:
-        """Take a case apart."""
+    def assess(self, case: Case, say: Say, /) -> None:
+        """Take a case apart, by the attacker of the dial."""
+        key, notes = self.key(case), self.cases.notes(case)
         found = assess(
             list(case.sources),
             decisions=notes.decisions or None,
-            gtfs=case.timetable if notes.timetable else None,
+            gtfs=case.timetable if self.timetable(case) else None,
             noise=notes.noise or None,
+            weeks=WEEKS,
             title=case.name,
             progress=say,
         )
@@ -101,7 +126,7 @@ class Desk:
         say("preparing the pages")
         opened.warm()
         with self._lock:
-            self._opened[self.key(case, notes)] = opened
+            self._opened[key] = opened
             while len(self._opened) > limits.current().open_releases:
                 self._opened.popitem(last=False)
 

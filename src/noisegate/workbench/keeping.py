@@ -32,8 +32,8 @@ def keep(opened: Opened, pages: Mapping[str, Any], assets: Mapping[str, bytes], 
 
 def _maps(opened: Opened, pages: Mapping[str, Any], say: Say, /) -> Iterator[dict[str, Any]]:
     """The map that opens first, then those of the other values that are held, one dimension at a time."""
-    case = next(one["case"] for one in pages.values() if "case" in one)
-    said = {"case": case, "timetable": False, "noise": ""}
+    about = next(one for one in pages.values() if "case" in one)
+    said = {name: about[name] for name in ("case", "timetable", "known", "noise")}
     first = opened.microscope({})
     yield {**first, **said}
     views = [

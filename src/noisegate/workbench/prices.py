@@ -13,6 +13,7 @@ from noisegate import limits
 from noisegate.api.releasing import plan, read_spec
 from noisegate.errors import DataError, SpecError
 from noisegate.places import compose_yaml, read_octets
+from noisegate.releases import attacker_views, make_plan
 from noisegate.spec import ReleaseSpec
 from noisegate.workbench.jobs import Say
 
@@ -66,6 +67,7 @@ def price(file: Path, say: Say, /) -> dict[str, Any]:
         "days": max(1, len(next((one.labels for one in own.domain.dimensions if one.name == "date"), ("",)))),
         "assumes": found.assumes,
         "own_questions": bool(own.workload),
+        "attacker": [one.as_json() for one in attacker_views(make_plan(own))],
         "questions": [
             {
                 "name": one.name,

@@ -22,6 +22,7 @@ def serve(
     *,
     custodian: bool = False,
     port: int | None = None,
+    ledger: str | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve the workbench over a directory until it is interrupted.
@@ -34,6 +35,8 @@ def serve(
         Also show the custodian's pages.
     port
         Where to listen; a free one by default.
+    ledger
+        The file or URL of the custodian's ledger; that of your state folder by default.
     say
         Called with the address, which holds the token.
 
@@ -49,7 +52,7 @@ def serve(
         raise DataError(f"There is no directory {str(root)!r}; give one with releases or tables.")
     listening = _listen(port)
     number, token = int(listening.getsockname()[1]), new_token()
-    app = make_app(root.resolve(), port=number, token=token, custodian=custodian)
+    app = make_app(root.resolve(), port=number, token=token, custodian=custodian, ledger=ledger)
     say(f"http://{_HOST}:{number}/?token={token}")
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="off"

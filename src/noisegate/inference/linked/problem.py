@@ -344,13 +344,15 @@ def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
 
 
 def paired(groups: Ints, rows: Ints, size: int, /) -> tuple[Ints, Ints, Ints]:
-    """The distinct pairs of a group and one of `size` rows, and the place of each cell's pair among them."""
+    """The distinct pairs of a group and one of `size` rows, in any order, and the place of each cell's pair among them."""
     first = np.zeros(size, np.int64)
     first[rows] = groups
     if (first[rows] == groups).all():
         at, place = compact(rows)
         return first[at], at, place
-    keys, place = compact(groups * size + rows)
+    pairs = np.ascontiguousarray(groups * size + rows, dtype=np.int64)
+    many = len(pairs) >= _WORTH_HASHING
+    keys, place = _by_hash(pairs, len(pairs).bit_length() + 1) if many else compact(pairs)
     return *np.divmod(keys, size), place
 
 
