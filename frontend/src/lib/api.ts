@@ -22,6 +22,13 @@ interface Answer {
   job?: Job;
 }
 
+const early = new Map<string, Promise<Response>>();
+
+/** Ask already for what a page will need, while it is still being built. */
+export function askEarly(path: string): void {
+  if (!kept) early.set(path, fetch(path, { credentials: "same-origin" }));
+}
+
 async function asked(path: string, options?: RequestInit): Promise<{ status: number; body: Answer }> {
   if (kept) {
     const reply = answer(kept, path);
@@ -30,7 +37,9 @@ async function asked(path: string, options?: RequestInit): Promise<{ status: num
   }
   let reply: Response;
   try {
-    reply = await fetch(path, { credentials: "same-origin", ...options });
+    const begun = options ? undefined : early.get(path);
+    early.delete(path);
+    reply = await (begun ?? fetch(path, { credentials: "same-origin", ...options }));
   } catch {
     throw new Problem("The server does not answer. Start it again with 'noisegate serve' and open the address that it prints.", "offline");
   }

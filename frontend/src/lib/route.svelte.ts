@@ -26,6 +26,15 @@ function now(): Place {
   return parse(path || "/", search ?? "");
 }
 
+/** What the map of a microscope page is asked for by. */
+export function mapPath({ id, query }: Place): string {
+  const wanted = new URLSearchParams();
+  for (const [name, value] of query) if (name === "rows" || name === "columns" || name.startsWith("at.")) wanted.set(name, value);
+  const cell = query.get("cell");
+  if (cell !== null && ![...wanted.keys()].some((name) => name.startsWith("at."))) wanted.set("cell", cell);
+  return `/r/${id}/microscope.json?${wanted}`;
+}
+
 export const here = $state({ place: now() });
 
 export function go(address: string, replace = false): void {
