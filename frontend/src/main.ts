@@ -4,10 +4,11 @@ import "./app.css";
 import App from "./App.svelte";
 import { alone, askEarly } from "./lib/api";
 import { here, mapPath } from "./lib/route.svelte";
+import { target } from "./lib/within";
 
 if (!alone) {
   askEarly("/start.json");
   if (here.place.page === "microscope") askEarly(mapPath(here.place));
 }
-const target = document.getElementById("app");
-if (target) mount(App, { target });
+const place = target();
+if (place) mount(App, { target: place });

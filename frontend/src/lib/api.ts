@@ -7,6 +7,9 @@ const kept = embedded();
 /** Whether this page was kept as one file, so that nothing can be asked or changed. */
 export const alone = kept !== null;
 
+/** Whether a kept page has the answer to this address. */
+export const holds = (path: string): boolean => kept === null || path in kept.pages;
+
 export class Problem extends Error {
   constructor(
     message: string,

@@ -19,9 +19,9 @@ from noisegate.assessment import CloseLook, Microscope
 from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, open_release
 from noisegate.recovery import rivals_of
+from noisegate.report import CellMap
 from noisegate.workbench.cases import Case, Cases, make_private
 from noisegate.workbench.jobs import Say
-from noisegate.workbench.maps import CellMap
 
 #: Maps of one assessment that are kept as they are sent.
 _MAPS = 6
