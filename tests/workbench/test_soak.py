@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,10 @@ def begin(top):
 
 def ask(address, path, content=None, connection=None):
     host, token, _ = address
-    line = connection or http.client.HTTPConnection(host, timeout=60)
+    if connection is None:
+        with closing(http.client.HTTPConnection(host, timeout=60)) as own:
+            return ask(address, path, content, own)
+    line = connection
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
     line.request(
         "GET" if content is None else "POST", path, None if content is None else json.dumps(content), headers
@@ -75,8 +79,11 @@ def memory(server):
 
 
 def click(address, cases, seed, ends, seen):
-    rng = np.random.default_rng(seed)
-    line = http.client.HTTPConnection(address[0], timeout=60)
+    with closing(http.client.HTTPConnection(address[0], timeout=60)) as line:
+        clicks(address, cases, np.random.default_rng(seed), seed, ends, seen, line)
+
+
+def clicks(address, cases, rng, seed, ends, seen, line):
     while time.monotonic() < ends:
         number, cell = str(rng.choice(cases)), int(rng.integers(-2, 330))
         without = str(rng.choice(["[]", '["by%20area"]', '["x"]', "{"]))
@@ -108,7 +115,7 @@ def click(address, cases, seed, ends, seen):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
-def test_fifty_people_click_and_a_killed_server_has_lost_nothing(bench):
+def test_fifty_people_click_and_a_killed_server_has_lost_nothing(bench, record_property):
     top, server, address = bench
     cases = [one["id"] for one in json.loads(ask(address, "/start.json")[1])["cases"]]
     for number in cases:
@@ -124,9 +131,7 @@ def test_fifty_people_click_and_a_killed_server_has_lost_nothing(bench):
     for one in people:
         one.join()
     late = memory(server)
-    print(
-        f"{len(seen)} clicks of {SESSIONS} people in {SECONDS:.0f} s; memory {early:.0f} MB, then {late:.0f} MB"
-    )
+    record_property("soak", {"clicks": len(seen), "seconds": SECONDS, "early_mb": early, "late_mb": late})
     assert set(seen) <= FINE
     assert len(seen) > 5 * SESSIONS
     assert late < early + MOST_MORE
