@@ -20,14 +20,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 #: Pages of the repository that the site has too, and what they are called there.
-_OURS = {"README.md": "readme.md", "CONTRIBUTING.md": "contribute.md", "CHANGELOG.md": "changes.md"}
+_OURS = {
+    "README.md": "readme.md",
+    "CONTRIBUTING.md": "contribute.md",
+    "CHANGELOG.md": "changes.md",
+    "SECURITY.md": "security.md",
+}
 #: The parts of the site, and which pages they have; a folder stands for all of its pages that no other part names.
 PARTS = {
     "Start": ["readme", "tutorials", "notebooks"],
     "Do": ["how-to"],
     "Understand": ["explanation"],
     "Look up": ["reference"],
-    "Proofs and decisions": ["proofs", "adr/index", "changes", "contribute"],
+    "Proofs and decisions": ["proofs", "adr/index", "changes", "contribute", "security"],
 }
 
 

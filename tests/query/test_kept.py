@@ -68,6 +68,7 @@ def test_the_second_time_nothing_is_worked_out_and_all_is_the_same(own, place, w
         [
             "CARD.md",
             "card.json",
+            "registry.yaml",
             *(f"{name}.{end}" for name in ("base", "time", "stops") for end in ("csv", "parquet")),
         ]
     )

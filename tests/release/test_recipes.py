@@ -44,7 +44,7 @@ def check_files(made, spec):
     """Nothing but what belongs there; both forms equal; every row a cell of the public domain, in its order."""
     tables = made.card["tables"]
     files = {f"{name}.{kind}" for name in tables for kind in ("csv", "parquet")}
-    assert {path.name for path in made.folder.iterdir()} == files | {"card.json", "CARD.md"}
+    assert {path.name for path in made.folder.iterdir()} == files | {"card.json", "CARD.md", "registry.yaml"}
     for name, table in tables.items():
         domain = spec.domain if table["base"] else spec.margins[name].domain
         assert made.csv[name] == made.parquet[name]

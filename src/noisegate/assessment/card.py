@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Words
+from noisegate.errors import DataError
 from noisegate.recovery import Noise, NoiseFit, ZeroRule
-from noisegate.tables import CARD, Card, StatedTable, Table
+from noisegate.tables import CARD, REGISTRY, Card, StatedTable, Table, read_record, record_against
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
@@ -37,12 +38,45 @@ WORDS: Mapping[str, Words] = {
             "tables show. A scale disagrees only when it lies well outside the recovered interval."
         ),
     ),
+    "registry": Words(
+        says="The record for a registry of deployments says what the card says.",
+    ),
+    "registry-disagrees": Words(
+        says="The record for a registry of deployments states another loss, unit or variant than the card, or cannot be read.",
+        meaning="Whoever reads the registry is promised something else than whoever reads the card.",
+        method="Epsilon, delta, privacy unit and variant in `registry.yaml` are compared with those on the card beside it.",
+    ),
 }
 
 
 def ask(facts: Facts, /) -> list[Result]:
     """Where the tables agree with the card, and where they do not."""
-    return facts.agreement
+    return [*facts.agreement, *about_record(facts.stated_card)]
+
+
+def about_record(card: Card | None, /) -> list[Result]:
+    """Whether the record for a registry of deployments, if one lies beside the card, says what the card says."""
+    if card is None or card.path is None or not (card.path.parent / REGISTRY).exists():
+        return []
+    try:
+        good, bad = record_against(read_record(card.path.parent / REGISTRY), card)
+    except DataError as problem:
+        good, bad = [], [str(problem)]
+    if not bad:
+        title = f"the registry record agrees with the card in {len(good)} points"
+        return [
+            Check(id="registry", outcome="fine", title=title, numbers={"record": REGISTRY}, evidence=good)
+        ]
+    return [
+        Finding(
+            id="registry-disagrees",
+            severity="high",
+            title=f"The registry record is not what the card says: {bad[0]}",
+            numbers={"record": REGISTRY, "disagreements": len(bad)},
+            evidence=bad,
+            advice="Find out which is wrong, the card or the record, and correct the record before it is handed in.",
+        )
+    ]
 
 
 def about_card(

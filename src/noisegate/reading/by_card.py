@@ -25,6 +25,8 @@ from noisegate.reading.published import Codes, Ints, PublishedTable, row_ids, ta
 from noisegate.reading.reader import TableSources, read_sources, table_files
 from noisegate.reading.structure import Structure, find_structure, place_on_card
 from noisegate.tables import (
+    CARD,
+    RELEASE_FILES,
     Card,
     Counts,
     Dimension,
@@ -56,6 +58,7 @@ def read_structure(
         If they cannot be read, or do not hang together; see `read_table` and `find_structure`.
     """
     report = progress or (lambda _: None)
+    sources = _of_release(sources)
     files = _files(sources)
     if overrides is None and files and all(map(Path.is_file, files)):
         stated = find_card(card, files)
@@ -69,6 +72,21 @@ def read_structure(
     return find_structure(
         read.tables, overrides=overrides, card=stated, lookups=read.lookups, left_out=read.left_out
     )
+
+
+def _of_release(sources: TableSources, /) -> TableSources:
+    """The tables alone, each once, where files of a release are named with its card, as a shell does for `release/*`."""
+    if not isinstance(sources, Sequence) or isinstance(sources, str):
+        return sources
+    named = [Path(one) for one in sources if isinstance(one, str | os.PathLike)]
+    if len(named) < len(sources) or CARD not in {one.name for one in named}:
+        return sources
+    tables = [one for one in named if one.suffix in {".csv", ".parquet"}]
+    others = {one.name for one in named} - {one.name for one in tables}
+    if not tables or not others <= RELEASE_FILES:
+        return sources
+    csv = {one.with_suffix("") for one in tables if one.suffix == ".csv"}
+    return [one for one in tables if one.suffix == ".csv" or one.with_suffix("") not in csv]
 
 
 def _files(sources: TableSources, /) -> list[Path]:

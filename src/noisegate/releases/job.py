@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ from noisegate.releases.series_week import (
 )
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
-from noisegate.tables import Card
+from noisegate.tables import REGISTRY, Card, registry_record, write_record
 
 #: What chooses a bound once that was charged, and counts by it as long as the context.
 ByChoice = Callable[[], AbstractContextManager[tuple[Plan, SlicedCounts]]]
@@ -329,6 +330,9 @@ class _Job:
                     simulated=entropy.simulated,
                     **told,
                 )
+                said = {} if spec.publication is None else spec.publication.model_dump(exclude_none=True)
+                record = registry_record(card, said=said, published=datetime.now(UTC).date())
+                write_record(folder / REGISTRY, record)
                 return card, write_card(folder, card, card_text(card))
 
             with staged(reservation.staging, reservation.output) as folder:

@@ -13,7 +13,18 @@ from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_v
 from noisegate.errors import SpecError
 from noisegate.margins import pieces
 from noisegate.spec.dimensions import Conditions, DateDimension, ListedDimension
-from noisegate.spec.fields import Positive, Share, SpecBlock, Text, Word, placed, refusal, shown, word
+from noisegate.spec.fields import (
+    Positive,
+    Share,
+    SpecBlock,
+    Text,
+    Word,
+    one_of,
+    placed,
+    refusal,
+    shown,
+    word,
+)
 from noisegate.spec.kinds import DimensionSpec, resolve_levels
 from noisegate.spec.privacy import Privacy
 from noisegate.spec.public_domain import LeftOut, MergeRule, PublicDomain, build_domain, known, merge_rule
@@ -43,6 +54,17 @@ def _tables(value: object) -> dict[str, tuple[str, ...]]:
             raise refusal(f"must be a list of dimensions such as [date, time], got {shown(names)}", at=[name])
         tables[str(name)] = tuple(str(inner) for inner in names)
     return tables
+
+
+def _people(value: object) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if (
+        not isinstance(names, list | tuple)
+        or not names
+        or not all(isinstance(one, str) and one.strip() for one in names)
+    ):
+        raise refusal(f"must be a name or a list of names, got {shown(value)}")
+    return tuple(names)
 
 
 def _population(value: object) -> str:
@@ -86,6 +108,22 @@ class Budget(SpecBlock):
     delta: Share | None = None
 
 
+class Publication(SpecBlock):
+    """What only people know of a release, for the record that registries of deployments ask for."""
+
+    curators: Annotated[tuple[str, ...], PlainValidator(_people)] = ()
+    summary: Text | None = None
+    intended_use: Text | None = None
+    region: Text | None = None
+    sector: (
+        Annotated[str, one_of("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")]
+        | None
+    ) = None
+    justification: Text | None = None
+    sources: Text | None = None
+    authors: Annotated[tuple[str, ...], PlainValidator(_people)] = ()
+
+
 class ReleaseSpec(SpecBlock):
     """A release as a custodian writes it down; complete and consistent once it exists.
 
@@ -103,6 +141,8 @@ class ReleaseSpec(SpecBlock):
     budget: Budget | None = None
     workload: dict[Word, QuestionBlock] = Field(default_factory=dict)
     series: Series | None = None
+    # Not in the digest of a spec, which ledgers keep: it changes no number.
+    publication: Publication | None = Field(default=None, repr=False)
     _folder: Path = PrivateAttr(default=Path())
 
     def model_post_init(self, context: Any, /) -> None:

@@ -41,6 +41,15 @@ from noisegate.tables.dimension import (
 from noisegate.tables.domain import Domain
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Asked, Form, Question
+from noisegate.tables.registry import (
+    NOT_STATED,
+    REGISTRY,
+    RELEASE_FILES,
+    read_record,
+    record_against,
+    registry_record,
+    write_record,
+)
 from noisegate.tables.selection import Groups, Selection
 from noisegate.tables.stated import state_domain, stated_domain
 from noisegate.tables.table import (
@@ -69,7 +78,10 @@ from noisegate.tables.where import (
 __all__ = [
     "CARD",
     "DAY_S",
+    "NOT_STATED",
     "NO_ORDINAL",
+    "REGISTRY",
+    "RELEASE_FILES",
     "Asked",
     "Axis",
     "Block",
@@ -124,10 +136,14 @@ __all__ = [
     "locate",
     "members",
     "read_document",
+    "read_record",
+    "record_against",
+    "registry_record",
     "shares_of_values",
     "spelled_parts",
     "split_conditions",
     "state_domain",
     "stated_domain",
     "stated_payment",
+    "write_record",
 ]
