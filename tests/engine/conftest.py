@@ -2,10 +2,16 @@
 
 import csv
 import datetime as dt
+import os
+import pwd
 import random
+import shutil
+import subprocess
+import tempfile
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +19,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from noisegate.engine import count
 from noisegate.laws import Entropy, OsNoise
@@ -247,6 +255,55 @@ def bounds(town, place):
     assert (counts.tally.repeated, counts.tally.beyond) == (6, 1 + 2 + 3)
 
 
+def any_bounds(town, place, *, examples):
+    """Whatever persons do, at a stop each: of a unit's cells exactly as many are kept as may be, each with as many events as may be."""
+    visit = st.tuples(st.integers(0, 5), st.integers(0, DAYS - 1), st.integers(0, 4), st.integers(1, 4))
+
+    @settings(max_examples=examples, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(
+        visits=st.lists(visit, min_size=1, max_size=60),
+        unit=st.sampled_from(["person", "person-day"]),
+        most=st.integers(1, 5),
+        per_cell=st.integers(1, 3),
+    )
+    def check(visits, unit, most, per_cell):
+        stops = list(town.stops)
+        events = [
+            {
+                "card_id": person,
+                "mode": "bus",
+                "tap": "on",
+                "tapped_at": dt.datetime.combine(FIRST + dt.timedelta(days=day), dt.time(hour)),
+                "stop": stops[person],
+            }
+            for person, day, hour, times in visits
+            for _ in range(times)
+        ]
+        given, connection = place(town, events)
+        spec = town.spec(unit=unit, max_cells=most, max_per_cell=per_cell, **given)
+        with closed(connection):
+            counts = town.count(spec, connection=connection)
+        found = town.labelled(spec, counts)
+        times = Counter(town.cell(event) for event in events)
+
+        def unit_of(cell):
+            return (cell[-1], cell[1]) if unit == "person-day" else cell[-1]
+
+        had, kept = (Counter(unit_of(cell) for cell in cells) for cells in (times, found))
+        assert kept == {one: min(number, most) for one, number in had.items()}
+        assert all(number == min(times[cell], per_cell) for cell, number in found.items())
+        tally = counts.tally
+        assert (tally.events, tally.counted, tally.outside) == (len(events), sum(found.values()), {})
+        assert tally.repeated == sum(max(number - per_cell, 0) for number in times.values())
+
+    check()
+
+
+@pytest.fixture(scope="session")
+def check_any_bounds():
+    return any_bounds
+
+
 @pytest.fixture(name="closed", scope="session")
 def closed_fixture():
     return closed
@@ -260,6 +317,55 @@ def check_contract():
 @pytest.fixture(scope="session")
 def check_bounds():
     return bounds
+
+
+class Server:
+    """A throw-away PostgreSQL server that is reached by a socket; it can be killed and started again."""
+
+    def __init__(self):
+        if shutil.which("pg_ctl") is None or shutil.which("initdb") is None:
+            pytest.skip("no PostgreSQL server is installed (initdb and pg_ctl were not found)")
+        self.user = {}
+        if os.geteuid() == 0:
+            if "postgres" not in {entry.pw_name for entry in pwd.getpwall()}:
+                pytest.skip("PostgreSQL does not run as root, and there is no user 'postgres'")
+            self.user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+        self.home = Path(tempfile.mkdtemp(prefix="ng-pg-"))
+        if self.user:
+            shutil.chown(self.home, "postgres", "postgres")
+        self.url = f"postgresql://postgres@/postgres?host={self.home}"
+        self._call("initdb", "-D", f"{self.home}/data", "-U", "postgres", "-A", "trust", "--no-sync")
+
+    def _call(self, *command):
+        subprocess.run(command, check=True, capture_output=True, cwd="/", **self.user)
+
+    def start(self):
+        options = f"-c listen_addresses='' -c unix_socket_directories='{self.home}' -c fsync=off"
+        self._call(
+            "pg_ctl", "-D", f"{self.home}/data", "-l", f"{self.home}/log", "-o", options, "-w", "start"
+        )
+
+    def kill(self):
+        """End it at once, as a crash does: whoever is connected loses the connection."""
+        self._call("pg_ctl", "-D", f"{self.home}/data", "-m", "immediate", "-w", "stop")
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            shutil.rmtree(self.home, ignore_errors=True)
+            raise
+        return self
+
+    def __exit__(self, *_):
+        with suppress(subprocess.CalledProcessError):  # killed already
+            self.kill()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def new_server():
+    return Server
 
 
 KINDS = {

@@ -39,6 +39,52 @@ def free_port():
         return probe.getsockname()[1]
 
 
+class ConnectServer:
+    """A Spark Connect server with two workers in one process, on loopback."""
+
+    def __init__(self, folder):
+        self.url, port = "", free_port()
+        self.log = folder / "connect.log"
+        self.environment = os.environ | {
+            "SPARK_HOME": str(HOME),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        about = {
+            "spark.connect.grpc.binding.port": port,
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.ui.enabled": "false",
+        }
+        options = [part for name, value in about.items() for part in ("--conf", f"{name}={value}")]
+        server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+        command = [str(HOME / "bin" / "spark-submit"), "--class", server, "--master", "local[2]", *options]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*command, "spark-internal"],
+                stdout=log,
+                stderr=log,
+                env=self.environment,
+                start_new_session=True,
+            )
+        end = time.monotonic() + PATIENCE_S
+        while "Spark Connect server started" not in self.log.read_text(errors="replace"):
+            assert time.monotonic() < end, self.log.read_text(errors="replace")[-2000:]
+            time.sleep(0.3)
+        self.url = f"sc://127.0.0.1:{port}"
+
+    def stop(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def connect_server(tmp_path_factory):
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    made = ConnectServer(tmp_path_factory.mktemp("connect"))
+    yield made
+    made.stop()
+
+
 class Cluster:
     """A master and two workers with one core each, on loopback."""
 
@@ -131,6 +177,7 @@ def place(tmp_path):
     for name, privacy in ways.items():
         spec = {
             "name": name,
+            "population": "cards",
             "events": {"source": "taps.parquet", "person": "card_id"},
             "dimensions": {
                 "date": {"column": "tapped_at", "from": "2016-07-25", "to": "2016-07-27"},
@@ -153,7 +200,7 @@ def start(place, cluster, way, out, *, engine=None):
         "NOISEGATE_LEDGER": str(place / "ledger.sqlite"),
     }
     return subprocess.Popen(
-        [*command, "--quiet"],
+        [*command, "--quiet", "--yes"],
         cwd=place,
         env=environment,
         stdout=subprocess.PIPE,
@@ -192,6 +239,16 @@ def left_over(place):
 @pytest.mark.parametrize("way", ["event", "day", "person"])
 def test_a_release_on_a_cluster(place, cluster, way):
     code, _, err = finished(start(place, cluster, way, "out"))
+    assert code == 0, err
+    assert whole(place, "out")
+    assert ledger_says(place) == ([], ["published"])
+    assert left_over(place) == []
+    assert not any((place / "tmp").glob("noisegate-spill-*"))
+
+
+@pytest.mark.parametrize("way", ["event", "day", "person"])
+def test_a_release_through_spark_connect(place, connect_server, way):
+    code, _, err = finished(start(place, connect_server, way, "out"))
     assert code == 0, err
     assert whole(place, "out")
     assert ledger_says(place) == ([], ["published"])

@@ -1,13 +1,6 @@
 """PostgreSQL: the contract of every engine, on a server that the tests start and stop."""
 
 import datetime as dt
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
-from collections import Counter
-from pathlib import Path
 
 import pytest
 from scipy.stats import chisquare
@@ -28,30 +21,10 @@ PLAIN = "card_id bigint, mode text, tap text, tapped_at timestamp, stop text"
 
 
 @pytest.fixture(scope="module")
-def postgres():
+def postgres(new_server):
     """A throw-away PostgreSQL server that is reached by a socket."""
-    programs = shutil.which("pg_ctl")
-    if programs is None or shutil.which("initdb") is None:
-        pytest.skip("no PostgreSQL server is installed (initdb and pg_ctl were not found)")
-    home = Path(tempfile.mkdtemp(prefix="ng-pg-"))
-    user = {}
-    if os.geteuid() == 0:
-        if "postgres" not in {entry.pw_name for entry in pwd.getpwall()}:
-            pytest.skip("PostgreSQL does not run as root, and there is no user 'postgres'")
-        shutil.chown(home, "postgres", "postgres")
-        user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-
-    def server(*command):
-        subprocess.run(command, check=True, capture_output=True, cwd="/", **user)
-
-    try:
-        server("initdb", "-D", f"{home}/data", "-U", "postgres", "-A", "trust", "--no-sync")
-        options = f"-c listen_addresses='' -c unix_socket_directories='{home}' -c fsync=off"
-        server("pg_ctl", "-D", f"{home}/data", "-l", f"{home}/log", "-o", options, "-w", "start")
-        yield f"postgresql://postgres@/postgres?host={home}"
-        server("pg_ctl", "-D", f"{home}/data", "-m", "immediate", "-w", "stop")
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    with new_server() as server:
+        yield server.url
 
 
 @pytest.fixture
@@ -173,19 +146,8 @@ def test_what_cannot_be_counted_is_said(town, in_postgres):
     connection.disconnect()
 
 
-def test_bounds_hold_whatever_the_units(town, in_postgres):
-    """Each person has a stop of their own, so that cells tell whose they are."""
-    events = town.events(900, persons=6, strays=False)
-    for event in events:
-        event["stop"] = list(town.stops)[event["card_id"] % 6]
-    given, connection = in_postgres()(town, events)
-    for unit, most in (("person", 3), ("person-day", 1)):
-        spec = town.spec(unit=unit, max_cells=most, max_per_cell=2, **given)
-        found = town.labelled(spec, town.count(spec, connection=connection))
-        own = Counter((cell[-1], cell[1] if unit == "person-day" else 0) for cell in found)
-        assert max(found.values()) <= 2
-        assert max(own.values()) <= most
-    connection.disconnect()
+def test_bounds_hold_whatever_persons_do(town, in_postgres, check_any_bounds):
+    check_any_bounds(town, in_postgres(), examples=25)
 
 
 def test_a_connection_that_is_lost_costs_nothing(town, postgres, in_postgres, tmp_path):

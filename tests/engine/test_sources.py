@@ -2,6 +2,7 @@
 
 import sqlite3
 import subprocess
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -122,6 +123,16 @@ def test_bounds_hold_everywhere(town, check_bounds, place):
     check_bounds(town, place)
 
 
+def in_sqlite_anew(town, events):
+    (town.folder / "taps.sqlite").unlink(missing_ok=True)
+    return in_sqlite(town, events)
+
+
+@pytest.mark.parametrize(("place", "examples"), [(in_parquet, 60), (in_sqlite_anew, 15)])
+def test_bounds_hold_whatever_persons_do(town, check_any_bounds, place, examples):
+    check_any_bounds(town, place, examples=examples)
+
+
 @pytest.mark.parametrize("place", [in_parquet, in_sqlite])
 def test_persons_that_floats_would_blur_are_told_apart(town, closed, place):
     events = town.events(600, persons=2, strays=False)
@@ -150,6 +161,16 @@ def test_duckdb_needs_no_connection():
     assert connect("duckdb") is None
 
 
+def test_an_engine_that_nobody_has_tried_is_refused_by_name(town):
+    for url in ("mysql://me:secret@host/db", "clickhouse://host/db", "polars://"):
+        with pytest.raises(SpecError, match="is not one of those that are tried to hold persons") as caught:
+            connect(url)
+        assert "secret" not in str(caught.value)
+    other = SimpleNamespace(name="mysql")
+    with pytest.raises(SpecError, match="'mysql' is not one of those"):
+        town.count(town.spec(source="taps"), connection=other)
+
+
 def test_an_unknown_engine_is_refused():
     with pytest.raises(
         SpecError, match=r"engine must be one of duckdb, spark, .* got 'sparc'\. Did you mean 'spark'\?"
@@ -163,4 +184,4 @@ def test_an_engine_that_fails_does_not_print_its_password(url):
         connect(url)
     assert url.partition("://")[0] in str(caught.value)
     assert "secret" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None

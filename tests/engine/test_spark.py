@@ -73,6 +73,11 @@ def test_bounds_hold_on_spark(town, in_spark_files, check_bounds):
 
 
 @SLOW
+def test_bounds_hold_whatever_persons_do(town, in_spark_table, check_any_bounds):
+    check_any_bounds(town, in_spark_table, examples=8)
+
+
+@SLOW
 @pytest.mark.parametrize("kind", ["offset", "text"])
 def test_times_with_an_offset_are_read_on_the_clock_of_the_table(town, spark, kind):
     sydney = dt.timezone(dt.timedelta(hours=10))

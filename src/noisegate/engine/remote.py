@@ -69,7 +69,10 @@ def count_with_ibis(
 
 @contextmanager
 def asking(name: str, /) -> Iterator[None]:
-    """Turn whatever an engine raises into a sentence; its own text may quote the data, so it is dropped."""
+    """Turn whatever an engine raises into a sentence; its own text may quote the data, so it goes to a private log.
+
+    Of Python's own errors those of sockets are the engine's too: a server that died in the middle.
+    """
     try:
         with warnings.catch_warnings():
             # Those of drivers are not about the user's doing, and may quote the data too.
@@ -78,7 +81,7 @@ def asking(name: str, /) -> Iterator[None]:
     except NoisegateError:
         raise
     except Exception as error:
-        if type(error).__module__ == "builtins":
+        if type(error).__module__ == "builtins" and not isinstance(error, OSError | EOFError):
             raise
         kind = type(error).__name__
         raise DataError(
