@@ -9,9 +9,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from noisegate.assessment import LATE_MIN, Assessment, Attacker, Facts, Inference, exhibits_of, find_facts
+from noisegate.assessment import (
+    LATE_MIN,
+    Assessment,
+    Attacker,
+    Facts,
+    Inference,
+    Slivers,
+    compare_pair,
+    exhibits_of,
+    find_facts,
+)
 from noisegate.assessment import assess as judge_tables
 from noisegate.errors import DataError, OutputError, SpecError
+from noisegate.mechanisms import parse_noise
 from noisegate.places import check_directory
 from noisegate.reading import (
     Overrides,
@@ -84,12 +95,13 @@ class OpenAssessment(Assessment):
 
     def report(self, path: AnyPath, /) -> Path:
         """Write the report as one page, HTML or Markdown by the ending of `path`; it must not exist."""
-        from noisegate.report import page_of, render_html, render_markdown
+        from noisegate.report import live_of, page_of, render_html, render_markdown
 
         file = Path(path)
         if file.suffix not in (".html", ".md"):
             raise OutputError(f"a report ends in .html or .md, got {file.name!r}.")
-        text = (render_html if file.suffix == ".html" else render_markdown)(page_of(self))
+        page = page_of(self)
+        text = render_html(page, live=live_of(self)) if file.suffix == ".html" else render_markdown(page)
         try:
             with file.open("x", encoding="utf-8") as stream:
                 stream.write(text)
@@ -126,6 +138,7 @@ def assess(
     k: int = 3,
     claims: Sequence[str] = (),
     weeks: int | None = None,
+    against: Sequence[AnyPath] = (),
     level: float = 0.95,
     title: str = "",
     out: AnyPath | None = None,
@@ -169,6 +182,8 @@ def assess(
         Shares that are said to be dropped, such as "lightrail off dropped 0.0005%".
     weeks
         How many weeks of such releases to look ahead.
+    against
+        Other releases that may count the same people (files, or folders of releases): where two differ in a few, those are found.
     level
         Of all intervals.
     title
@@ -209,6 +224,7 @@ def assess(
             k=k,
             claims=claims,
             weeks=weeks,
+            against=against,
             level=level,
             title=title,
             progress=progress,
@@ -233,6 +249,46 @@ def read_tables(
     ['town']
     """
     return read_structure(tables, overrides=_decided(decisions), card=None if card is None else Path(card))
+
+
+def find_slivers(
+    first: TableSources,
+    second: TableSources,
+    /,
+    *,
+    noise: str | None = None,
+    same: bool = False,
+    level: float = 0.95,
+    decisions: AnyDecisions | None = None,
+) -> Slivers:
+    """What two releases give away together: the few people who are in one of them and not in the other.
+
+    Parameters
+    ----------
+    first, second
+        Two releases with the same dimensions: a table and its corrected version, two weeks, old and new borders or bands.
+    noise
+        The noise of both, as LAW:SCALE ("laplace:1.4"); None takes what their cards state, or what the differences show.
+    same
+        Whether it is known that both count the same people; else their counts must show it.
+    level
+        Of the intervals of slivers under noise.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import noisegate
+    >>> towns = [f"town {k}" for k in range(30)]
+    >>> old = pyarrow.table({"town": towns, "count": list(range(40, 70))})
+    >>> new = pyarrow.table({"town": towns, "count": [*range(40, 69), 70]})
+    >>> noisegate.find_slivers({"old": old}, {"new": new})
+    old and new: slivers
+      town town 29: 1
+    """
+    decided = _decided(decisions)
+    one, other = (read_structure(tables, overrides=decided) for tables in (first, second))
+    law = None if noise is None else parse_noise(noise)
+    return compare_pair(one, one.base, other, other.base, noise=law, level=level, same=same)
 
 
 def recover(tables: TableSources, /, **said: Any) -> dict[str, Noise]:

@@ -6,6 +6,7 @@ from noisegate.assessment.arrow_tables import cells_batches, vehicles_table
 from noisegate.assessment.assessment import AssessedTable, Assessment
 from noisegate.assessment.cell_sums import exposed, moments
 from noisegate.assessment.claims import Claim, judge_claim
+from noisegate.assessment.differencing import DifferenceNoise, Sliver, Slivers, find_slivers_between
 from noisegate.assessment.dropped import Dropped
 from noisegate.assessment.exposure import Exposure
 from noisegate.assessment.facts import Facts, find_facts
@@ -28,6 +29,7 @@ from noisegate.assessment.microscope import (
     cell_states,
 )
 from noisegate.assessment.missing_taps import MissingTaps, Ranked
+from noisegate.assessment.releases_compared import compare_pair, compare_releases
 from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
 from noisegate.assessment.services import Services, tolerance_of
@@ -51,6 +53,7 @@ __all__ = [
     "CloseLook",
     "Coarsening",
     "CountLaw",
+    "DifferenceNoise",
     "Dropped",
     "Exhibit",
     "Exposure",
@@ -75,6 +78,8 @@ __all__ = [
     "Section",
     "Services",
     "Severity",
+    "Sliver",
+    "Slivers",
     "Uniqueness",
     "Witness",
     "Words",
@@ -86,11 +91,14 @@ __all__ = [
     "cells_batches",
     "chance",
     "check_weeks",
+    "compare_pair",
+    "compare_releases",
     "ends",
     "exhibits_of",
     "exposed",
     "figures_of",
     "find_facts",
+    "find_slivers_between",
     "flat",
     "interval",
     "judge_claim",

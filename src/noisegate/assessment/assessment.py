@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from noisegate.assessment.arrow_tables import cells_batches
 from noisegate.assessment.claims import Judged
+from noisegate.assessment.differencing import Slivers
 from noisegate.assessment.dropped import Dropped
 from noisegate.assessment.finding import Check, Finding, at_least, by_severity, shortened
 from noisegate.assessment.growth import Weeks
@@ -120,6 +121,8 @@ class Assessment:
         What more weeks of the same would give away, if somebody asked and the noise is known.
     microdata
         How few known points single a person out, if the raw data say whose events they are.
+    slivers
+        For every two tables of the same people, the people in whom they differ.
     beside
         Assessments of other measures and of tables that overlap; their findings and tables are among those here as well.
     provenance
@@ -145,6 +148,7 @@ class Assessment:
     claims: tuple[Judged, ...] = ()
     weeks: Weeks | None = None
     microdata: Microdata | None = None
+    slivers: tuple[Slivers, ...] = ()
     beside: tuple[Assessment, ...] = ()
     provenance: Provenance | None = None
 

@@ -13,6 +13,7 @@ import numpy as np
 from noisegate import limits
 from noisegate.assessment.card import about_card
 from noisegate.assessment.claims import Judged, judge_claim
+from noisegate.assessment.differencing import Slivers
 from noisegate.assessment.dropped import Dropped
 from noisegate.assessment.evidence import AttackEvidence, consistent_tables
 from noisegate.assessment.exposure import Exposure
@@ -25,6 +26,7 @@ from noisegate.assessment.merges import Suggestion, suggest
 from noisegate.assessment.microdata import Microdata, PersonEvents, read_person_events
 from noisegate.assessment.missing_taps import MissingTaps, missing_taps
 from noisegate.assessment.overlaps import SharedSums, sums_of, with_overlaps
+from noisegate.assessment.releases_compared import compare_releases
 from noisegate.assessment.request import AnyPath, Request, Said
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
@@ -586,6 +588,16 @@ class Facts:
             return weeks
         persons = Persons.of(events.events, days=events.days, event_epsilon=self.privacy.event_epsilon)
         return replace(weeks, persons=persons)
+
+    @cached_property
+    def slivers(self) -> tuple[Slivers, ...]:
+        """What every two tables of the same dimensions give away together: here, beside, and in releases that somebody names."""
+        others = [read_structure([path], progress=self.report) for path in self.request.outside.against]
+        if others:
+            self.report("comparing releases")
+        return compare_releases(
+            self.structure, others, card=self.card, noise=self.request.noise, level=self.request.level
+        )
 
     def _counted(self) -> list[Seen]:
         """The tables that add to the loss, the base first; empty if the noise of the base is not known."""

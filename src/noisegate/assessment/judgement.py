@@ -17,6 +17,7 @@ from noisegate.assessment import (
     noise,
     protection,
     score,
+    slivers,
     thresholds,
     timetable,
     usefulness,
@@ -40,6 +41,7 @@ INQUIRIES: tuple[Inquiry, ...] = (
     summed,
     couplings,
     margins,
+    slivers,
     card,
     zeros,
     loss,
@@ -90,6 +92,7 @@ def judge(facts: Facts, /) -> Assessment:
         claims=facts.claims,
         weeks=facts.weeks,
         microdata=facts.microdata,
+        slivers=facts.slivers,
     )
 
 

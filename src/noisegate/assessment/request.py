@@ -49,6 +49,7 @@ class Said(TypedDict, total=False):
     k: int
     claims: Sequence[str]
     weeks: int | None
+    against: Sequence[AnyPath]
     level: float
 
 
@@ -66,6 +67,8 @@ class Outside:
         Shares of rows or trips that were stated to be dropped.
     weeks
         How many weeks of such releases to look ahead; None for none.
+    against
+        Other releases that may count the same people: files, or folders of releases.
     """
 
     gtfs: Path | None = None
@@ -74,6 +77,7 @@ class Outside:
     k: int = 3
     claims: tuple[Claim, ...] = ()
     weeks: int | None = None
+    against: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         check_late(self.late)
@@ -137,6 +141,7 @@ class Request:
                 k=said.get("k", 3),
                 claims=tuple(Claim.parse(text) for text in said.get("claims", ())),
                 weeks=said.get("weeks"),
+                against=tuple(Path(one) for one in said.get("against", ())),
             ),
         )
 

@@ -144,6 +144,12 @@ def assess(
     weeks: Annotated[
         int | None, typer.Option(metavar="N", help="Look ahead: so many weeks of such releases.")
     ] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="TABLE", help="Another release of the same people, to subtract; may be repeated."
+        ),
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of intervals.")] = 0.95,
     out: Annotated[
         Path | None,
@@ -179,6 +185,8 @@ def assess(
 
     With a timetable, looking ahead: noisegate assess time-loc.csv time.csv --gtfs feed.zip --late 10 --weeks 52
 
+    A corrected version: noisegate assess new.csv --against old.csv
+
     A gate in a pipeline: noisegate assess release/*.csv --fail-on medium
     """
     from noisegate.assessment import assess as run
@@ -191,7 +199,7 @@ def assess(
 
     if fail_on is not None:
         at_least((), fail_on)
-    check_outputs(json, inputs=[*tables, spec, card, truth, workload, gtfs, stops, out])
+    check_outputs(json, inputs=[*tables, *(against or ()), spec, card, truth, workload, gtfs, stops, out])
     if pdf and out is None:
         raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
     overrides = None if spec is None else load_overrides(spec)
@@ -219,6 +227,7 @@ def assess(
             k=k,
             claims=claim or (),
             weeks=weeks,
+            against=against or (),
             level=level,
             title=title or "",
             command=_command(),
