@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from noisegate.engine.cell_terms import CellTerms, Dialect
+from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan
 from noisegate.engine.quoting import literal
 from noisegate.engine.source import Source, one_row
@@ -34,7 +34,7 @@ _AWARE = "TIMESTAMP WITH TIME ZONE"
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
 _DAY_US = 86_400_000_000
 #: A column that is missing is NULL in its own words; a text that is no time is NULL in ours alone.
-DIALECT = Dialect(missing="e.r{n} IS NULL")
+DIALECT = SqlDialect(missing="e.r{n} IS NULL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """SQL of an event's cell, and of why it has none, for every engine that is spoken to in SQL.
 
 A cell is a sum of terms, one for each dimension or nested axis; a small table has the terms of values that are looked up. How an engine calls columns and
-counts days is its `Dialect`; all else is the same, and stands here alone.
+counts days is its `SqlDialect`; all else is the same, and stands here alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from noisegate.spec import CalendarDimension, DateDimension
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class SqlDialect:
     """How an engine names what a plan numbers, and what it calls the arithmetic of days.
 
     Attributes
@@ -54,7 +54,7 @@ class CellTerms:
     """The cell of an event of a plan in a dialect."""
 
     plan: CellPlan
-    dialect: Dialect
+    dialect: SqlDialect
 
     @property
     def cell(self) -> str:

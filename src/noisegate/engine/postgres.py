@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from noisegate.engine.bounding import run_starts
 from noisegate.engine.cell_sql import lookup_table, nest_table
-from noisegate.engine.cell_terms import CellTerms, Dialect
+from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.counts import Tally
 from noisegate.engine.duck import refuse_unreadable
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, plan_cells
@@ -39,7 +39,7 @@ _WHOLE = ("smallint", "integer", "bigint")
 _NESTED = ("json", "jsonb", "xml", "bytea", "point", "polygon")
 _NAIVE, _AWARE = "timestamp without time zone", "timestamp with time zone"
 _TEXTS = ("text", "character varying", "character", '"char"', "name")
-_DIALECT = Dialect()
+_DIALECT = SqlDialect()
 #: Two thousand years in seconds: keeps times before 1970 positive.
 _SHIFT_S = 730_500 * 86_400
 _DATE = "[0-9]{4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])"

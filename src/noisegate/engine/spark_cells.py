@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from noisegate.engine.cell_sql import lookup_table, nest_table
-from noisegate.engine.cell_terms import CellTerms, Dialect
+from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan
 from noisegate.engine.source import files_of, is_remote
 from noisegate.errors import DataError
@@ -27,7 +27,7 @@ _PARQUET = (".parquet", ".pq")
 _TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".json")
 _NAIVE, _AWARE = "timestamp_ntz", "timestamp"
 #: Joined tables keep no names of their own, so that their columns have longer ones.
-_DIALECT = Dialect(
+_DIALECT = SqlDialect(
     value="v{n}",
     missing="m{n}",
     looked_up="l{n}_{column}",
