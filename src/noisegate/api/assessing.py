@@ -96,12 +96,13 @@ class OpenAssessment(Assessment):
 
     def report(self, path: AnyPath, /) -> Path:
         """Write the report as one page, HTML or Markdown by the ending of `path`; it must not exist."""
-        from noisegate.report import page_of, render_html, render_markdown
+        from noisegate.report import live_of, page_of, render_html, render_markdown
 
         file = Path(path)
         if file.suffix not in (".html", ".md"):
             raise OutputError(f"a report ends in .html or .md, got {file.name!r}.")
-        text = (render_html if file.suffix == ".html" else render_markdown)(page_of(self))
+        page = page_of(self)
+        text = render_html(page, live=live_of(self)) if file.suffix == ".html" else render_markdown(page)
         try:
             with file.open("x", encoding="utf-8") as stream:
                 stream.write(text)

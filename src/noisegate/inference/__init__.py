@@ -20,6 +20,7 @@ from noisegate.inference.draws import CellSampler
 from noisegate.inference.engine import Engine, engine_for
 from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.excess import ThresholdExcess, shown_histogram
+from noisegate.inference.held_out import HeldOut, ValueWindow, judge_held_out
 from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
@@ -78,6 +79,7 @@ __all__ = [
     "Floats",
     "FromRows",
     "GivenAway",
+    "HeldOut",
     "Identities",
     "Intensities",
     "Ints",
@@ -106,6 +108,7 @@ __all__ = [
     "Sums",
     "TableSets",
     "ThresholdExcess",
+    "ValueWindow",
     "as_codes",
     "bells",
     "cell_laws",
@@ -121,6 +124,7 @@ __all__ = [
     "fit_prior",
     "fit_profile",
     "infer",
+    "judge_held_out",
     "lattice_law",
     "level_logs",
     "level_posterior",

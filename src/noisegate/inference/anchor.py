@@ -287,15 +287,24 @@ class Anchor:
         return self.totals.evidence
 
     def _shaped(self, laws: AnyLaws, hidden: Bools, /) -> AnyLaws:
-        """The laws with the histogram of hidden cells that the tables tell, as far as they do."""
-        told = self._evidence.raw_histogram(self.cells[self.free])
-        if told is None:
+        """The laws with the histogram of hidden cells that the tables tell, as far as they tell another one than the laws do."""
+        selection, told = self._evidence.selection, self._evidence.population(self.cells[self.free])
+        if selection is None or told is None:
             return laws
         places = np.flatnonzero(hidden)
-        places = places[np.isin(self.cells[places], told.hidden_cells, assume_unique=True)]
-        if len(places) < _FEW_HIDDEN or told.shown < _FEW_SHOWN:
+        places = places[np.isin(self.cells[places], told.hidden, assume_unique=True)]
+        shown = np.flatnonzero(np.isin(self.cells, told.shown, assume_unique=True))
+        if len(places) < _FEW_HIDDEN or len(shown) < _FEW_SHOWN:
             return laws
-        return self._weighed(laws, places, told.hidden, told.doubt)
+        size = selection.size + 1
+        before = self._histogram(laws, places, size)
+        off = selection.departure(
+            before + self._histogram(laws, shown, size),
+            told.values,
+            hidden=len(told.hidden),
+            total=told.total,
+        )
+        return self._weighed(laws, places, before * np.exp(np.append(off, off[-1])))
 
     def _shaped_all(self, laws: AnyLaws, /) -> AnyLaws:
         """The laws of cells that are all shown with the histogram of raw counts that their values tell, as far as they do."""
@@ -304,23 +313,18 @@ class Anchor:
         if len(places) < _FEW_HIDDEN or not 0 < base.noise < np.inf:
             return laws
         told = shown_histogram(base.values[self.cells[places]], base.mechanism)
-        return laws if told is None else self._weighed(laws, places, *told)
+        if told is None:
+            return laws
+        number, doubt = told
+        own = np.log(np.maximum(self._histogram(laws, places, len(number)), 1e-9))
+        away = np.clip(np.log(np.maximum(number, 1e-9)) - own, -_LONGEST_SHAPE, _LONGEST_SHAPE)
+        return self._weighed(laws, places, np.exp(own + away / (1 + doubt / _SHAPE_OFF**2)))
 
-    def _weighed(self, laws: AnyLaws, places: Ints, number: Floats, doubt: Floats, /) -> AnyLaws:
-        """The laws of some cells with so many of 0, 1, 2 ... together, as far as each number is surer than the law."""
-        size = len(number)
-        some = places
-        if len(places) > _MOST_LOOKED_AT:
-            some = np.sort(np.random.default_rng(1).choice(places, _MOST_LOOKED_AT, replace=False))
-        before = self._histogram(laws, some, size)
-        trust = 1 / (1 + doubt / _SHAPE_OFF**2)
-        logs = np.log(np.maximum(number * (len(some) / len(places)), 1e-9))
-        own = np.log(np.maximum(before, 1e-9))
-        wanted = np.exp(own + trust * np.clip(logs - own, -_LONGEST_SHAPE, _LONGEST_SHAPE))
-        wanted *= before.sum() / wanted.sum()
+    def _weighed(self, laws: AnyLaws, places: Ints, wanted: Floats, /) -> AnyLaws:
+        """The laws of some cells with so many of 0, 1, 2 ... together, as a share of them."""
         for _ in range(_SHAPE_ROUNDS):
-            now = self._histogram(laws, some, size)
-            ratio = np.clip(wanted / np.maximum(now, 1e-9), 0.02, 50.0)
+            now = self._histogram(laws, places, len(wanted))
+            ratio = np.clip(wanted / wanted.sum() * now.sum() / np.maximum(now, 1e-9), 0.02, 50.0)
             laws = laws.weigh(places, ratio)
         return laws
 
@@ -343,12 +347,12 @@ class Anchor:
         return found
 
     def _histogram(self, laws: AnyLaws, places: Ints, size: int, /) -> Floats:
-        """How many of some cells are expected to hold 0, 1, 2, ..."""
-        found = np.zeros(size)
-        for first in range(0, len(places), _AT_ONCE):
-            pmfs = laws.pmfs(places[first : first + _AT_ONCE])
-            found += added(pmfs.low, pmfs.start, pmfs.p, size)
-        return found
+        """How many of some cells are expected to hold 0, 1, 2, ..., the last number for all larger ones."""
+        some = places
+        if len(places) > _MOST_LOOKED_AT:
+            some = np.sort(np.random.default_rng(1).choice(places, _MOST_LOOKED_AT, replace=False))
+        pmfs = laws.pmfs(some)
+        return added(pmfs.low, pmfs.start, pmfs.p, size) * (len(places) / max(len(some), 1))
 
     def _left_for(self, margin: Observation, places: Ints, /) -> tuple[Bools, float, float]:
         """Which hidden cells a margin says something about, what it leaves for them together, and with what variance."""

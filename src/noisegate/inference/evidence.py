@@ -262,7 +262,7 @@ class Evidence:
         """From the cells of the margin that says most of them, and what these add up to."""
         base = self.base
         every = base.values[~np.isnan(base.values)]
-        population = self._population(self.live)
+        population = self.population(self.live)
         if population is None or len(population.values) < len(every) / 2:
             return ThresholdExcess.of(every, base.mechanism)
         found = ThresholdExcess.of(
@@ -273,17 +273,21 @@ class Evidence:
             return found
         return found.lacking(population.values, told.hidden, base.mechanism)
 
+    @property
+    def selection(self) -> ThresholdSelection | None:
+        """How the threshold of the base selects; None without one, or without noise."""
+        at = threshold_of(self.base.mechanism)
+        return None if at is None else ThresholdSelection.of(self.base.mechanism, edge=at[0], scale=at[1])
+
     def raw_histogram(self, cells: Ints, /) -> RawHistogram | None:
         """How many hidden ones of these cells held 0, 1, 2 ..., by what their totals, their shown values and their number tell."""
-        population = self._population(cells)
-        at = threshold_of(self.base.mechanism)
-        if population is None or at is None or not population.hidden.size:
+        population, selection = self.population(cells), self.selection
+        if population is None or selection is None or not population.hidden.size:
             return None
-        selection = ThresholdSelection.of(self.base.mechanism, edge=at[0], scale=at[1])
         law = selection.raw_law(population.values, hidden=len(population.hidden), total=population.total)
         return RawHistogram.of(selection, law, hidden_cells=population.hidden, shown=len(population.values))
 
-    def _population(self, cells: Ints, /) -> _Population | None:
+    def population(self, cells: Ints, /) -> Population | None:
         """The cells among these of shown rows of the margin that says most of them; None if none does."""
         base = self.base
         measured = [margin for margin in self.margins if margin.measured]
@@ -303,8 +307,9 @@ class Evidence:
         values = base.values[inside]
         shown = ~np.isnan(values)
         noise = margin.noise * len(used) + base.noise * int(shown.sum())
-        return _Population(
+        return Population(
             values=values[shown],
+            shown=inside[shown],
             hidden=inside[~shown],
             total=TotalSeen(sum=float(margin.values[used].sum()), variance=max(noise, 1e-6)),
         )
@@ -485,10 +490,11 @@ def _decoded(decode: Callable[[Ints], Sequence[Ints]], cells: Ints, /) -> Callab
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Population:
-    """Cells whose sum is known: the values of those that are shown, the numbers of those that are not, and the sum."""
+class Population:
+    """Cells whose sum is known: those that are shown, with their values, those that are not, and the sum."""
 
     values: Floats
+    shown: Ints
     hidden: Ints
     total: TotalSeen
 

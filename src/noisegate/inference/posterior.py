@@ -23,6 +23,7 @@ from noisegate.errors import DataError
 from noisegate.inference.anchor import Anchor, KeptLaws
 from noisegate.inference.draws import CellSampler, LevelErrors, TiedSums
 from noisegate.inference.evidence import Evidence
+from noisegate.inference.held_out import HeldOut, HeldOutCheck, ValueWindow, judge_held_out
 from noisegate.inference.hidden import ShownTotals
 from noisegate.inference.linked.fit import fit_levels
 from noisegate.inference.linked.inference import Options, infer
@@ -107,11 +108,14 @@ class Posterior:
     _trust: Trust | None = None
     _heard: tuple[FitCheck, ...] = field(init=False, default=())
     _beside: list[LawBeside] = field(init=False, default_factory=list)
+    _window: ValueWindow | None = field(init=False, default=None)
+    _held: dict[int, HeldOut] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.evidence, self._heard = without_remainders(self.evidence)
         part_of, self._unit_of = _split(self.evidence)
         totals, same = ShownTotals(evidence=self.evidence), representatives(self.evidence)
+        self._window = ValueWindow.of(self.evidence.base.mechanism) if self.knows_sums else None
         self.errors = CellErrors(
             evidence=self.evidence, totals=totals, part_of=part_of, unit_of=self._unit_of, same=same
         )
@@ -246,13 +250,15 @@ class Posterior:
         evidence, roles = self.evidence, self.evidence.roles
         effects = roles.effects(evidence.layout, cells)
         if part not in self.fits:
-            self.fits[part] = fit_profile(
+            fit = fit_profile(
                 evidence.base.values[cells],
                 effects,
                 mechanism=evidence.base.mechanism,
                 mains=roles.mains(effects),
                 remainders=evidence.left_over(cells),
             )
+            held = self._held[part] = HeldOut.of(evidence.base.values[cells], fit.prior, self._window)
+            self.fits[part] = replace(fit, prior=held.widened(fit.prior))
         return effects, self.fits[part]
 
     def _solved(self, cells: Ints, prior: Prior, /) -> _Unit:
@@ -368,7 +374,7 @@ class Posterior:
                 alone=errors.alone[cells],
                 laws=unit.laws.pmfs(np.arange(len(cells))),
                 effects=effects,
-                together=(errors.common[cells], errors.unseen_moves(cells)),
+                together=(errors.common_moves(cells), errors.unseen_moves(cells)),
                 ties=TiedSums.of(errors.totals, cells, errors.misfit),
                 same=None if errors.same is None else _first_places(errors.same[cells]),
             )
@@ -396,7 +402,8 @@ class Posterior:
         cells = sum(len(unit.cells) for unit in units)
         trust = self._judge(np.arange(self.size))
         found = settled(unsettled=sum(unit.unsettled for unit in units), cells=cells)
-        tried_out = () if trust is None else (trust.check,)
+        held = self._held_out() if self.knows_sums else None
+        tried_out = tuple(one.check for one in (held, trust) if one is not None)
         return (found, *self._heard, *against_totals(self._beside), *tried_out)
 
     def _units(self, parts: set[int] | None = None, /) -> list[_Unit]:
@@ -421,7 +428,10 @@ class Posterior:
         spread, surest = self.errors.sums(cells, groups, size)
         low, high = cumulant_intervals(surest.centre, surest.variance, surest.third, level=level)
         free = np.asarray(surest.variance == spread.variance)
-        self._convolve(cells, groups, np.where(free, spread.shared, np.nan), level, low, high)
+        # Laws of cells hold the errors of what they are predicted from, each as its own: the rest is what cells err together.
+        alone = np.bincount(groups, weights=self.errors.variance[cells], minlength=size)
+        more = np.maximum(spread.variance - alone, 0.0)
+        self._convolve(cells, groups, np.where(free, more, np.nan), level, low, high)
         found = SumEstimates(
             level=level,
             mean=mean,
@@ -437,9 +447,20 @@ class Posterior:
         if not self.knows_sums or not self.errors.lacking(cells).any():
             return None
         if self._trust is None:
-            self._trust = tried(self.evidence, some_parts(self.evidence, self._part_of), self._learnt_again)
+            trust = tried(self.evidence, some_parts(self.evidence, self._part_of), self._learnt_again)
+            held = self._held_out()
+            self._trust = trust if held is None or held.holds else replace(trust, holds=False)
         self.errors.unseen = self._trust.off
         return self._trust
+
+    def _held_out(self) -> HeldOutCheck | None:
+        """What published cells say that were held out: those of the parts on which the law is tried, whatever was asked before."""
+        parts = np.unique(self._part_of[some_parts(self.evidence, self._part_of)]).tolist()
+        for part in parts:
+            if part not in self.fits:
+                cells = np.flatnonzero(self._part_of == part)
+                self._fitted(part, cells[self._live(cells)])
+        return judge_held_out([self._held[part] for part in parts if part in self._held])
 
     def _learnt_again(self, evidence: Evidence, cells: Ints, /) -> Retold:
         """What the same engine makes of other evidence."""

@@ -37,8 +37,8 @@ _CLEAR, _SLIGHTLY = 3.5, 0.02
 _MOST_OFF = 2.0
 #: Fewer cells than this are no trial.
 _FEW_CUT = 60
-#: What passed may be off by this share of itself at least: the trial looks above the threshold only.
-_LEAST_OFF = 0.15
+#: Of cells between a threshold and twice that, those below this many times the threshold are near it.
+_MIDDLE = 1.5
 #: What cannot be tried may be off by this share of itself, where bounds do not replace it.
 _UNTRIED = 0.25
 #: At most so many cells are tried.
@@ -223,8 +223,11 @@ def tried(evidence: Evidence, cells: Ints, learn: Learner, /) -> Trust:
     seen = before[mine]
     over = _excess(before, made) - _excess(after, again.base.mechanism)
     share = seen.sum() / max(before[cut].sum(), 1.0)
+    middle = replace(made, threshold=_MIDDLE * (made.threshold or 0.0))
+    below = _chance(made, again.base.mechanism, len(chance), middle)
     return _judged(
         cells=(len(mine), number),
+        near=(int((seen < (middle.whole_threshold or 0)).sum()), _expected(told.laws, below)[0]),
         people=(float(seen.sum() - share * over), people),
         variance=spread + made.published_law.variance * len(mine),
         off=told.off,
@@ -250,12 +253,24 @@ def some_parts(evidence: Evidence, part_of: NDArray[np.int32], /) -> Ints:
     return cells[np.isin(codes[name], labels[:: max(1, len(labels) // wanted)][:wanted])]
 
 
-def _judged(*, cells: tuple[int, float], people: tuple[float, float], variance: float, off: float) -> Trust:
-    """How far what was seen is from what was said."""
+def _judged(
+    *,
+    cells: tuple[int, float],
+    near: tuple[int, float],
+    people: tuple[float, float],
+    variance: float,
+    off: float,
+) -> Trust:
+    """How far what was seen is from what was said: of cells, of people in them, and of the share of cells `near` the threshold.
+
+    The law is learnt far from there, and goes on below as it comes near it: if that share is wrong, its shape is, whatever its level.
+    """
     seen, said = people
     z = (seen - said) / math.sqrt(variance + (off * said) ** 2)
     z_cells = (cells[0] - cells[1]) / math.sqrt(max(cells[1], 1.0) + (off * cells[1]) ** 2)
-    worst = z if abs(z) >= abs(z_cells) else z_cells
+    share = min(max(near[1] / max(cells[1], 1e-9), 1e-3), 1 - 1e-3)
+    z_shape = (near[0] - share * cells[0]) / math.sqrt(share * (1 - share) * max(cells[0], 1))
+    worst = max((z, z_cells, z_shape * _MOST_OFF / _CLEAR), key=abs)
     holds = abs(worst) <= _MOST_OFF
     missed = abs(seen / max(said, 1.0) - 1)
     says = (
@@ -267,9 +282,16 @@ def _judged(*, cells: tuple[int, float], people: tuple[float, float], variance: 
         outcome="holds" if holds else "withdrawn",
         says=says if holds else f"{says}: where no total speaks, only bounds are given",
         z=worst,
-        numbers={"people": seen, "people_said": said, "cells": cells[0], "cells_said": cells[1]},
+        numbers={
+            "people": seen,
+            "people_said": said,
+            "cells": cells[0],
+            "cells_said": cells[1],
+            "near": near[0],
+            "near_said": near[1],
+        },
     )
-    return Trust(holds=holds, off=max(missed, off, _LEAST_OFF), check=check)
+    return Trust(holds=holds, off=missed, check=check)
 
 
 def _no_trial(why: str, /) -> Trust:
@@ -309,13 +331,14 @@ def _told(evidence: Evidence, /) -> Bools:
     return told
 
 
-def _chance(made: Mechanism, higher: Mechanism, size: int, /) -> Floats:
-    """The chance of each raw count to be shown, if it is not above the higher threshold."""
+def _chance(made: Mechanism, higher: Mechanism, size: int, middle: Mechanism | None = None, /) -> Floats:
+    """The chance of each raw count to be shown, if it is not above the higher threshold: at all, or below one between."""
     counts = np.arange(size)
     nothing = np.full(size, np.nan)
-    hidden = np.exp(made.log_likelihood(nothing, counts))
-    below = np.exp(higher.log_likelihood(nothing, counts))
-    return np.asarray(np.clip(1 - hidden / np.maximum(below, 1e-300), 0.0, 1.0))
+    hidden, most, below = (
+        np.exp(one.log_likelihood(nothing, counts)) for one in (made, middle or higher, higher)
+    )
+    return np.asarray(np.clip((most - hidden) / np.maximum(below, 1e-300), 0.0, 1.0))
 
 
 def _expected(laws: Pmfs, chance: Floats, /) -> tuple[float, float, float]:

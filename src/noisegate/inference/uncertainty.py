@@ -11,6 +11,7 @@ of cells that no total tells lie between nothing and these.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,9 @@ class CellErrors:
     cells_of: dict[int, Ints] = field(init=False, default_factory=dict)
     _row_variance: dict[str, Floats] = field(init=False)
     _misfits: dict[str, tuple[int, RowMisfit]] = field(init=False, default_factory=dict)
+    _lacks: dict[tuple[str, str], tuple[int, tuple[float, float, float]]] = field(
+        init=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         size = self.evidence.layout.size
@@ -213,7 +217,48 @@ class CellErrors:
         """How far the one error of what no row shows moves each cell."""
         if not self.unseen:
             return np.zeros(len(cells))
-        return np.where(self.lacking(cells), self.unseen * self.mean[cells], 0.0)
+        lacking = self.lacking(cells)
+        moves = np.where(lacking, self.unseen * self.mean[cells], 0.0)
+        for margin, other in () if self.evidence.consistent else permutations(self.totals.margins, 2):
+            here = self._told_by_other(margin, other, cells) & lacking
+            if here.any():
+                share = self._share_left(margin, other)
+                moves[here] = np.minimum(moves[here], share * self.mean[cells[here]])
+        return np.asarray(moves)
+
+    def _told_by_other(self, margin: Observation, other: Observation, cells: Ints, /) -> Bools:
+        """Which cells are in no shown row of a margin, but in one of another."""
+        mine, theirs = margin.where.of(cells), other.where.of(cells)
+        hidden = (mine < 0) | ~margin.shown(np.maximum(mine, 0))
+        return np.asarray(hidden & (theirs >= 0) & other.shown(np.maximum(theirs, 0)))
+
+    def _share_left(self, margin: Observation, other: Observation, /) -> float:
+        """By which share of itself what a margin lacks and another shows may be off, once the difference of the two has told it."""
+        total, _, variance = self._difference(margin, other)
+        return float((self.unseen**-2 + total**2 / variance) ** -0.5)
+
+    def _difference(self, margin: Observation, other: Observation, /) -> tuple[float, float, float]:
+        """What a margin lacks and another shows, what the one error of all that is little seen moves it by, and the variance of the difference of the two margins (MATH 10 f)."""
+        known = self._lacks.get((margin.name, other.name))
+        if known is None or known[0] != len(self.shared):
+            live = self.evidence.live
+            hidden = live[np.isnan(self.evidence.base.values[live])]
+            lacks = hidden[self._told_by_other(margin, other, hidden)]
+            none = np.zeros(len(hidden), np.int64)
+            variance = sum(
+                float(self.totals.of(one).of_groups(hidden, none, 1).variance[0]) for one in (margin, other)
+            )
+            told = float(self.mean[lacks].sum()), float(self.common[lacks].sum()), max(variance, 1e-9)
+            known = self._lacks[margin.name, other.name] = (len(self.shared), told)
+        return known[1]
+
+    def common_moves(self, cells: Ints, /) -> Floats:
+        """How far the one error of all that is little seen moves each cell: margins that lack it, beside others, tell how large it is."""
+        left = 1.0
+        for margin, other in () if self.evidence.consistent else permutations(self.totals.margins, 2):
+            _, moved, variance = self._difference(margin, other)
+            left = min(left, (1 + moved**2 / variance) ** -0.5)
+        return np.asarray(left * self.common[cells])
 
     def _unseen(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
         """The variance of what no row of a margin shows."""
@@ -265,7 +310,7 @@ class CellErrors:
 
     def _shared(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
         """The variance of what cells err together, part by part."""
-        found = self._added(self.common, cells, groups, size) ** 2
+        found = np.bincount(groups, weights=self.common_moves(cells), minlength=size).astype(np.float64) ** 2
         part_of = self.part_of[cells]
         for part in np.unique(part_of).tolist():
             here = part_of == part

@@ -8,6 +8,7 @@ from typing import Any
 
 from noisegate.errors import SpecError
 from noisegate.mechanisms import Contribution, Mechanism, certainty
+from noisegate.report import finite
 from noisegate.workbench.desk import Opened
 
 #: Trips of a person that the attacker may know.
@@ -87,7 +88,7 @@ def played(opened: Opened, events: int, /) -> dict[str, Any]:
     """What each further week adds: groups that recur, a count that recurs, losses, and what is sure about one person."""
     weeks = opened.assessment.weeks
     why = next((one.title for one in opened.assessment.checks if one.id == "more-weeks"), "")
-    content = None if weeks is None else _finite(weeks.to_json())
+    content = None if weeks is None else finite(weeks.to_json())
     return {"weeks": content, "why": why, "trips": events, "sure": _by_week(opened, events)}
 
 
@@ -103,12 +104,3 @@ def _by_week(opened: Opened, events: int, /) -> list[dict[str, Any]]:
             return []
         found.append({"week": week, "low": one["low"], "high": one["high"]})
     return found
-
-
-def _finite(value: Any, /) -> Any:
-    """The same with None for what has no bound."""
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
