@@ -192,7 +192,9 @@ def _as_read(
 
 
 def _scale_doubt(tables: Sequence[Seen], makers: Makers, /) -> float:
-    """How unsure the scale of noise is that was recovered, as the standard deviation of its log; 0 if it is stated."""
+    """How unsure the scale of noise is that was recovered, as the standard deviation of its log; 0 if a person states it, or a card."""
+    if makers.stated is not None:
+        return 0.0
     recovered = [one for one in tables if one.known.source in {"recovered", "borrowed"}]
     fits = [fit for one in recovered if (fit := makers.noise[one.cells.name].fit) is not None]
     spans = [
