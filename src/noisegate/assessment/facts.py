@@ -31,7 +31,7 @@ from noisegate.assessment.request import AnyPath, Request, Said
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
-from noisegate.inference import LinkedCells, link_cells
+from noisegate.inference import LinkedCells, TableSets, find_table_sets, link_cells
 from noisegate.reading import Overrides, Structure, TableSources, read_structure
 from noisegate.recovery import (
     Coupling,
@@ -79,6 +79,8 @@ Progress = Callable[[str], None]
 _FEWEST_OF_MARGINS = 20
 #: How long bounds of hidden counts are sharpened, in all tables of a set of files together.
 _SECONDS = 20.0
+#: How long sets of tables are looked for that give counts away together.
+_SECONDS_TOGETHER = 5.0
 _NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
 _BY_SUMS = "not inferred by a law of noise, as there is none; what sums prove of hidden and rounded counts is said by itself"
 _BY_RANGES = "not inferred: every count is published within a range, and what sums make of the ranges is said by itself"
@@ -296,6 +298,22 @@ class Facts:
         self.report("bounding hidden counts")
         bounds = linked.solve(seconds=_SECONDS / len(self.structure.every))
         return KnownCounts(linked=linked, bounds=bounds, overlaps=overlaps, assumed=assumed)
+
+    @cached_property
+    def table_sets(self) -> TableSets | None:
+        """The smallest sets of tables that give hidden counts away; None if none does, one table is all there is, or cells are too many."""
+        known = self.known_counts
+        if known is None or len(known.linked.tables) < 2 or not known.exact.size:
+            return None
+        if known.linked.low.size > limits.current().together_cells:
+            return None
+        self.report("looking for tables that hurt together")
+        return find_table_sets(
+            known.linked,
+            bounds=known.bounds,
+            targets=known.exact,
+            seconds=_SECONDS_TOGETHER / len(self.structure.every),
+        )
 
     @cached_property
     def _shared_sums(self) -> tuple[SharedSums, ...]:
