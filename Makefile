@@ -45,8 +45,11 @@ audit: .venv/test.stamp
 	$(BIN)/python tests/audit/audit.py --repeats 100
 
 # Every test of the engines, and releases of 2 million events on a Spark cluster of two workers and on a PostgreSQL server, both started
-# here on loopback, with an executor, the driver and the server killed. Needs Java (17 or newer), pyspark, initdb and pg_ctl.
+# here on loopback, with an executor, the driver and the server killed. Needs Java (17 or newer), pyspark, initdb and pg_ctl; what is
+# missing would only be skipped, so it is asked for first.
 test-engines: .venv/test.stamp
+	@$(BIN)/python -c "import pyspark, grpc, psycopg" || { echo "make test-engines needs Spark: $(BIN)/pip install '.[spark]'"; exit 1; }
+	@for one in java initdb pg_ctl; do command -v $$one > /dev/null || { echo "make test-engines needs $$one on the path"; exit 1; }; done
 	NOISEGATE_CLUSTER_EVENTS=$(or $(EVENTS),2000000) $(BIN)/pytest -q tests/engine
 
 # A hundred thousand damaged inputs for everything that reads what others wrote.

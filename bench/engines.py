@@ -1,10 +1,11 @@
 """Whole releases on Spark and PostgreSQL against a plain GROUP BY of the same events in the same session, and DuckDB's memory by size.
 
-    python bench/engines.py [--events N] [--engines spark postgresql memory] [--json FILE]
+    python bench/engines.py [--events N] [--engines spark postgresql memory driver] [--json FILE]
 
 The events are those of `release.py`. Plain: group by day, tap, quarter of an hour and place, written as Parquet (Spark) or to a file
 (PostgreSQL, a server that is started here on a socket). Ours: the release of the same cells with two margins, noise, files and card.
-Ways take turns; the least wall time of three counts. `memory`: peak megabytes of whole releases by DuckDB at three sizes, each a process of its own.
+Ways take turns; the least wall time of three counts. `memory`: peak megabytes of whole releases by DuckDB at three sizes, each a process of its own. `driver`: peak
+megabytes of the Python process that drives a release on Spark at three sizes (the Java process beside it has a heap that Spark's own configuration fixes), the tables' rows growing with the events.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import contextmanager
@@ -26,7 +28,18 @@ GROWTH = ("event, derive", "person-day, 4 cells, derive", "event, derive, 3 bill
 PLAIN = "SELECT {day} AS date, tap, {bin} AS time, stop, count(*) AS count FROM taps GROUP BY {day}, tap, {bin}, stop"
 
 
-def run(*, events=20_000_000, engines=("spark", "postgresql", "memory")):
+DRIVE = """
+import resource, sys
+from pathlib import Path
+from noisegate.engine import connect
+from noisegate.releases import release
+from noisegate.spec import load_spec
+release(load_spec(sys.argv[1]), out=Path("release"), engine=connect("local[2]"), ledger=Path("release.sqlite"), yes=True)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def run(*, events=20_000_000, engines=("spark", "postgresql", "memory", "driver")):
     """One row for each engine and way."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="noisegate-engines-") as place:
@@ -39,7 +52,33 @@ def run(*, events=20_000_000, engines=("spark", "postgresql", "memory")):
             rows += postgresql(folder, events)
     if "memory" in engines:
         rows += memory((events // 10, events // 3, events))
+    if "driver" in engines:
+        rows += [driver(size) for size in (events // 20, events // 10, events // 5)]
     return rows
+
+
+def driver(events, way="person-day, 4 cells, derive"):
+    """Peak memory of the process that drives a release on Spark."""
+    with tempfile.TemporaryDirectory(prefix="noisegate-driver-") as place:
+        folder = Path(place)
+        write = [sys.executable, "-c", usual.WRITE, str(Path(__file__).parent), place, str(events)]
+        subprocess.run(write, check=True)
+        usual.write_specs(folder)
+        done = subprocess.run(
+            [sys.executable, "-c", DRIVE, f"{way}.yaml"],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        card = json.loads((folder / "release" / "card.json").read_text())
+        return {
+            "kind": "driver",
+            "events": events,
+            "way": way,
+            "rows": card["tables"]["time-loc"]["rows"],
+            "memory_mb": int(done.stdout.split()[-1]),
+        }
 
 
 def spark(folder, events):
@@ -170,7 +209,7 @@ def server():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=20_000_000)
-    parser.add_argument("--engines", nargs="*", default=["spark", "postgresql", "memory"])
+    parser.add_argument("--engines", nargs="*", default=["spark", "postgresql", "memory", "driver"])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = run(events=options.events, engines=options.engines)

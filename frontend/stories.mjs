@@ -131,8 +131,34 @@ await story("export the report and open it offline", async () => {
   report.on("pageerror", (error) => told.trouble.push(`report: ${error.message}`));
   await report.goto(`file://${kept}`);
   expect((await report.locator("h1").count()) > 0, "a heading");
+  report.on("console", (message) => message.type() === "error" && told.trouble.push(`report: ${message.text()}`));
   expect(asked.length === 0, "no request");
   await alone.close();
+});
+
+await story("use the report itself: a hole, its proof, a table switched off", async () => {
+  await open(`/r/${context.towns}/findings`);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export report" }).click()]);
+  const kept = path.join(context.work, "report-towns.html");
+  await file.saveAs(kept);
+  const alone = await browser.newContext({ offline: true, viewport: { width: 1280, height: 900 } });
+  const report = await alone.newPage();
+  report.setDefaultTimeout(context.patience);
+  const asked = [];
+  report.on("request", (request) => !/^(file|data|blob):/.test(request.url()) && asked.push(request.url()));
+  report.on("pageerror", (error) => told.trouble.push(`report: ${error.message}`));
+  report.on("console", (message) => message.type() === "error" && told.trouble.push(`report: ${message.text()}`));
+  await report.goto(`file://${kept}`);
+  const title = await report.title();
+  await report.locator("#live .panel .law svg").waitFor();
+  await report.locator("#live [role=switch]").first().click();
+  await report.locator("#live li.off").first().waitFor();
+  await report.getByRole("link", { name: "Weeks", exact: true }).click();
+  await report.getByRole("button", { name: "Play the weeks" }).waitFor();
+  expect((await report.title()) === title && report.url().endsWith("report-towns.html"), "the report's own title and address");
+  expect(asked.length === 0, `no request, got ${asked}`);
+  await alone.close();
+  return { bytes: fs.statSync(kept).size };
 });
 
 await story("keep the pages as one file and use them offline", async () => {
@@ -208,6 +234,21 @@ await story("find the epsilon of a tolerated error", async () => {
   expect(after > before, `a sharper answer to be dearer, got ${before} and ${after}`);
   expect((await page.locator(".cards li").count()) >= 2, "what an attacker is sure of");
   return { before, after };
+});
+
+await story("find the epsilon for 5 % on the morning peak", async () => {
+  await open(`/price?spec=${context.spec}`);
+  await page.waitForSelector(".big");
+  const row = page.locator("li", { hasText: "morning peak" });
+  await row.getByRole("textbox").fill("60");
+  await page.keyboard.press("Tab");
+  await row.getByRole("button", { name: "± 10 %" }).click();
+  const rough = Number((await row.locator(".need b").innerText()));
+  await row.getByRole("button", { name: "± 5 %" }).click();
+  expect(/± 3 on average, that is ± 5 %/.test((await row.innerText()).replaceAll("\n", " ")), "the error in events and in percent");
+  const sharp = Number((await row.locator(".need b").innerText()));
+  expect(sharp > rough, `5 % to be dearer than 10 %, got ${sharp} and ${rough}`);
+  return { rough, sharp };
 });
 
 await story("see two releases side by side, at the same place", async () => {

@@ -64,6 +64,8 @@ OURS = {
     "clippath",
     "pre",
     "code",
+    "script",
+    "template",
 }
 
 
@@ -89,6 +91,9 @@ def test_hostile_values_add_no_element_and_no_handler_to_the_page(page, reported
     hostile, plain = Elements(page), Elements((reported["plain"] / "report.html").read_text(encoding="utf-8"))
     assert {tag for tag, _ in hostile.found} <= OURS
     assert {tag for tag, _ in hostile.found} == {tag for tag, _ in plain.found}
+    for one in (hostile, plain):
+        kinds = [attrs["type"] for tag, attrs in one.found if tag == "script"]
+        assert kinds == ["application/json", "module"]
     for tag, attrs in hostile.found:
         assert not any(name.startswith("on") for name in attrs)
         assert not (tag == "a" and not attrs["href"].startswith("#"))

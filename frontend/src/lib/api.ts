@@ -7,6 +7,9 @@ const kept = embedded();
 /** Whether this page was kept as one file, so that nothing can be asked or changed. */
 export const alone = kept !== null;
 
+/** Whether a kept page has the answer to this address. */
+export const holds = (path: string): boolean => kept === null || path in kept.pages;
+
 export class Problem extends Error {
   constructor(
     message: string,
@@ -22,6 +25,13 @@ interface Answer {
   job?: Job;
 }
 
+const early = new Map<string, Promise<Response>>();
+
+/** Ask already for what a page will need, while it is still being built. */
+export function askEarly(path: string): void {
+  if (!kept) early.set(path, fetch(path, { credentials: "same-origin" }));
+}
+
 async function asked(path: string, options?: RequestInit): Promise<{ status: number; body: Answer }> {
   if (kept) {
     const reply = answer(kept, path);
@@ -30,7 +40,9 @@ async function asked(path: string, options?: RequestInit): Promise<{ status: num
   }
   let reply: Response;
   try {
-    reply = await fetch(path, { credentials: "same-origin", ...options });
+    const begun = options ? undefined : early.get(path);
+    early.delete(path);
+    reply = await (begun ?? fetch(path, { credentials: "same-origin", ...options }));
   } catch {
     throw new Problem("The server does not answer. Start it again with 'noisegate serve' and open the address that it prints.", "offline");
   }

@@ -5,8 +5,8 @@ const cells = (numbers: number[]) => ({ cell: btoa(String.fromCharCode(...new Ui
 const kept = {
   pages: { "/start.json": { folder: "x" } },
   maps: [
-    { view: { at: { day: "Mon" } }, cells: cells([1, 2]) },
-    { view: { at: { day: "Tue" } }, cells: cells([3, 4]) },
+    { view: { at: { day: "Mon" } }, rows: [{}], columns: ["a", "b"], cells: cells([1, 2]) },
+    { view: { at: { day: "Tue" } }, rows: [{}], columns: ["a", "b"], cells: { cell: { rows: [3], step: 1 } } },
   ],
   looks: { [lookKey("3", ["b", "a"])]: { cell: 3 } },
 } as unknown as Kept;

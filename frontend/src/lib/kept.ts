@@ -1,6 +1,6 @@
 /** A page that was kept as one file: what the server would answer lies in the page itself. */
 
-import { unpack } from "./pixels";
+import { cellNumbers } from "./pixels";
 import type { Look, MapPage } from "./types";
 
 export interface Kept {
@@ -19,7 +19,7 @@ export function embedded(root: Pick<Document, "getElementById"> | undefined = gl
 
 export const lookKey = (cell: string, without: string[]): string => `${cell}|${[...without].sort().join("|")}`;
 
-const holds = (map: MapPage, cell: number): boolean => new Int32Array(unpack(map.cells.cell).buffer).includes(cell);
+const holds = (map: MapPage, cell: number): boolean => cellNumbers(map.cells.cell, map.columns.length, map.rows.length).includes(cell);
 
 /** The answer to an address, or a sentence why this file has none. */
 export function answer(kept: Kept, address: string): { found: unknown } | { missing: string } {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bands, colour, middle, paint, type Palette, pixels, rowAt } from "./pixels";
+import { bands, cellNumbers, colour, middle, paint, type Palette, pixels, rowAt } from "./pixels";
 
 const base64 = (bytes: ArrayBuffer) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
 const ints = (values: number[]) => base64(new Int32Array(values).buffer);
@@ -12,6 +12,15 @@ const palette: Palette = {
   sharp: [40, 40, 40],
   published: [[50, 50, 50], [60, 60, 60], [70, 70, 70], [80, 80, 80]],
 };
+
+describe("packed numbers", () => {
+  it("are read in whatever width they came", () => {
+    for (const kind of [Int8Array, Int16Array, Int32Array]) {
+      expect([...cellNumbers(base64(new kind([-1, 7, 100, 3]).buffer as ArrayBuffer), 2, 2)]).toEqual([-1, 7, 100, 3]);
+    }
+    expect([...cellNumbers({ rows: [10, 40], step: 3 }, 3, 2)]).toEqual([10, 13, 16, 40, 43, 46]);
+  });
+});
 
 describe("a map", () => {
   const map = pixels(

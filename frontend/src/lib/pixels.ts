@@ -33,17 +33,35 @@ export function unpack(text: string): Uint8Array {
   return bytes;
 }
 
+/** Whole numbers that were packed in one, two or four bytes each; how many there are tells in how many. */
+export function numbers(bytes: Uint8Array, count: number): Int32Array {
+  if (bytes.length === count * 4) return new Int32Array(bytes.buffer);
+  return Int32Array.from(bytes.length === count * 2 ? new Int16Array(bytes.buffer) : new Int8Array(bytes.buffer));
+}
+
+/** The numbers of cells: packed, or the first of each row and the step to the next. */
+export type CellNumbers = string | { rows: number[]; step: number };
+
+export function cellNumbers(told: CellNumbers, width: number, height: number): Int32Array {
+  if (typeof told === "string") return numbers(unpack(told), width * height);
+  const out = new Int32Array(width * height);
+  told.rows.forEach((first, row) => {
+    for (let k = 0; k < width; k++) out[row * width + k] = first + k * told.step;
+  });
+  return out;
+}
+
 export function pixels(
-  cells: { cell: string; state: string; low: string; high: string; shown: string },
+  cells: { cell: CellNumbers; state: string; low: string; high: string; shown: string },
   width: number,
   height: number,
 ): Pixels {
-  const ints = (text: string) => new Int32Array(unpack(text).buffer);
+  const ints = (text: string) => numbers(unpack(text), width * height);
   return {
     width,
     height,
-    cell: ints(cells.cell),
-    state: unpack(cells.state),
+    cell: cellNumbers(cells.cell, width, height),
+    state: Uint8Array.from(ints(cells.state)),
     low: ints(cells.low),
     high: ints(cells.high),
     shown: ints(cells.shown),

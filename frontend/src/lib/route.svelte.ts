@@ -1,4 +1,5 @@
 import { alone } from "./api";
+import { within } from "./within";
 
 /** Where we are: the address is the only state of navigation, so that every view can be linked to. */
 
@@ -19,16 +20,36 @@ export function parse(path: string, search: string): Place {
   return { page: own ? (own[1] as PageName) : "missing", id: "", query };
 }
 
-/** A page that was kept as a file has its place behind the hash. */
+let inner = "/";
+
+/** A page that was kept as a file has its place behind the hash; inside a report the address is the report's. */
 function now(): Place {
+  if (within) {
+    const [path, search] = inner.split("?");
+    return parse(path || "/", search ?? "");
+  }
   if (!alone) return parse(location.pathname, location.search);
   const [path, search] = location.hash.slice(1).split("?");
   return parse(path || "/", search ?? "");
 }
 
+/** What the map of a microscope page is asked for by. */
+export function mapPath({ id, query }: Place): string {
+  const wanted = new URLSearchParams();
+  for (const [name, value] of query) if (name === "rows" || name === "columns" || name.startsWith("at.")) wanted.set(name, value);
+  const cell = query.get("cell");
+  if (cell !== null && ![...wanted.keys()].some((name) => name.startsWith("at."))) wanted.set("cell", cell);
+  return `/r/${id}/microscope.json?${wanted}`;
+}
+
 export const here = $state({ place: now() });
 
 export function go(address: string, replace = false): void {
+  if (within) {
+    inner = address;
+    here.place = now();
+    return;
+  }
   const shown = alone ? `#${address}` : address;
   if (replace) history.replaceState(null, "", shown);
   else history.pushState(null, "", shown);
@@ -41,7 +62,9 @@ export function watchHistory(): () => void {
     here.place = now();
   };
   const click = (event: MouseEvent) => {
-    const link = (event.target as Element | null)?.closest?.("a");
+    const link = (event.composedPath()[0] as Element | undefined)?.closest?.("a");
+    // Links of a report that these pages stand in are its own.
+    if (within && link && !(link.getRootNode() instanceof ShadowRoot)) return;
     if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
     if (link.origin !== location.origin || link.target || link.hasAttribute("download") || link.dataset["plain"] !== undefined) return;
     event.preventDefault();

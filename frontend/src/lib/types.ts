@@ -1,5 +1,7 @@
 /** What the server sends: the twins in JSON of every page. */
 
+import type { CellNumbers } from "./pixels";
+
 export interface Case {
   id: string;
   name: string;
@@ -199,7 +201,7 @@ export interface MapPage extends OfCase {
   filters: Filter[];
   rows: { label: string; group: string }[];
   columns: string[];
-  cells: { cell: string; state: string; low: string; high: string; shown: string };
+  cells: { cell: CellNumbers; state: string; low: string; high: string; shown: string };
   counts: Record<StateName, number>;
   level: number;
   threshold: number | null;

@@ -11,7 +11,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
+from noisegate.engine.cell_terms import CellTerms, SqlDialect
+from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan
 from noisegate.engine.quoting import literal
 from noisegate.engine.source import Source, one_row
 from noisegate.errors import DataError
@@ -32,6 +33,8 @@ _NAIVE = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
 _AWARE = "TIMESTAMP WITH TIME ZONE"
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
 _DAY_US = 86_400_000_000
+#: A column that is missing is NULL in its own words; a text that is no time is NULL in ours alone.
+DIALECT = SqlDialect(missing="e.r{n} IS NULL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,20 +60,8 @@ def column_sql(dimension: DimensionPlan, source: Source, /, *, timezone: str | N
         return ColumnSql(raw=name, value=_band(source, dimension, spec))
     if isinstance(spec, DateDimension | CalendarDimension):
         day = name if kind == "DATE" else f"CAST({_timestamp(source, dimension, timezone)} AS DATE)"
-        return ColumnSql(raw=name, value=_day_number(day, spec))
+        return ColumnSql(raw=name, value=DIALECT.number_of(day, spec))
     return ColumnSql(raw=name, value=_time_bin(source, dimension, spec, timezone))
-
-
-def _day_number(day: str, spec: DateDimension | CalendarDimension, /) -> str:
-    """SQL for the number of a day, a day of the week, a week or a month."""
-    if isinstance(spec, CalendarDimension):
-        if spec.each == "weekday":
-            return f"(isodow({day}) - 1)"
-        if spec.each == "week":
-            start = literal(spec.start.isoformat())
-            return f"CAST(floor(({day} - DATE {start}) / 7.0) AS BIGINT)"
-        return f"(12 * year({day}) + month({day}) - {12 * spec.start.year + spec.start.month})"
-    return f"({day} - DATE {literal(spec.first.isoformat())})"
 
 
 def _band(source: Source, dimension: DimensionPlan, spec: BandDimension, /) -> str:
@@ -177,6 +168,7 @@ def cell_sql(
         n: f"noisegate_{secrets.token_hex(6)}" for n, dim in enumerate(plan.dimensions) if dim.steps is None
     }
     nests = [f"noisegate_{secrets.token_hex(6)}" for _ in plan.nests]
+    terms = CellTerms(plan=plan, dialect=DIALECT)
     with _clock_of(connection, wanted.timezone):
         try:
             for n, name in tables.items():
@@ -184,16 +176,15 @@ def cell_sql(
                 events += f" LEFT JOIN {name} AS l{n} ON e.v{n} = l{n}.value"
             for n, (name, nest) in enumerate(zip(nests, plan.nests, strict=True)):
                 store(connection, name, nest_table(nest))
-                events += f" LEFT JOIN {name} AS n{n} ON {_key(plan, nest)} = n{n}.key"
-            cell = _cell(plan)
+                events += f" LEFT JOIN {name} AS n{n} ON {terms.nest_key(nest)} = n{n}.key"
             checked = tuple(
                 (_narrow(f"e.v{n}", dim.size), dim.size)
                 for n, dim in enumerate(plan.dimensions)
                 if dim.steps
                 and not isinstance(dim.spec, TimeDimension)
-                and not (with_day and f"e.v{n}" == _day(plan))
+                and not (with_day and f"e.v{n}" == terms.day)
             )
-            yield CellSql(events=events, cell=cell, why=_why(plan, cell), day=_day(plan), checked=checked)
+            yield CellSql(events=events, cell=terms.cell, why=terms.why, day=terms.day, checked=checked)
         finally:
             for name in (*tables.values(), *nests):
                 connection.execute(f"DROP TABLE IF EXISTS {name}")
@@ -247,59 +238,3 @@ def _clock_of(connection: duckdb.DuckDBPyConnection, timezone: str | None, /) ->
         yield
     finally:
         connection.execute(f"SET TimeZone = {literal(before)}")
-
-
-def _cell(plan: CellPlan, /) -> str:
-    alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
-    sums = [
-        " + ".join(
-            [_term(n, dim, block) for n, dim in alone] + [f"n{n}.t{block}" for n in range(len(plan.nests))]
-        )
-        for block in range(plan.blocks)
-    ]
-    return f"coalesce({', '.join(sums)})"
-
-
-def _key(plan: CellPlan, nest: NestPlan, /) -> str:
-    """The number of an event's combination of values; NULL if one of them is not in its list."""
-    digits = []
-    for n, size in zip(nest.dimensions, nest.sizes, strict=True):
-        inside = f"CASE WHEN e.v{n} BETWEEN 0 AND {size - 1} THEN e.v{n} END"
-        digits.append(f"l{n}.code" if plan.dimensions[n].steps is None else f"({inside})::BIGINT")
-    key = digits[0]
-    for digit, size in zip(digits[1:], nest.sizes[1:], strict=True):
-        key = f"({key} * {size} + {digit})"
-    return key
-
-
-def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:
-    if dimension.steps is None:
-        return f"l{n}.t{block}"
-    start, step = dimension.steps[block]
-    return f"CASE WHEN e.v{n} BETWEEN 0 AND {dimension.size - 1} THEN {start} + e.v{n} * {step}::BIGINT END"
-
-
-def _why(plan: CellPlan, cell: str, /) -> str:
-    names = [dim.name for dim in plan.dimensions]
-    whens = []
-    for reason in plan.reasons:
-        n = names.index(reason.dimension) if reason.dimension else None
-        condition = f"({cell}) IS NULL" if n is None else _condition(reason, n, plan.dimensions[n])
-        if reason.cause != "person":
-            whens.append(f"WHEN {condition} THEN {plan.code(reason)}")
-    return f"CASE {' '.join(whens)} END"
-
-
-def _condition(reason: Reason, n: int, dimension: DimensionPlan, /) -> str:
-    if reason.cause == "unreadable":
-        return f"e.r{n} IS NOT NULL AND e.v{n} IS NULL"
-    if reason.cause == "missing":
-        return f"e.r{n} IS NULL"
-    return (
-        f"l{n}.code IS NULL" if dimension.steps is None else f"e.v{n} NOT BETWEEN 0 AND {dimension.size - 1}"
-    )
-
-
-def _day(plan: CellPlan, /) -> str:
-    days = [n for n, dim in enumerate(plan.dimensions) if isinstance(dim.spec, DateDimension)]
-    return f"e.v{days[0]}" if days else "0"

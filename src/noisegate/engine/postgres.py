@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from noisegate.engine.bounding import run_starts
 from noisegate.engine.cell_sql import lookup_table, nest_table
+from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.counts import Tally
 from noisegate.engine.duck import refuse_unreadable
-from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason, plan_cells
+from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, plan_cells
 from noisegate.engine.quoting import literal, quoted
 from noisegate.engine.remote import asking
 from noisegate.engine.sliced import LocalCounts
@@ -38,6 +39,7 @@ _WHOLE = ("smallint", "integer", "bigint")
 _NESTED = ("json", "jsonb", "xml", "bytea", "point", "polygon")
 _NAIVE, _AWARE = "timestamp without time zone", "timestamp with time zone"
 _TEXTS = ("text", "character varying", "character", '"char"', "name")
+_DIALECT = SqlDialect()
 #: Two thousand years in seconds: keeps times before 1970 positive.
 _SHIFT_S = 730_500 * 86_400
 _DATE = "[0-9]{4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])"
@@ -167,6 +169,7 @@ class _Code:
         if not kinds:
             raise DataError(f"There is no table {self.wanted.source_name!r} in the database.")
         self._kinds: dict[str, str] = dict(kinds)
+        self._terms = CellTerms(plan=self.plan, dialect=_DIALECT)
 
     def statement(self) -> str:
         """Four numbers for each cell or reason: key, events, those that count, those of cells that lots leave out."""
@@ -196,12 +199,15 @@ class _Code:
             if dim.steps is None:
                 events += self._lookup(lookup_table(dim), f"l{n}", f"e.v{n} = l{n}.value")
         for n, nest in enumerate(self.plan.nests):
-            events += self._lookup(nest_table(nest), f"n{n}", f"{self._nest_key(nest)} = n{n}.key")
+            events += self._lookup(nest_table(nest), f"n{n}", f"{self._terms.nest_key(nest)} = n{n}.key")
         if not by_person:
-            return f"SELECT coalesce({self._cell()}, {self._why()})::bigint AS key FROM {events}"  # noqa: S608
+            return f"SELECT coalesce({self._terms.cell}, {self._terms.why})::bigint AS key FROM {events}"  # noqa: S608
         nobody = next(self.plan.code(one) for one in self.plan.reasons if one.cause == "person")
-        cell = f"CASE WHEN e.person IS NOT NULL THEN {self._cell()} END"
-        whole = f"SELECT {cell} AS cell, ({self._why()})::bigint AS why, e.person, {self._day()} AS day FROM {events}"  # noqa: S608
+        day = f"{self._terms.day}::int" if self.wanted.unit == "person-day" else "0"
+        cell = f"CASE WHEN e.person IS NOT NULL THEN {self._terms.cell} END"
+        whole = (
+            f"SELECT {cell} AS cell, ({self._terms.why})::bigint AS why, e.person, {day} AS day FROM {events}"  # noqa: S608
+        )
         return (
             f"SELECT coalesce(k.cell, k.why, {nobody})::bigint AS key, CASE WHEN k.cell IS NOT NULL THEN k.person END AS person, "  # noqa: S608
             f"CASE WHEN k.cell IS NOT NULL THEN k.day ELSE 0 END AS day FROM ({whole}) AS k"
@@ -247,7 +253,7 @@ class _Code:
             value = self._band(dimension, spec, name, kind)
         elif isinstance(spec, DateDimension | CalendarDimension):
             day = name if kind == "date" else f"({self._clock(dimension, name, kind)})::date"
-            value = _day_number(day, spec)
+            value = _DIALECT.number_of(day, spec)
         else:
             value = self._bin(dimension, spec, name, kind)
         return _Column(value=value, missing=f"{name} IS NULL")
@@ -297,62 +303,3 @@ class _Code:
             f"Column {dimension.column!r} of {self.wanted.source_name} holds {kind}; dimension {dimension.name} needs {what}: "
             "a timestamp, or text such as 2016-07-25 06:15:00."
         )
-
-    def _cell(self) -> str:
-        alone = [(n, dim) for n, dim in enumerate(self.plan.dimensions) if not dim.nested]
-        sums = [
-            " + ".join(
-                [_term(n, dim, b) for n, dim in alone] + [f"n{n}.t{b}" for n in range(len(self.plan.nests))]
-            )
-            for b in range(self.plan.blocks)
-        ]
-        return f"coalesce({', '.join(sums)})"
-
-    def _nest_key(self, nest: NestPlan, /) -> str:
-        key = ""
-        for n, size in zip(nest.dimensions, nest.sizes, strict=True):
-            inside = f"(CASE WHEN e.v{n} BETWEEN 0 AND {size - 1} THEN e.v{n} END)::bigint"
-            digit = f"l{n}.code" if self.plan.dimensions[n].steps is None else inside
-            key = f"({key} * {size} + {digit})" if key else digit
-        return key
-
-    def _why(self) -> str:
-        names = [dim.name for dim in self.plan.dimensions]
-        whens = []
-        for reason in self.plan.reasons:
-            if reason.cause != "person":
-                n = names.index(reason.dimension) if reason.dimension else None
-                condition = f"{self._cell()} IS NULL" if n is None else self._condition(reason, n)
-                whens.append(f"WHEN {condition} THEN {self.plan.code(reason)}")
-        return f"CASE {' '.join(whens)} END"
-
-    def _condition(self, reason: Reason, n: int, /) -> str:
-        if reason.cause == "unreadable":
-            return f"NOT e.m{n} AND e.v{n} IS NULL"
-        if reason.cause == "missing":
-            return f"e.m{n}"
-        dim = self.plan.dimensions[n]
-        return f"l{n}.code IS NULL" if dim.steps is None else f"e.v{n} NOT BETWEEN 0 AND {dim.size - 1}"
-
-    def _day(self) -> str:
-        days = [n for n, dim in enumerate(self.plan.dimensions) if isinstance(dim.spec, DateDimension)]
-        return f"e.v{days[0]}::int" if self.wanted.unit == "person-day" else "0"
-
-
-def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:
-    if dimension.steps is None:
-        return f"l{n}.t{block}"
-    start, step = dimension.steps[block]
-    return f"CASE WHEN e.v{n} BETWEEN 0 AND {dimension.size - 1} THEN {start}::bigint + e.v{n} * {step}::bigint END"
-
-
-def _day_number(day: str, spec: DateDimension | CalendarDimension, /) -> str:
-    """SQL for the number of a day, a day of the week, a week or a month."""
-    if isinstance(spec, DateDimension):
-        return f"({day} - DATE {literal(spec.first.isoformat())})"
-    if spec.each == "weekday":
-        return f"(extract(isodow FROM {day})::bigint - 1)"
-    if spec.each == "week":
-        return f"floor(({day} - DATE {literal(spec.start.isoformat())}) / 7.0)::bigint"
-    months = f"12 * extract(year FROM {day}) + extract(month FROM {day})"
-    return f"(({months})::bigint - {12 * spec.start.year + spec.start.month})"

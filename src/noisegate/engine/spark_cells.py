@@ -1,6 +1,6 @@
 """Events of Spark as numbers: for each its key (the cell, or a negative reason), and whose it is.
 
-The same sums as `cell_sql`, in the SQL of Spark: small tables of terms are broadcast, so that coding moves no event.
+The same sums as everywhere (`cell_terms`): small tables of terms are broadcast, so that coding moves no event.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from noisegate.engine.cell_sql import lookup_table, nest_table
-from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan, Reason
-from noisegate.engine.quoting import literal
+from noisegate.engine.cell_terms import CellTerms, SqlDialect
+from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan
 from noisegate.engine.source import files_of, is_remote
 from noisegate.errors import DataError
 from noisegate.spec import (
@@ -26,6 +26,15 @@ from noisegate.spec import (
 _PARQUET = (".parquet", ".pq")
 _TEXTS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".json")
 _NAIVE, _AWARE = "timestamp_ntz", "timestamp"
+#: Joined tables keep no names of their own, so that their columns have longer ones.
+_DIALECT = SqlDialect(
+    value="v{n}",
+    missing="m{n}",
+    looked_up="l{n}_{column}",
+    nested="n{n}_{column}",
+    days="datediff({day}, DATE {first})",
+    weekday="weekday({day})",
+)
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "string"})
 
 
@@ -56,6 +65,7 @@ class EventCode:
 
     def __init__(self, wanted: CountPlan, plan: CellPlan, session: Any, /) -> None:
         self._wanted, self._plan, self._session = wanted, plan, session
+        self._terms = CellTerms(plan=plan, dialect=_DIALECT)
         self._events = open_events(wanted, session)
         self._kinds = {field.name: field.dataType.simpleString() for field in self._events.schema.fields}
         self.cell_bits = (wanted.domain.size - 1).bit_length()
@@ -83,14 +93,16 @@ class EventCode:
                 events = events.join(sql.broadcast(terms), sql.expr(f"v{n} = l{n}_value"), "left")
         for n, nest in enumerate(plan.nests):
             terms = self._small(nest_table(nest), prefix=f"n{n}_")
-            events = events.join(sql.broadcast(terms), sql.expr(f"{self._nest_key(nest)} = n{n}_key"), "left")
+            events = events.join(
+                sql.broadcast(terms), sql.expr(f"{self._terms.nest_key(nest)} = n{n}_key"), "left"
+            )
         if not by_person:
-            return events.selectExpr(f"coalesce({self._cell()}, {self._why()}) AS key")
+            return events.selectExpr(f"coalesce({self._terms.cell}, {self._terms.why}) AS key")
         nobody = next(plan.code(one) for one in plan.reasons if one.cause == "person")
-        day = f"CAST({self._day()} AS BIGINT) * {2**self.cell_bits}L + " if self.days > 1 else ""
-        inside = f"CASE WHEN person IS NOT NULL THEN {day}{self._cell()} END"
+        day = f"CAST({self._terms.day} AS BIGINT) * {2**self.cell_bits}L + " if self.days > 1 else ""
+        inside = f"CASE WHEN person IS NOT NULL THEN {day}{self._terms.cell} END"
         names = ", ".join(f"v{n}" for n in range(len(columns)))
-        keyed = events.selectExpr("*", f"coalesce({inside}, {self._why()}, {nobody}L) AS key")
+        keyed = events.selectExpr("*", f"coalesce({inside}, {self._terms.why}, {nobody}L) AS key")
         # Events outside have no unit: they are spread by what they hold, so that no worker gets them all.
         return keyed.selectExpr(
             "key", "person", f"CASE WHEN key >= 0 THEN xxhash64(person) ELSE xxhash64({names}) END AS spread"
@@ -133,7 +145,7 @@ class EventCode:
             return self._band(dimension, spec, name, kind), name
         if isinstance(spec, DateDimension | CalendarDimension):
             day = name if kind == "date" else f"CAST({self._clock(dimension, name, kind)} AS DATE)"
-            return _day_number(day, spec), name
+            return _DIALECT.number_of(day, spec), name
         return self._bin(dimension, spec, name, kind), name
 
     def _band(self, dimension: DimensionPlan, spec: BandDimension, name: str, kind: str, /) -> str:
@@ -179,64 +191,3 @@ class EventCode:
             f"Column {dimension.column!r} of {self._wanted.source_name} holds {kind}; dimension {dimension.name} needs "
             f"{what}: a timestamp, or text such as 2016-07-25 06:15:00."
         )
-
-    def _cell(self) -> str:
-        plan = self._plan
-        alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
-        sums = [
-            " + ".join(
-                [_term(n, dim, b) for n, dim in alone] + [f"n{n}_t{b}" for n in range(len(plan.nests))]
-            )
-            for b in range(plan.blocks)
-        ]
-        return f"coalesce({', '.join(sums)})" if len(sums) > 1 else f"({sums[0]})"
-
-    def _nest_key(self, nest: NestPlan, /) -> str:
-        key = ""
-        for n, size in zip(nest.dimensions, nest.sizes, strict=True):
-            inside = f"CASE WHEN v{n} BETWEEN 0 AND {size - 1} THEN CAST(v{n} AS BIGINT) END"
-            digit = f"l{n}_code" if self._plan.dimensions[n].steps is None else f"({inside})"
-            key = f"({key} * {size}L + {digit})" if key else digit
-        return key
-
-    def _why(self) -> str:
-        names = [dim.name for dim in self._plan.dimensions]
-        whens = []
-        for reason in self._plan.reasons:
-            if reason.cause == "person":
-                continue
-            n = names.index(reason.dimension) if reason.dimension else None
-            condition = f"{self._cell()} IS NULL" if n is None else self._condition(reason, n)
-            whens.append(f"WHEN {condition} THEN {self._plan.code(reason)}L")
-        return f"CASE {' '.join(whens)} END"
-
-    def _condition(self, reason: Reason, n: int, /) -> str:
-        if reason.cause == "unreadable":
-            return f"NOT m{n} AND v{n} IS NULL"
-        if reason.cause == "missing":
-            return f"m{n}"
-        dim = self._plan.dimensions[n]
-        return f"l{n}_code IS NULL" if dim.steps is None else f"NOT v{n} BETWEEN 0 AND {dim.size - 1}"
-
-    def _day(self) -> str:
-        days = [n for n, dim in enumerate(self._plan.dimensions) if isinstance(dim.spec, DateDimension)]
-        return f"v{days[0]}"
-
-
-def _term(n: int, dimension: DimensionPlan, block: int, /) -> str:
-    if dimension.steps is None:
-        return f"l{n}_t{block}"
-    start, step = dimension.steps[block]
-    inside = f"{start}L + CAST(v{n} AS BIGINT) * {step}L"
-    return f"CASE WHEN v{n} BETWEEN 0 AND {dimension.size - 1} THEN {inside} END"
-
-
-def _day_number(day: str, spec: DateDimension | CalendarDimension, /) -> str:
-    """SQL for the number of a day, a day of the week, a week or a month."""
-    if isinstance(spec, DateDimension):
-        return f"datediff({day}, DATE {literal(spec.first.isoformat())})"
-    if spec.each == "weekday":
-        return f"weekday({day})"
-    if spec.each == "week":
-        return f"CAST(floor(datediff({day}, DATE {literal(spec.start.isoformat())}) / 7.0) AS INT)"
-    return f"(12 * year({day}) + month({day}) - {12 * spec.start.year + spec.start.month})"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from noisegate.report.build import page_of
 from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
 from noisegate.report.html import VARIABLE, browser_command, find_browser, print_pdf, render_html
+from noisegate.report.live import Live, as_data, as_script, embedded_looks, embedded_maps, finite, live_of
+from noisegate.report.maps import CellMap
 from noisegate.report.markdown import escaped, render_markdown
 from noisegate.report.summary import tiles_of, verdict_of
 from noisegate.report.write import print_report, write_assessment, write_report
@@ -17,9 +19,17 @@ __all__ = [
     "REGISTRY",
     "REPORT",
     "VARIABLE",
+    "CellMap",
+    "Live",
+    "as_data",
+    "as_script",
     "browser_command",
+    "embedded_looks",
+    "embedded_maps",
     "escaped",
     "find_browser",
+    "finite",
+    "live_of",
     "page_of",
     "print_pdf",
     "print_report",

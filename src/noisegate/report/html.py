@@ -1,7 +1,7 @@
 """The page as one HTML file, and printed on paper where there is a Chromium without a window.
 
 Every text is escaped by the template engine. The only markup taken as it is are the pictures, whose texts
-the converter escaped, and our own style sheet. A content security policy forbids everything else.
+the converter escaped, our own style sheets, and the pages that can be used (`live`). A content security policy forbids everything else.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from noisegate.assessment import Figure
 from noisegate.report.crosswalk import DISCLAIMER
+from noisegate.report.live import Live
 from noisegate.report.page import Page
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -31,10 +32,20 @@ OUTCOMES = {
 }
 
 
-def render_html(page: Page, /) -> str:
-    """The report as HTML."""
+def render_html(page: Page, /, *, live: Live | None = None) -> str:
+    """The report as HTML, with the pages that can be used if there are any."""
     template = _environment().get_template(_PAGE)
-    return template.render(page=page, style=_style(), disclaimer=DISCLAIMER, outcomes=OUTCOMES).lstrip()
+    return template.render(
+        page=page, style=_style(), disclaimer=DISCLAIMER, outcomes=OUTCOMES, live=_marked(live)
+    ).lstrip()
+
+
+def _marked(live: Live | None, /) -> dict[str, Markup] | None:
+    """Data, script and sheet as they are: each was made so that it cannot end its element."""
+    if live is None or not live.script:
+        return None
+    parts = {"data": live.data, "script": live.script, "style": live.style, "digest": live.digest}
+    return {name: Markup(text) for name, text in parts.items()}  # noqa: S704 - made by us, see Live
 
 
 @cache
@@ -107,7 +118,7 @@ def find_browser() -> Path | None:
 
 
 def browser_command(browser: Path, profile: Path, /) -> list[str]:
-    """How to start it with an empty profile; as root it refuses its sandbox, and our page holds no script."""
+    """How to start it with an empty profile; as root it refuses its sandbox, and our page runs no script but ours."""
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     return [str(browser), *FLAGS, *(["--no-sandbox"] if root else []), f"--user-data-dir={profile}"]
 

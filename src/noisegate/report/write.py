@@ -92,13 +92,14 @@ def write_report(assessment: Assessment, directory: Path, /) -> None:
     # What draws takes a second to load, and whoever writes no report should not wait for it.
     from noisegate.report.build import page_of
     from noisegate.report.html import render_html
+    from noisegate.report.live import live_of
     from noisegate.report.markdown import render_markdown
 
     page = page_of(assessment)
     try:
         # The page says so in words too; the mark is what programs look for.
         mark = f"<!-- {MARK} -->\n" if assessment.custodian_only else ""
-        (directory / HTML).write_text(render_html(page) + mark, encoding="utf-8")
+        (directory / HTML).write_text(render_html(page, live=live_of(assessment)) + mark, encoding="utf-8")
         (directory / MARKDOWN).write_text(render_markdown(page) + mark, encoding="utf-8")
     except OSError as problem:
         reason = problem.strerror or "unknown reason"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import threading
@@ -18,10 +19,12 @@ from noisegate.assessment import CloseLook, Microscope
 from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, open_release
 from noisegate.recovery import rivals_of
+from noisegate.report import CellMap
 from noisegate.workbench.cases import Case, Cases, make_private
 from noisegate.workbench.jobs import Say
-from noisegate.workbench.maps import CellMap
 
+#: Maps of one assessment that are kept as they are sent.
+_MAPS = 6
 #: Weeks that are played forward.
 WEEKS = 52
 
@@ -32,6 +35,7 @@ class Opened:
 
     case: Case
     assessment: OpenAssessment
+    _maps: OrderedDict[str, bytes] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @cached_property
@@ -57,6 +61,7 @@ class Opened:
             first = self.map.first(self.map.view({}))
             if first is not None:
                 self.look(first, [])
+            self.encoded_map({})
 
     def rival(self, table: str, law: str, /) -> dict[str, Any]:
         """A law at many scales beside the fitted one, for the differences that a table's curve shows."""
@@ -78,6 +83,19 @@ class Opened:
         """The map that is asked for, and the cells that are known best."""
         with self._lock:
             return self.map.to_json(asked)
+
+    def encoded_map(self, asked: Mapping[str, str], /) -> bytes:
+        """The same as JSON; the few maps that were looked at last are kept."""
+        key = json.dumps(dict(asked), sort_keys=True)
+        with self._lock:
+            found = self._maps.get(key)
+            if found is None:
+                found = json.dumps(self.map.to_json(asked), allow_nan=False, separators=(",", ":")).encode()
+                self._maps[key] = found
+                while len(self._maps) > _MAPS:
+                    self._maps.popitem(last=False)
+            self._maps.move_to_end(key)
+            return found
 
     def look(self, cell: int, without: list[str], /) -> CloseLook:
         """One cell closely."""

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from noisegate.assessment import CellState, Services
 from noisegate.errors import SpecError
+from noisegate.report import CellMap
 from noisegate.timetable import Role
 from noisegate.workbench.desk import Opened
-from noisegate.workbench.maps import CellMap
 
 Ints = NDArray[np.int64]
 

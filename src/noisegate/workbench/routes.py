@@ -109,7 +109,12 @@ class Bench:
 
     async def microscope(self, request: Request) -> Response:
         """A map of the cells."""
-        return await self.of_assessment(request, lambda opened, asked: opened.microscope(asked))
+        opened = await self._open(request)
+        if isinstance(opened, Response):
+            return opened
+        found = await run_in_threadpool(opened.encoded_map, dict(request.query_params))
+        said = json.dumps(self._said(opened.case)).encode()
+        return Response(found[:-1] + b"," + said[1:], media_type="application/json")
 
     async def map(self, request: Request) -> Response:
         """Places on a map, and the vehicles behind the cells of one of them."""
@@ -174,8 +179,16 @@ class Bench:
 
     async def weeks(self, request: Request) -> Response:
         """What every further week would give away."""
-        known = max(1, self.desk.cases.dial.known)
-        return await self.of_assessment(request, lambda opened, _: played(opened, known))
+        opened = await self._open(request)
+        if isinstance(opened, Response):
+            return opened
+        known, case = max(1, self.desk.cases.dial.known), opened.case
+        job = self.jobs.begin(
+            f"weeks:{self.desk.key(case)}:{known}",
+            "Playing the weeks",
+            lambda say: played(opened, known, say=say),
+        )
+        return await watched(job, lambda: {**job.result, **self._said(case)})
 
     async def remark(self, request: Request) -> Response:
         """Accept, reject or comment on a finding."""

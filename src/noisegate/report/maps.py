@@ -19,6 +19,8 @@ from noisegate.tables import Dimension, Kind, Table
 Ints = NDArray[np.int64]
 #: States in which a hidden cell gives something away.
 _LEAKED = (CellState.OCCUPIED, CellState.SHARP, CellState.EXACT)
+#: Widths in which numbers of pixels are packed.
+_WIDTHS = ("|i1", "<i2", "<i4")
 #: How many of the sharpest holes are listed.
 _LISTED = 60
 
@@ -39,7 +41,7 @@ class CellMap:
     inference: Inference
     microscope: Microscope
 
-    @property
+    @cached_property
     def base(self) -> Table:
         """The table whose cells these are."""
         return self.inference.cells
@@ -142,7 +144,7 @@ class CellMap:
             "filters": [self._filter(name, view) for name in view.at],
             "rows": rows,
             "columns": labels,
-            "cells": self._pixels(cells, pixel, len(rows) * len(labels)),
+            "cells": self._pixels(cells, pixel, (len(rows), len(labels))),
             "counts": self._counts(cells),
             "level": self.inference.posterior.level,
             "threshold": _plain(self.inference.evidence.base.mechanism.threshold),
@@ -178,11 +180,12 @@ class CellMap:
         order = np.lexsort((-weight if own.kind is Kind.TEXT else distinct, group))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        found = []
-        for place in order.tolist():
-            at = int(cells[first[place]])
-            said = [self.dimension(name).labels[int(self.codes[self._place(name), at])] for name in names]
-            found.append({"label": said[-1], "group": ", ".join(said[:-1])})
+        at = cells[first[order]]
+        columns = [
+            [self.dimension(name).labels[code] for code in self.codes[self._place(name)][at].tolist()]
+            for name in names
+        ]
+        found = [{"label": said[-1], "group": ", ".join(said[:-1])} for said in zip(*columns, strict=True)]
         return found, rank[row.reshape(-1)]
 
     def _across(self, view: View, cells: Ints, /) -> tuple[list[str], Ints]:
@@ -208,21 +211,28 @@ class CellMap:
             ],
         }
 
-    def _pixels(self, cells: Ints, pixel: Ints, size: int, /) -> dict[str, Any]:
-        """What is known of each pixel's cell, packed; a pixel without a cell has the number -1."""
-        found, shown = self.inference.posterior, self.inference.evidence.base.values
+    def _pixels(self, cells: Ints, pixel: Ints, shape: tuple[int, int], /) -> dict[str, Any]:
+        """What is known of each pixel's cell, packed; a pixel without a cell has the number -1.
 
-        def packed(values: NDArray[Any], kind: str, empty: int) -> str:
-            whole = np.full(size, empty, kind)
-            whole[pixel] = np.clip(values, np.iinfo(kind).min, np.iinfo(kind).max)
-            return base64.b64encode(whole.tobytes()).decode()
+        Whole numbers of the first width that holds them all: one, two or four bytes, of which the length tells which.
+        """
+        found, shown = self.inference.posterior, self.inference.evidence.base.values
+        size = shape[0] * shape[1]
+
+        def packed(values: NDArray[Any], empty: int) -> str:
+            wide = np.iinfo("<i4")
+            whole = np.full(size, empty, "<i4")
+            whole[pixel] = np.clip(values, wide.min, wide.max)
+            least, most = (int(whole.min()), int(whole.max())) if size else (0, 0)
+            kind = next(one for one in _WIDTHS if np.iinfo(one).min <= least and most <= np.iinfo(one).max)
+            return base64.b64encode(whole.astype(kind).tobytes()).decode()
 
         return {
-            "cell": packed(cells, "<i4", -1),
-            "state": packed(self.microscope.states[cells], "|u1", 0),
-            "low": packed(found.low[cells], "<i4", 0),
-            "high": packed(found.high[cells], "<i4", 0),
-            "shown": packed(np.nan_to_num(shown[cells], nan=-1.0), "<i4", -1),
+            "cell": _stepping(cells, pixel, shape) or packed(cells, -1),
+            "state": packed(self.microscope.states[cells], 0),
+            "low": packed(found.low[cells], 0),
+            "high": packed(found.high[cells], 0),
+            "shown": packed(np.nan_to_num(shown[cells], nan=-1.0), -1),
         }
 
     def _counts(self, cells: Ints, /) -> dict[str, int]:
@@ -241,6 +251,19 @@ class CellMap:
         holes = np.flatnonzero(self.leaked)
         order = np.lexsort((-found.low[holes], (found.high - found.low)[holes]))
         return [int(cell) for cell in holes[order]]
+
+
+def _stepping(cells: Ints, pixel: Ints, shape: tuple[int, int], /) -> dict[str, Any] | None:
+    """The numbers of cells as the first of each row and the step to the next, where every row steps alike; else None."""
+    if len(cells) != shape[0] * shape[1] or shape[1] < 2:
+        return None
+    whole = np.empty(len(cells), np.int64)
+    whole[pixel] = cells
+    table = whole.reshape(shape)
+    steps = np.diff(table, axis=1)
+    if not len(steps) or (steps != steps[0, 0]).any():
+        return None
+    return {"rows": table[:, 0].tolist(), "step": int(steps[0, 0])}
 
 
 def _plain(value: float | None, /) -> float | None:
