@@ -14,7 +14,7 @@ _GROUPS = {
     "For the custodian": (
         "read_spec", "load_spec", "check", "plan", "plan_series", "release", "open_ledger", "stability_histogram", "OsNoise", "SeededNoise",
     ),
-    "For the assessor": ("read_tables", "summarise", "recover", "infer", "assess", "find_slivers", "mechanism"),
+    "For the assessor": ("read_tables", "summarise", "recover", "infer", "assess", "find_slivers", "find_table_sets", "mechanism"),
     "For the analyst": ("open_release", "open_tables"),
     "For trying things out": ("simulate", "reproduce"),
     "One published count": (
@@ -23,7 +23,7 @@ _GROUPS = {
     ),
     "What they give": (
         "OpenRelease", "OpenTables", "Answers", "DrawnTables", "Outlook", "SeriesStrategy", "EventCheck", "OpenAssessment", "Finding", "Check", "Inference", "Noise",
-        "Structure", "MechanismFacts", "Slivers", "World", "Item",
+        "Structure", "MechanismFacts", "Slivers", "TableSets", "World", "Item",
     ),
     "What they speak about": ("ReleaseSpec", "Card", "Domain", "Dimension", "Table", "Question"),
     "Errors": ("NoisegateError", "SpecError", "DataError", "OutputError", "BudgetExceeded"),

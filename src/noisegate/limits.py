@@ -202,6 +202,11 @@ class Limits:
         "Cells of linked tables whose sums are weighed and whose hidden counts are bounded.",
         "sums are not weighed and hidden counts not bounded; how tables were made is then told from their values alone",
     )
+    together_cells: int = _limit(
+        20_000,
+        "Cells of linked tables among which sets of tables are looked for that give counts away together.",
+        "such sets are not looked for, which is said",
+    )
     assessed_beside: int = _limit(
         60,
         "Other measures and tables that overlap which are assessed beside the first.",

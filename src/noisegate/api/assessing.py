@@ -22,6 +22,7 @@ from noisegate.assessment import (
 )
 from noisegate.assessment import assess as judge_tables
 from noisegate.errors import DataError, OutputError, SpecError
+from noisegate.inference import TableSets
 from noisegate.mechanisms import parse_noise
 from noisegate.places import check_directory
 from noisegate.reading import (
@@ -289,6 +290,32 @@ def find_slivers(
     one, other = (read_structure(tables, overrides=decided) for tables in (first, second))
     law = None if noise is None else parse_noise(noise)
     return compare_pair(one, one.base, other, other.base, noise=law, level=level, same=same)
+
+
+def find_table_sets(tables: TableSources, /, **said: Any) -> TableSets:
+    """Which tables hurt together: the smallest sets that give hidden counts away, and the cheapest tables to leave out.
+
+    Takes what `assess` takes.
+
+    Raises
+    ------
+    DataError
+        If the tables give no hidden count away, or carry noise.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import noisegate
+    >>> towns = [f"town {k}" for k in range(12) for _ in "MF"]
+    >>> cells = pyarrow.table({"town": towns, "sex": list("MF") * 12, "count": ["x", *map(str, range(20, 43))]})
+    >>> sums = pyarrow.table({"town": towns[::2], "count": [39, *(41 + 4 * k for k in range(1, 12))]})
+    >>> noisegate.find_table_sets({"cells": cells, "sums": sums}).drop_names
+    ('sums',)
+    """
+    facts = find_decided(tables, said)
+    if facts.table_sets is None:
+        raise DataError("no two tables here give a hidden count away together, or their counts carry noise.")
+    return facts.table_sets
 
 
 def recover(tables: TableSources, /, **said: Any) -> dict[str, Noise]:

@@ -24,6 +24,7 @@ from noisegate.assessment.provenance import Provenance
 from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.words import plain, plural
+from noisegate.inference import TableSets
 from noisegate.places import MARK, MARK_KEY
 from noisegate.reading import Structure, TableSummary
 from noisegate.recovery import Coupling, Noise, Pieces, Recognition, ZeroRule
@@ -123,6 +124,8 @@ class Assessment:
         How few known points single a person out, if the raw data say whose events they are.
     slivers
         For every two tables of the same people, the people in whom they differ.
+    table_sets
+        The smallest sets of tables that give hidden counts away; None if nothing is given away, or noise is added.
     beside
         Assessments of other measures and of tables that overlap; their findings and tables are among those here as well.
     provenance
@@ -149,6 +152,7 @@ class Assessment:
     weeks: Weeks | None = None
     microdata: Microdata | None = None
     slivers: tuple[Slivers, ...] = ()
+    table_sets: TableSets | None = None
     beside: tuple[Assessment, ...] = ()
     provenance: Provenance | None = None
 

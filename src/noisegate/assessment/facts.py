@@ -31,7 +31,7 @@ from noisegate.assessment.request import AnyPath, Request, Said
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.errors import DataError
-from noisegate.inference import LinkedCells, link_cells
+from noisegate.inference import LinkedCells, TableSets, find_table_sets, link_cells
 from noisegate.reading import Overrides, Structure, TableSources, read_structure
 from noisegate.recovery import (
     Coupling,
@@ -79,6 +79,8 @@ Progress = Callable[[str], None]
 _FEWEST_OF_MARGINS = 20
 #: How long bounds of hidden counts are sharpened, in all tables of a set of files together.
 _SECONDS = 20.0
+#: How long sets of tables are looked for that give counts away together.
+_SECONDS_TOGETHER = 5.0
 _NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
 _BY_SUMS = "not inferred by a law of noise, as there is none; what sums prove of hidden and rounded counts is said by itself"
 _BY_RANGES = "not inferred: every count is published within a range, and what sums make of the ranges is said by itself"
@@ -265,7 +267,11 @@ class Facts:
         raw |= ledger.never_below(raw)
         # Too few sums to tell, and all that there are hold: what follows if the shown counts are exact.
         taken = {name for name, one in self.recognised.items() if one.perhaps_exact and name not in raw}
-        told = tables[0].name not in taken or stated is not None or self.request.noise is not None
+        base, lattice = tables[0].name, self.recognised[tables[0].name].base or 1
+        if lattice > 1:  # too few multiples to show a lattice are rounded all the same
+            taken = {one.name for one in tables if one.name in taken and (one.values % lattice != 0).any()}
+        told = base not in taken and lattice == 1
+        told = told or stated is not None or self.request.noise is not None
         raw |= set() if told else taken
         ranges = [
             table.ranges() if table.name in raw else self.recognised[table.name].ranges(table)
@@ -291,11 +297,28 @@ class Facts:
         linked, overlaps = with_overlaps(linked, self._shared_sums if able else ())
         touched = np.zeros(linked.low.size, bool)
         touched[linked.equations.cells] = True
+        touched[: self.structure.base.size] |= self.recognised[self.structure.base.name].rounded
         if not (touched & (linked.low < linked.high)).any():
             return None
         self.report("bounding hidden counts")
         bounds = linked.solve(seconds=_SECONDS / len(self.structure.every))
         return KnownCounts(linked=linked, bounds=bounds, overlaps=overlaps, assumed=assumed)
+
+    @cached_property
+    def table_sets(self) -> TableSets | None:
+        """The smallest sets of tables that give hidden counts away; None if none does, one table is all there is, or cells are too many."""
+        known = self.known_counts
+        if known is None or len(known.linked.tables) < 2 or not known.exact.size:
+            return None
+        if known.linked.low.size > limits.current().together_cells:
+            return None
+        self.report("looking for tables that hurt together")
+        return find_table_sets(
+            known.linked,
+            bounds=known.bounds,
+            targets=known.exact,
+            seconds=_SECONDS_TOGETHER / len(self.structure.every),
+        )
 
     @cached_property
     def _shared_sums(self) -> tuple[SharedSums, ...]:

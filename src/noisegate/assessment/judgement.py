@@ -20,6 +20,7 @@ from noisegate.assessment import (
     slivers,
     thresholds,
     timetable,
+    together,
     usefulness,
     weeks,
     zeros,
@@ -36,6 +37,7 @@ from noisegate.reading import summarise
 INQUIRIES: tuple[Inquiry, ...] = (
     protection,
     known_counts,
+    together,
     thresholds,
     noise,
     summed,
@@ -93,6 +95,7 @@ def judge(facts: Facts, /) -> Assessment:
         weeks=facts.weeks,
         microdata=facts.microdata,
         slivers=facts.slivers,
+        table_sets=facts.table_sets,
     )
 
 
