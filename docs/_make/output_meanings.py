@@ -101,6 +101,8 @@ MEANINGS: Mapping[str, str] = {
     "checks[].evidence": "sentences it rests on",
     "privacy.laws": "where there is no epsilon: the kind of noise of each table",
     "privacy.doubt": "where there is no epsilon: whether noise without a bound is possible too",
+    "privacy.excluded_up_to": "where there is no epsilon: up to which bound laws with one are excluded",
+    "privacy.grows": "where there is no epsilon: whether the noise grows with the count",
     "privacy.condition": "what the epsilon is conditional on: the law, the bounds up to which bounded laws are excluded, the delta that a wider one would have, and whether that is strong or at least fair",
     "privacy.event_epsilon": "loss of one event over all tables with noise of their own",
     "privacy.person_epsilon": "loss of a person, in the worst case",

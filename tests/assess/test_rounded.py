@@ -194,3 +194,37 @@ def test_every_finding_has_a_number_to_be_compared_with(tmp_path, kind):
         numbers = [value for value in one.baseline.values() if isinstance(value, int | float)]
         assert one.baseline["from"], one.id
         assert numbers, (one.id, one.baseline)
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_totals_that_are_not_rounded_narrow_a_rounded_table(tmp_path, noisy):
+    """Rounding alone explains what exact totals differ by; noise on them is not taken for it, and nothing false is proven."""
+    rng = np.random.default_rng(3)
+    raw = rng.poisson(rng.gamma(2.0, 60.0, size=(1500, 2)))
+    shown = (5 * np.floor((raw + 2.5) / 5)).astype(int)
+    total = raw.sum(axis=1) + np.rint(rng.laplace(scale=1.4, size=1500)).astype(int) * noisy
+    base = ["place,group,count"]
+    base += [f"p{i},{'ab'[j]},{shown[i, j]}" for i in range(1500) for j in range(2)]
+    (tmp_path / "base.csv").write_text("\n".join(base))
+    lines = ["place,count", *(f"p{i},{total[i]}" for i in range(1500))]
+    (tmp_path / "totals.csv").write_text("\n".join(lines))
+    found = noisegate.assess([tmp_path / "base.csv", tmp_path / "totals.csv"])
+    made = {table.summary.name: table.recognition.kind for table in found.tables}
+    assert made["totals"] == ("unknown" if noisy else "exact")
+    cells = found.cells.to_pylist()
+    truth = [raw[int(row["place"][1:]), "ab".index(row["group"])] for row in cells]
+    width = np.array([row["hi"] - row["lo"] for row in cells])
+    if noisy:
+        return
+    assert all(row["lo"] <= count <= row["hi"] for row, count in zip(cells, truth, strict=True))
+    assert (width < 4).mean() > 0.3
+    assert any("base was rounded and totals was not" in one.title for one in found.findings)
+
+
+def test_a_rounded_table_alone_has_its_bounds(tmp_path):
+    counts = 5 * np.random.default_rng(4).integers(1, 30, 200)
+    lines = ["place,count", *(f"p{i},{count}" for i, count in enumerate(counts.tolist()))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    cells = noisegate.assess([tmp_path / "t.csv"]).cells
+    assert cells is not None
+    assert {row["hi"] - row["lo"] for row in cells.to_pylist()} == {8}

@@ -857,3 +857,48 @@ def test_a_person_says_that_there_is_no_total(write):
     file = write("t.csv", rows)
     assert [link.summed for link in structure_of(file).links] == [("kind",)]
     assert structure_of(file, dimensions={"kind": {"total": "none"}}).links == ()
+
+
+def test_columns_called_by_codes_are_values(write):
+    """Numbers in equal steps name columns, also where some could be years."""
+    codes = [str(code) for code in range(1890, 1910)]
+    rows = [["area", *codes], *([a, *(7 * i + k for k in range(20))] for i, a in enumerate(AREAS))]
+    found = structure_of(write("t.csv", rows))
+    assert len(found.every) == 1
+    assert {one.name: one.size for one in found.base.domain.dimensions} == {
+        "area": 6,
+        "category": 20,
+    }
+
+
+@pytest.mark.parametrize("mark", ["\t", "|", ";"])
+def test_points_stand_between_thousands_where_decimals_have_commas(tmp_path, mark):
+    lines = [["Gemeinde", "Anzahl", "Anteil"]]
+    lines += [[a, f"{12 + i}.0{40 + i}", f"{3 * i},{i}"] for i, a in enumerate(AREAS)]
+    path = tmp_path / "t.txt"
+    path.write_text("\n".join(mark.join(line) for line in lines), encoding="utf-16")
+    found = structure_of(path)
+    assert found.base.values.tolist() == [12_040 + 1_001 * i for i in range(6)]
+
+
+def test_a_marker_for_zeros_shows_them(write):
+    """Where '-' is 0 another marker hides from 1 on."""
+    rows = [["hospital", "diagnosis", "stays"]]
+    rng = np.random.default_rng(4)
+    for k in range(40):
+        for code in ("I21", "C50", "J18"):
+            count = int(rng.poisson(rng.gamma(1.2, 6)))
+            rows.append([f"h{k}", code, "-" if count == 0 else "c" if count < 6 else str(count)])
+    markers = {one.text: one for one in structure_of(write("t.csv", rows)).base.markers}
+    assert (markers["-"].low, markers["-"].high) == (0, 0)
+    assert (markers["c"].low, markers["c"].high) == (1, 5)
+    assert "zeros are shown as '-'" in markers["c"].evidence
+
+
+def test_a_note_behind_an_empty_column_is_no_value(workbook):
+    rows: list[list[object]] = [["", "Births 2022"], [], ["", "Ward", "Births"]]
+    rows += [["", a, 20 + 7 * i] for i, a in enumerate(AREAS)]
+    rows += [[""], ["", "Note: figures are provisional."]]
+    found = structure_of(workbook("t.xlsx", {"S": rows}))
+    assert found.base.size == 6
+    assert not found.base.hidden.size

@@ -268,7 +268,11 @@ class Facts:
         raw |= ledger.never_below(raw)
         # Too few sums to tell, and all that there are hold: what follows if the shown counts are exact.
         taken = {name for name, one in self.recognised.items() if one.perhaps_exact and name not in raw}
-        told = tables[0].name not in taken or stated is not None or self.request.noise is not None
+        base, lattice = tables[0].name, self.recognised[tables[0].name].base or 1
+        if lattice > 1:  # too few multiples to show a lattice are rounded all the same
+            taken = {one.name for one in tables if one.name in taken and (one.values % lattice != 0).any()}
+        told = base not in taken and lattice == 1
+        told = told or stated is not None or self.request.noise is not None
         raw |= set() if told else taken
         ranges = [
             table.ranges() if table.name in raw else self.recognised[table.name].ranges(table)
@@ -294,6 +298,7 @@ class Facts:
         linked, overlaps = with_overlaps(linked, self._shared_sums if able else ())
         touched = np.zeros(linked.low.size, bool)
         touched[linked.equations.cells] = True
+        touched[: self.structure.base.size] |= self.recognised[self.structure.base.name].rounded
         if not (touched & (linked.low < linked.high)).any():
             return None
         self.report("bounding hidden counts")

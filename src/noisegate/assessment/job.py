@@ -8,6 +8,7 @@ from typing import Unpack
 from noisegate import limits
 from noisegate.assessment.assessment import Assessment
 from noisegate.assessment.facts import Facts, Progress, find_facts
+from noisegate.assessment.grouping import grouped
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.provenance import Provenance
 from noisegate.assessment.request import AnyPath, Said
@@ -50,11 +51,14 @@ def _with_beside(assessment: Assessment, facts: Facts) -> Assessment:
         siblings = tuple(one for one in facts.structure.every if one is not structure)
         mine = replace(structure, beside=siblings, shared=facts.structure.shared)
         others.append((name, judge(facts.beside(mine))))
-    found = [replace(one, title=f"{name}: {one.title}") for name, other in others for one in other.findings]
+    found = [(assessment.base.name, one) for one in assessment.findings]
+    found += [
+        (name, replace(one, title=f"{name}: {one.title}")) for name, other in others for one in other.findings
+    ]
     tables = [table for _, other in others for table in other.tables]
     return replace(
         assessment,
-        findings=(*assessment.findings, *found),
+        findings=grouped(found),
         tables=(*assessment.tables, *tables),
         beside=tuple(other for _, other in others),
     )

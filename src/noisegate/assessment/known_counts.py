@@ -79,12 +79,25 @@ class KnownCounts:
     @property
     def condition(self) -> str:
         """What all of this rests on, where it is not known; as the start of a sentence."""
+        if self.assumed and self.linked.tables[0].name not in self.assumed:
+            shows = "shows" if len(self.assumed) == 1 else "show"
+            return f"if {' and '.join(self.assumed)} {shows} counts as they are, "
         return "if the shown counts are exact, " if self.assumed else ""
 
     @property
     def open(self) -> NDArray[np.bool_]:
         """Which cells have several possible counts by themselves."""
         return self._cells(self.linked.low < self.linked.high)
+
+    @property
+    def how(self) -> str:
+        """What was done to the cells that are open: hidden, rounded, or either."""
+        shown = np.concatenate(
+            [table.status(np.arange(table.size)) == Status.PUBLISHED for table in self.linked.tables]
+        )
+        shown = self.open[: shown.size] & shown
+        rounded, hidden = bool(shown.any()), bool(self.open.sum() > shown.sum())
+        return "hidden or rounded" if rounded and hidden else "rounded" if rounded else "hidden"
 
     def _cells(self, which: NDArray[np.bool_], /) -> NDArray[np.bool_]:
         """The mask without rests that no table lists."""
@@ -179,7 +192,7 @@ def _finding(known: KnownCounts, cells: Ints, kind: str, what: str, /, *, most: 
         id=kind,
         severity=severity,
         title=_started(
-            f"{known.condition}{cells.size:,} of {hidden:,} counts that are hidden or rounded {verb}, by "
+            f"{known.condition}{cells.size:,} of {hidden:,} counts that are {known.how} {verb}, by "
             f"subtraction{_in_base(known, cells)}"
         ),
         numbers={
@@ -194,7 +207,7 @@ def _finding(known: KnownCounts, cells: Ints, kind: str, what: str, /, *, most: 
         assumptions=[
             *(text for one in known.overlaps if one.used for text in one.assumes),
             *(
-                f"{name} shows counts as they are: all its sums hold, and they are too few to tell"
+                f"{name} shows counts as they are: its sums show no noise, and are too few to tell"
                 for name in known.assumed
             ),
         ],
@@ -236,7 +249,7 @@ def _looked_at(known: KnownCounts, /) -> Check:
         id="bounds",
         outcome="known",
         title=(
-            f"{known.condition}bounds of {hidden:,} hidden or rounded counts, {proven}; the other tables narrow {narrowed:,}"
+            f"{known.condition}bounds of {hidden:,} {known.how} counts, {proven}; the other tables narrow {narrowed:,}"
         ),
         evidence=[_sentence(known, cell) for cell in cells[:_CELLS].tolist()] if known.assumed else [],
         numbers={

@@ -30,7 +30,7 @@ from noisegate.mechanisms import (
     detection,
     success_bound,
 )
-from noisegate.recovery import Noise, NoiseFit, Recognition
+from noisegate.recovery import UNBOUNDED_KINDS, Noise, NoiseFit, Recognition
 from noisegate.tables import Card, Kind, Table
 
 if TYPE_CHECKING:
@@ -155,16 +155,9 @@ def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> Loss
     if loss.source != "recovered" or loss.unbounded or loss.event_epsilon is None:
         return loss
     known = [one for one in recognised if one.excluded is not None or one.rounded or one.kind == "growing"]
-    if not known:
-        law = "laplace" if loss.tables else "gaussian"
-        return replace(loss, numbers={**loss.numbers, "condition": {"law": law, **_UNTESTED}})
-    telling = max(known, key=lambda one: one.n)
-    if not telling.has_epsilon or telling.excluded is None:
-        laws = {one.table: one.kind for one in recognised}
-        doubt = telling.kind == "unknown"
-        return LossSummary(
-            source="recovered", unbounded=True, numbers={"laws": laws, "doubt": doubt}, assumes=loss.assumes
-        )
+    telling = max(known, key=lambda one: one.n, default=None)
+    if telling is None or not telling.has_epsilon or telling.excluded is None:
+        return _no_epsilon(loss, recognised, telling)
     condition = {
         "law": telling.kind,
         "excluded_up_to": telling.excluded.bound,
@@ -175,13 +168,19 @@ def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> Loss
     return replace(loss, numbers={**loss.numbers, "condition": condition})
 
 
-#: The condition where nothing was told of the law: no bound is excluded.
-_UNTESTED: Mapping[str, Any] = {
-    "excluded_up_to": 0,
-    "delta_beyond": 1.0,
-    "strong": False,
-    "fair": False,
-}
+def _no_epsilon(
+    loss: LossSummary, recognised: Sequence[Recognition], telling: Recognition | None, /
+) -> LossSummary:
+    """That no epsilon is stated, and why: noise with a bound, noise that grows, or it cannot be told."""
+    numbers: dict[str, Any] = {"laws": {one.table: one.kind for one in recognised}}
+    if telling is None:
+        numbers |= {"doubt": True, "excluded_up_to": 0}
+    elif telling.kind == "growing":
+        numbers["grows"] = True
+    elif telling.kind == "unknown" or telling.kind in UNBOUNDED_KINDS:
+        out = telling.excluded
+        numbers |= {"doubt": True, "excluded_up_to": 0 if out is None else out.bound}
+    return LossSummary(source="recovered", unbounded=True, numbers=numbers, assumes=loss.assumes)
 
 
 def cells_of_an_event(noise: Noise, /) -> int:
@@ -425,12 +424,12 @@ def _title(privacy: LossSummary, event: float, person: float, /) -> str:
     """Both losses, the first with its interval, and how to read them."""
     count, ends = privacy.numbers["person_events"], privacy.numbers.get("event_epsilon_interval")
     condition = privacy.numbers.get("condition")
-    if_so = (
-        "Epsilon is" if condition is None else f"If the noise is {condition['law'].capitalize()}, epsilon is"
-    )
+    if_so, scale = "Epsilon is", f"protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}"
+    if condition is not None:
+        if_so = f"If the noise is {condition['law'].capitalize()}, epsilon is"
+        scale = f"noise within ±{condition['excluded_up_to']} is excluded, wider is not; {scale}"
     stated = privacy.numbers.get("stated_delta")
     between = f" ({ends[0]:.2g} to {ends[1]:.2g})" if ends else f" (at delta {stated:.2g})" if stated else ""
-    scale = f"protection is strong up to {_WEAK:g} and hardly there above {_NOTHING:g}"
     if count == 1:
         return f"{if_so} {event:.3g}{between} for a person who is counted once; {scale}"
     return f"{if_so} {event:.3g}{between} for one event and {person:.3g} for a person with {count}; {scale}"
@@ -476,11 +475,11 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
         severity: Severity = "high"
         title = "No epsilon bounds the privacy loss: there is no noise"
     elif privacy.numbers.get("doubt"):
-        severity = "low"
-        title = (
-            "There is no epsilon to state: noise with a bound explains the tables as well as noise without one, and a bounded "
-            "one has none"
-        )
+        severity, (title, within) = "low", _doubted(privacy.numbers.get("excluded_up_to"))
+    elif privacy.numbers.get("grows"):
+        severity = "medium"
+        title = "No epsilon bounds the privacy loss: the noise depends on the count, and so tells of it"
+        within = "Noise that grows with the count is small where counts are small."
     elif laws & {"nearest-rounding", "rounding"}:
         severity = "low"
         title = "No epsilon bounds the privacy loss: values are rounded, and so each raw count is known to within the base"
@@ -498,6 +497,14 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
         evidence=[] if "none" in laws else [within, *_said_certainty(privacy)],
         advice="Use noise without a bound (discrete Laplace, discrete Gaussian) if differential privacy is claimed.",
     )
+
+
+def _doubted(excluded: int | None, /) -> tuple[str, str]:
+    """That noise with a bound is not excluded, and up to which bound it is."""
+    title = "noise with a bound explains the tables as well as noise without one, and a bounded one has none"
+    upto = f"only laws that never exceed ±{excluded}" if excluded else "no law with a bound"
+    said = f"These tables exclude {upto}. If the noise has a bound, a count that far off gives itself away."
+    return f"There is no epsilon to state: {title}", said
 
 
 #: For who keeps to days already.

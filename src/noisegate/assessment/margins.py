@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def ask(facts: Facts, /) -> list[Result]:
     """How each margin compares with the sums of the base."""
     base = facts.recognised.get(facts.structure.base.name)
     as_counted = facts.card is None and base is not None and base.raw_counts
-    rounded = base is not None and base.rounded
+    rounded = {name for name, one in facts.recognised.items() if one.rounded}
     return [
         one
         for rows in facts.sound_rows
@@ -44,7 +45,9 @@ def ask(facts: Facts, /) -> list[Result]:
     ]
 
 
-def about_margins(rows: MarginRows, /, *, as_counted: bool = False, rounded: bool = False) -> list[Result]:
+def about_margins(
+    rows: MarginRows, /, *, as_counted: bool = False, rounded: AbstractSet[str] = frozenset()
+) -> list[Result]:
     """How one margin compares with the sums of the base.
 
     Parameters
@@ -52,7 +55,7 @@ def about_margins(rows: MarginRows, /, *, as_counted: bool = False, rounded: boo
     as_counted
         Whether counts are published as they are: that tables add up then protects nobody.
     rounded
-        Whether the values of the base were rounded.
+        The tables whose values were rounded.
     """
     base, margin = rows.link.base.name, rows.link.margin.name
     numbers = _numbers(rows)
@@ -94,8 +97,12 @@ def about_margins(rows: MarginRows, /, *, as_counted: bool = False, rounded: boo
     return [Check(id="margins", outcome="fine", title=title, numbers={**numbers, "derived": derived})]
 
 
-def _independent(rows: MarginRows, numbers: dict[str, Any], /, *, rounded: bool) -> Finding:
+def _independent(rows: MarginRows, numbers: dict[str, Any], /, *, rounded: AbstractSet[str]) -> Finding:
     base, margin = rows.link.base.name, rows.link.margin.name
+    how = f"{margin} and {base} were perturbed independently"
+    if base in rounded:
+        how = f"{margin} and {base} were rounded each by itself"
+        how = how if margin in rounded else f"{base} was rounded and {margin} was not"
     below, off = numbers["below_parts"], numbers["complete_off"]
     seen = []
     if off and rows.pieces is None:
@@ -105,10 +112,7 @@ def _independent(rows: MarginRows, numbers: dict[str, Any], /, *, rounded: bool)
     return Finding(
         id="independent-margins",
         severity="medium",
-        title=(
-            f"{margin} and {base} were {'rounded each by itself' if rounded else 'perturbed independently'}: "
-            f"{' and '.join(seen)}"
-        ),
+        title=f"{how}: {' and '.join(seen)}",
         numbers=numbers,
         baseline={"from": "totals derived from what is published", "complete_off": 0, "below_parts": 0},
         evidence=rows.examples(rows.impossible),
@@ -116,7 +120,7 @@ def _independent(rows: MarginRows, numbers: dict[str, Any], /, *, rounded: bool)
             f"Derive {margin} from the published {base}, or round both together so that they add up (controlled rounding). What "
             "totals and their parts differ by narrows the counts behind both."
         )
-        if rounded
+        if base in rounded
         else (
             f"Derive {margin} from the published {base}, or measure both and reconcile them (margins: reconcile). "
             "Differences between independent tables reveal their noise and the suppressed counts, and every further "

@@ -169,7 +169,7 @@ def about_noise(
 def _why_not(noise: Noise, recognition: Recognition | None, /) -> str:
     """Why there is no number; what was refused is said where it is refused."""
     if recognition is not None and recognition.perhaps_exact and not noise.sets:
-        return "the few sums that there are hold, so that none shows"
+        return "the few sums that there are show none"
     if any(noise.reason == reason for _, reason in noise.refused):
         return "the identities that were stated or found do not hold"
     return noise.reason.rstrip(".")

@@ -16,6 +16,8 @@ from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console
 from noisegate.cli.questions import show_questions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from noisegate.assessment import AssessedTable, Assessment, Attacker, Check, Finding
     from noisegate.reading import TableSummary
 
@@ -280,6 +282,36 @@ def _command() -> str:
 #: What fits on one screen, and how many lines what was read and each finding may take of it.
 _WIDTH, _LINES, _READ_LINES, _FINDING_LINES = 80, 24, 7, 3
 _TOP = 3
+#: From this length on the name of a file gives way.
+_LONG_NAME = 16
+#: Words that want another one after them.
+_OPEN_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "by",
+        "do",
+        "for",
+        "from",
+        "in",
+        "is",
+        "not",
+        "of",
+        "on",
+        "or",
+        "so",
+        "than",
+        "that",
+        "the",
+        "to",
+        "were",
+        "with",
+    ]
+)
 
 
 def show_brief(result: Assessment, /) -> None:
@@ -287,16 +319,17 @@ def show_brief(result: Assessment, /) -> None:
     from noisegate.report import verdict_of
 
     verdict = verdict_of(result, dict.fromkeys(range(len(result.findings)), ""))
+    names = _short_names(result)
     head = [f"[bold]{escape(text)}[/bold]" for text in _wrapped(f"{_title(result)}: {verdict.headline}", 2)]
     head += map(escape, _wrapped(verdict.tally, 2))
     if verdict.gaps and not verdict.headline.startswith("No protection"):
         others = f"; and {len(verdict.gaps) - 1} more" if len(verdict.gaps) > 1 else ""
-        head += map(escape, _wrapped(f"Not examined: {verdict.gaps[0]}{others}.", 2, indent="  "))
+        head += map(escape, _wrapped(f"Not examined: {names(verdict.gaps[0])}{others}.", 2, indent="  "))
     tail = [""] if result.findings else []
     for finding in result.findings[:_TOP]:
         colour = _COLOURS[finding.severity]
         mark = finding.severity.upper()
-        first, *rest = _wrapped(f"{mark} {finding.title}", _FINDING_LINES, indent="  ")
+        first, *rest = _wrapped(f"{mark} {names(finding.title)}", _FINDING_LINES, indent="  ")
         tail.append(f"[bold {colour}]{mark}[/bold {colour}]{escape(first.removeprefix(mark))}")
         tail += map(escape, rest)
     more = len(result.findings) - _TOP
@@ -307,6 +340,21 @@ def show_brief(result: Assessment, /) -> None:
     for line in [*head, "", *map(escape, read[:room]), *tail]:
         console.print(line, soft_wrap=True)
     show_questions(result)
+
+
+def _short_names(result: Assessment) -> Callable[[str], str]:
+    """What tables of one file are called where their file need not be named: what stands in brackets behind its name."""
+    import re
+
+    stems: dict[str, int] = {}
+    for table in result.tables:
+        stem, bracket, _ = table.summary.name.partition(" (")
+        stems[stem] = stems.get(stem, 0) + bool(bracket)
+    long = max(stems, key=lambda stem: stems[stem] * len(stem), default="")
+    if stems.get(long, 0) < 2 or len(long) < _LONG_NAME:
+        return lambda text: text
+    pattern = re.compile(rf"{re.escape(long)} \(((?:[^()]|\([^()]*\))*)\)")
+    return lambda text: pattern.sub(r"\1", text)
 
 
 def _title(result: Assessment) -> str:
@@ -320,15 +368,20 @@ def _wrapped(text: str, most: int, /, *, indent: str = "") -> list[str]:
     lines = textwrap.wrap(text, _WIDTH - 1, subsequent_indent=indent, break_on_hyphens=False)
     if len(lines) <= most:
         return lines
-    short = textwrap.wrap(" ".join(lines[most - 1 : most]), _WIDTH - 1 - len(" (more: --verbose)"))[0]
-    return [*lines[: most - 1], f"{indent}{short.strip()} (more: --verbose)"]
+    words = textwrap.wrap(" ".join(lines[most - 1 : most]), _WIDTH - 1 - len(" (more: --verbose)"))[0].split()
+    # A number that has lost what it counts says something else.
+    while len(words) > 1 and (any(map(str.isdigit, words[-1])) or words[-1].strip(",;:") in _OPEN_WORDS):
+        words.pop()
+    return [*lines[: most - 1], f"{indent}{' '.join(words).rstrip(',;:')} (more: --verbose)"]
 
 
 def _read_lines(result: Assessment) -> list[str]:
     """What was read: the base, what its markers mean, and how much there is beside it."""
     base = result.base
     over = ", ".join(f"{one.name} ({one.values:,})" for one in base.details if one.values > 1)
-    lines = [f"{base.name}: {over}; {base.rows:,} of {base.domain_size:,} cells published"]
+    one = ", ".join(f"{one.name} {one.first}" for one in base.details) or "one total"
+    cells = "cell" if base.domain_size == 1 else "cells"
+    lines = [f"{base.name}: {over or one}; {base.rows:,} of {base.domain_size:,} {cells} published"]
     lines += [one.describe() for one in base.markers]
     margins = sum(table.summary.link is not None for table in result.tables)
     beside = [one.structure.measure or one.base.name for one in result.beside]
@@ -384,7 +437,8 @@ def _show_table(table: TableSummary, /) -> None:
         lines.append(_link_words(table))
     lines += [one.describe() for one in table.markers]
     lines += [
-        f"set aside: {one.rows:,} lines, {one.reason} (line {one.first_line})" for one in table.set_aside
+        f"set aside: {one.rows:,} line{'s' if one.rows != 1 else ''}, {one.reason} (line {one.first_line})"
+        for one in table.set_aside
     ]
     lines += [f"left out: column {one.name}, {one.reason}" for one in table.extra]
     lines += list(table.notes)

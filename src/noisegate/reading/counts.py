@@ -33,6 +33,8 @@ _FLAGGED = re.compile(
     r"([-+]?\d[\d.,' ]*?)(?:\s?[rpebfdusRPE]|\s[bcdefinprsuz]{1,2}|\s?\([a-z]\)|\s?\*{1,3}|\s?[†‡§#^]|\s?\[[\w ]{1,8}\]|\s?[¹²³⁴-⁹]+)"
 )
 _STARTS = re.compile(r"[-+]?\d[\d.,' ]*$")
+#: So many values of a column show how its decimals are written.
+_LOOKED_AT = 2_000
 _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
 
 
@@ -75,6 +77,18 @@ def read_numbers(labels: Sequence[str], /, *, delimiter: str = ",") -> Numbers:
     notes += [f"counts are read without what stands behind them, such as {flagged!r}"] * bool(flagged)
     note = "; ".join(notes)
     return Numbers(values=values, marked=marked, blank=blank, note=note)
+
+
+def writes_commas(columns: Sequence[Column], /) -> bool:
+    """Whether decimals of these columns stand behind a comma, so that a point can only stand between thousands."""
+    commas = points = False
+    for column in columns:
+        numbers = [text for text in column.labels[:_LOOKED_AT] if _STARTS.match(text)]
+        commas = commas or any(
+            _DECIMAL_COMMA.fullmatch(text) and not _GROUPED[","].fullmatch(text) for text in numbers
+        )
+        points = points or any("." in text and not _GROUPED["."].fullmatch(text) for text in numbers)
+    return commas and not points
 
 
 def without_flag(text: str, /) -> str:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from noisegate.errors import DataError, SpecError
 from noisegate.reading.encodings import legacy_encoding
 from noisegate.reading.headers import find_header
+from noisegate.reading.words import in_equal_steps
 
 #: How much of a file is looked at to find out how it is written; also the longest line allowed.
 PREFIX = 1 << 20
@@ -276,7 +277,15 @@ def _with_names_above(
 
 def _looks_like_data(header: Sequence[str]) -> bool:
     """Whether a line that should name columns holds a number, a date or a time."""
+    if _enumerates(header):
+        return False
     return not any(header) or any(_NUMERIC.fullmatch(field) for field in header)
+
+
+def _enumerates(header: Sequence[str]) -> bool:
+    """Whether a line names its first columns and numbers the others in equal steps, as codes and ages are."""
+    named = next((place for place, field in enumerate(header) if field.isdecimal()), 0)
+    return bool(named) and in_equal_steps(header[named:])
 
 
 def column_names(paths: Sequence[tuple[str, ...]], /) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ def with_headings(
 ) -> tuple[RawTable, list[SetAside], list[ExtraColumn]]:
     """The table with its headings as columns, and without notes among its rows."""
     values = [k for k, column in enumerate(raw.columns) if numeric_share(column, delimiter) >= 0.75]
-    keys = [k for k in range(len(raw.columns)) if k not in values]
+    keys = [k for k, column in enumerate(raw.columns) if k not in values and any(column.labels)]
     if not values or not keys:
         return raw, [], []
     stub = keys[0]

@@ -30,7 +30,15 @@ from noisegate.reading.counts import (
 from noisegate.reading.markers import is_marker
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import ExtraColumn, row_ids
-from noisegate.reading.words import is_counted, is_key, is_no_count, is_total, kind_of_labels, spaced
+from noisegate.reading.words import (
+    in_equal_steps,
+    is_counted,
+    is_key,
+    is_no_count,
+    is_total,
+    kind_of_labels,
+    spaced,
+)
 from noisegate.tables import folded
 
 #: Share of rows that may repeat a cell; beyond it a dimension was missed.
@@ -492,6 +500,9 @@ def _by_kind(names: dict[int, str]) -> list[Spread]:
                 _with_totals(parts, totals, names, dimensions, measure if is_counted(measure) else ""),
                 *_rest(names, parts, totals),
             ]
+    if in_equal_steps([names[place] for place in words]):  # codes: nobody calls measures so
+        codes = {place: names[place] for place in words}
+        return [_with_totals(words, totals, names, {_NAMELESS: codes}, "")]
     some = {
         place: one
         for place, one in words.items()

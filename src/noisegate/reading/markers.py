@@ -105,6 +105,15 @@ def find_meanings(parts: Sequence[PublishedTable], /, *, told: Mapping[str, Mark
     texts = list(dict.fromkeys(text for part in parts for text in _used(part)))
     notes = tuple(dict.fromkeys(note for part in parts for note in part.legend))
     found = {text: _decide(text, texts, _shown(text, parts), notes, told) for text in texts}
+    empty = next((text for text, one in found.items() if one.high == 0), None)
+    if empty is not None:  # a marker of their own shows zeros as well as a 0 does
+        for text, one in found.items():
+            if one.high != 0 and not (shown := _shown(text, parts)).zeros:
+                again = _decide(text, texts, replace(shown, zeros=True), notes, told)
+                why = again.evidence.replace("zeros are shown as 0", f"zeros are shown as {empty!r}")
+                found[text] = replace(
+                    again, evidence=why.replace("zeros are shown,", f"zeros are shown as {empty!r},")
+                )
     return [
         replace(
             part,

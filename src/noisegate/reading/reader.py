@@ -22,7 +22,7 @@ from noisegate.reading.columns import (
     read_parquet,
     read_rows,
 )
-from noisegate.reading.counts import Numbers, no_count, without_flag
+from noisegate.reading.counts import Numbers, no_count, without_flag, writes_commas
 from noisegate.reading.dates import slashed
 from noisegate.reading.dialect import check_file, column_names, find_dialect, is_archive, is_parquet
 from noisegate.reading.dimensions import choose_dimensions, encode, used
@@ -189,6 +189,7 @@ def _of_raw(
     dense, blank = without_blanks(raw, file=file)
     joined, over, said = split_keys(dense)
     plain, remarks = without_remarks(clean_labels(joined))
+    delimiter = ";" if delimiter in "\t|" and writes_commas(plain.columns) else delimiter
     headed, notes, headings = with_headings(plain, delimiter=delimiter, file=file)
     filled, more = filled_down(headed, delimiter=delimiter)
     aside, said = [*blank, *notes], [*said, *more]

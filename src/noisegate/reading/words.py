@@ -5,6 +5,7 @@ A word alone decides nothing: a total must add up, and a column that is named li
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -246,6 +247,24 @@ def kind_of_labels(labels: Sequence[str], /, *, about: str = "") -> str:
     ):
         return "age"
     return ""
+
+
+#: So many numbers in equal steps are codes or ages, and no counts.
+_STEPS = 8
+
+
+def in_equal_steps(labels: Sequence[str], /) -> bool:
+    """Whether labels are bare numbers that go up in equal steps, and so many that it is no chance.
+
+    Examples
+    --------
+    >>> in_equal_steps([str(code) for code in range(1001, 1012)]), in_equal_steps(["1", "2"])
+    (True, False)
+    """
+    if len(labels) < _STEPS or not all(label.isdecimal() and len(label) < 16 for label in labels):
+        return False
+    steps = {int(after) - int(before) for before, after in itertools.pairwise(labels)}
+    return len(steps) == 1 and min(steps) > 0
 
 
 def _are_hours(labels: Sequence[str], about: str, /) -> bool:

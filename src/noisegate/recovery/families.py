@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.inference import ENDLESS, LinkedCells, link_cells
+from noisegate.recovery.lattice import find_lattice
 from noisegate.tables import Table
 
 Floats = NDArray[np.float64]
@@ -247,7 +248,11 @@ def _biased(family: Family, /) -> Family:
     """The family, refuted if its totals are all too large or too small: they do not count what the parts do."""
     if family.n < 5 or family.holds:
         return family
-    scaled = family.residual / np.sqrt(family.members + 1.0)
+    # Halves that are rounded up add half a person to each part, and to the total, on average.
+    halves = [0.5 * (find_lattice(one.values).base % 2 == 0) for one in (family.parts, family.total)]
+    ties = halves[0] * float(family.members.mean()) + halves[1]
+    drift = float(family.residual.mean())
+    scaled = (family.residual - math.copysign(min(ties, abs(drift)), drift)) / np.sqrt(family.members + 1.0)
     error = float(np.std(scaled)) / math.sqrt(family.n) or 1e-9
     share = float(np.mean(family.residual / np.maximum(family.size, 1.0)))
     mean = float(np.mean(scaled))

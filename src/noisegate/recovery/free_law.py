@@ -18,11 +18,12 @@ Floats = NDArray[np.float64]
 
 #: A law is excluded when it loses by so many units of log-likelihood.
 LOSES = 3.0
-#: An unbounded law is named, or an epsilon stated for it, if less than this lies beyond the bounded laws that are excluded. Many p-tables
-#: are close to Gaussian noise, and few to Laplace.
-LITTLE_BEYOND, TIGHT = 0.05, 0.01
-#: ... and bounds up to this one, which are usual, are among the excluded.
-USUAL_BOUND = 3
+#: An unbounded law is named if less than this lies beyond the bounded laws that are excluded, and bounds up to this one are among them.
+LITTLE_BEYOND, NAMED_BOUND = 0.05, 4
+#: An epsilon is stated only if all bounds that offices use are excluded (p-tables within ±5 are used, wider ones are rare), laws with a bound are
+#: as unlikely as this, and less than this lies beyond. Many p-tables are close to Gaussian noise, so that more is asked of it.
+USUAL_BOUND, UNLIKELY = 5, 0.02
+BEYOND = {"laplace": 0.05, "gaussian": 0.01}
 #: A bounded law is looked for up to this bound.
 WIDEST = 60
 

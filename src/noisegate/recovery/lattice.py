@@ -160,14 +160,24 @@ def _power(law: Floats, n: int, /) -> Floats:
 
 
 def rounding_evidence(
-    residual: Ints, parts: Ints, /, *, base: int, totals: int
+    residual: Ints, parts: Ints, /, *, base: int, totals: int, noise: Floats | None = None
 ) -> Mapping[RoundingKind, float]:
-    """The log-likelihood of each kind of rounding; `totals` is the base that totals are rounded to."""
+    """The log-likelihood of each kind of rounding.
+
+    Parameters
+    ----------
+    totals
+        The base that totals are rounded to.
+    noise
+        The law of noise that totals have, from its least value to its largest, if they have any.
+    """
     kinds: Sequence[RoundingKind] = ("nearest-rounding", "random-rounding")
     found = dict.fromkeys(kinds, 0.0)
     for kind in kinds:
         for number in np.unique(parts).tolist():
             low, law = residual_pmf(kind, base, int(number), total=1 if totals == 1 else 0)
+            if noise is not None:
+                low, law = low - noise.size // 2, np.convolve(law, noise)
             place = residual[parts == number] - low
             inside = (place >= 0) & (place < law.size)
             chance = np.where(inside, law[np.where(inside, place, 0)], 0.0)

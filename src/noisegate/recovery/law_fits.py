@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.laws import BoundedUniform, LatticeLaw, make_law
 from noisegate.recovery.free_law import WIDEST, FreeLaws
-from noisegate.recovery.noise_sums import NEVER, NoiseSums, at, half_of
+from noisegate.recovery.noise_sums import NoiseSums, half_of, mass_information
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,8 @@ class LawFit:
         At the best values of all parameters.
     log_evidence
         The likelihood averaged over what the parameters may be beforehand, by Laplace's method.
+    variance
+        Of each of P(0), P(1), ...: how far off they may be; empty where the scale alone says so.
     """
 
     family: str
@@ -63,6 +65,7 @@ class LawFit:
     half: Floats
     log_likelihood: float
     log_evidence: float
+    variance: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def sd(self) -> float:
@@ -105,7 +108,8 @@ def _bounded(free: FreeLaws, unbounded: Sequence[LawFit], /) -> LawFit | None:
         if found and cut_off < _MATTERS:
             break
         half, log = free.of(bound)
-        evidence = log + _log_volume(sums, half) + _log_bound(bound) + math.log(_FREE)
+        around = _Around.of(sums, half)
+        evidence = log + around.log_volume + _log_bound(bound) + math.log(_FREE)
         found.append(
             LawFit(
                 family="bounded",
@@ -114,6 +118,7 @@ def _bounded(free: FreeLaws, unbounded: Sequence[LawFit], /) -> LawFit | None:
                 half=half,
                 log_likelihood=log,
                 log_evidence=evidence,
+                variance=around.variance,
             )
         )
         found += [_cut_off(one, sums, bound) for one in unbounded]
@@ -126,16 +131,19 @@ def _cut_off(fit: LawFit, sums: NoiseSums, bound: int, /) -> LawFit:
     """An unbounded law cut off at a bound, at its best scale."""
     grid = fit.scale * np.exp(np.linspace(-0.1, 0.6, 8))
     laws = [half_of(_law(fit.law, float(scale)), most=bound) for scale in grid]
-    logs = [sums.log_likelihood(law) for law in laws]
+    logs = np.array([sums.log_likelihood(law) for law in laws])
     place = int(np.argmax(logs))
-    evidence = _log_integral(fit.family, grid, np.array(logs)) + _log_bound(bound) + math.log((1 - _FREE) / 2)
+    evidence = _log_integral(fit.family, grid, logs) + _log_bound(bound) + math.log((1 - _FREE) / 2)
+    weights = np.exp(logs - logs[place])
+    apart = (np.array(laws) - laws[place]) ** 2
     return LawFit(
         family="bounded",
         law="",
         scale=float(bound),
         half=laws[place],
-        log_likelihood=logs[place],
+        log_likelihood=float(logs[place]),
         log_evidence=evidence,
+        variance=weights @ apart / weights.sum(),
     )
 
 
@@ -144,11 +152,14 @@ def _averaged(fits: Sequence[LawFit], /) -> LawFit:
     best = max(fits, key=lambda one: one.log_evidence)
     logs = np.array([one.log_evidence for one in fits])
     total = float(np.logaddexp.reduce(logs))
-    half = np.zeros(max(one.half.size for one in fits))
-    for weight, one in zip(np.exp(logs - total), fits, strict=True):
-        half[: one.half.size] += weight * one.half
+    longest = max(one.half.size for one in fits)
+    laws = np.array([np.pad(one.half, (0, longest - one.half.size)) for one in fits])
+    within = np.array([np.pad(one.variance, (0, longest - one.half.size)) for one in fits])
+    weights = np.exp(logs - total)
+    half = weights @ laws
+    variance = weights @ (within + (laws - half) ** 2)
     mean = half[: best.half.size] / (half[0] + 2 * half[1 : best.half.size].sum())
-    return replace(best, half=mean, log_evidence=total)
+    return replace(best, half=mean, log_evidence=total, variance=variance[: best.half.size])
 
 
 def _log_bound(bound: int, /) -> float:
@@ -182,29 +193,39 @@ def _log_integral(family: str, scales: Floats, logs: Floats, /) -> float:
     return float(np.logaddexp.reduce(weighed) + math.log(step))
 
 
-def _log_volume(sums: NoiseSums, half: Floats, /) -> float:
-    """What a free law's likelihood loses when it is averaged over what laws with its bound may be beforehand.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Around:
+    """How sharply residuals fix a free law around its best, beside what laws with its bound may be beforehand.
 
     Beforehand it falls from 0 on, and so is a mixture of uniform laws up to 0, 1, 2, ..., whose weights are anything. Laplace's method, with that
     prior as a normal law of the masses at 1, 2, ... from 0: what the residuals leave open costs nothing.
+
+    Attributes
+    ----------
+    log_volume
+        What the likelihood loses when it is averaged over what the law may be beforehand.
+    variance
+        Of P(0), P(1), ...
     """
-    bound = half.size - 1
-    steps = np.arange(bound + 1)
-    information = np.zeros((bound, bound))
-    for one in sums.groups:
-        rest = replace(one, number=one.number - 1).law(half)
-        near, far = np.abs(one.values[:, None] - steps), one.values[:, None] + steps
-        gradient = one.number * (at(rest, near) + at(rest, far)) / 2
-        gradient /= np.maximum(at(one.law(half), one.values), NEVER)[:, None]
-        free = gradient[:, 1:] - gradient[:, :1]
-        information += free.T @ (one.counts[:, None] * free)
-    uniform = np.triu(np.ones((bound + 1, bound + 1)))[1:] * 2 / (2 * steps + 1)
-    parts = bound + 1
-    weights = (np.eye(parts) - 1 / parts) / (parts * (parts + 1))
-    away = 2 * half[1:] - uniform.mean(axis=1)
-    shrunk = np.eye(bound) + information @ (uniform @ weights @ uniform.T)
-    _, size = np.linalg.slogdet(shrunk)
-    return -0.5 * float(size + away @ np.linalg.solve(shrunk, information @ away))
+
+    log_volume: float
+    variance: Floats
+
+    @classmethod
+    def of(cls, sums: NoiseSums, half: Floats, /) -> _Around:
+        information, bound = mass_information(sums, half), half.size - 1
+        steps = np.arange(bound + 1)
+        uniform = np.triu(np.ones((bound + 1, bound + 1)))[1:] * 2 / (2 * steps + 1)
+        parts = bound + 1
+        weights = (np.eye(parts) - 1 / parts) / (parts * (parts + 1))
+        prior = uniform @ weights @ uniform.T
+        away = 2 * half[1:] - uniform.mean(axis=1)
+        shrunk = np.eye(bound) + information @ prior
+        _, size = np.linalg.slogdet(shrunk)
+        log_volume = -0.5 * float(size + away @ np.linalg.solve(shrunk, information @ away))
+        spread = prior @ np.linalg.inv(shrunk)
+        variance = np.concatenate([[spread.sum()], np.diag(spread) / 4])
+        return cls(log_volume=log_volume, variance=np.maximum(variance, 0.0))
 
 
 def _law(name: str, scale: float, /) -> LatticeLaw:

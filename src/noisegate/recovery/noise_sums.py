@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,6 +218,23 @@ def free_law(sums: NoiseSums, bound: int, /, *, start: Floats | None = None) -> 
         mass = _extrapolated(mass, first, second)
     half = np.concatenate([best[:1], best[1:] / 2])
     return half, sums.log_likelihood(half)
+
+
+def mass_information(sums: NoiseSums, half: Floats, /) -> Floats:
+    """Fisher's information on the masses at ±1, ±2, ... of a law P(k) = half[|k|], as these residuals have it.
+
+    No unbiased estimate of a mass is sharper than the inverse of this, whoever makes it.
+    """
+    steps, bound = np.arange(half.size), half.size - 1
+    information = np.zeros((bound, bound))
+    for one in sums.groups:
+        rest = replace(one, number=one.number - 1).law(half)
+        near, far = np.abs(one.values[:, None] - steps), one.values[:, None] + steps
+        gradient = one.number * (at(rest, near) + at(rest, far)) / 2
+        gradient /= np.maximum(at(one.law(half), one.values), NEVER)[:, None]
+        free = gradient[:, 1:] - gradient[:, :1]
+        information += free.T @ (one.counts[:, None] * free)
+    return information
 
 
 def _extrapolated(start: Floats, first: Floats, second: Floats, /) -> Floats:

@@ -32,6 +32,9 @@ _SLIP = 1
 _PARTED = 200
 #: Rounding to the nearest is the commoner of the two, but for base 3: log-odds beforehand.
 _USUALLY = math.log(2)
+#: Log-odds beforehand that totals of a rounded table stand as counted, for whoever rounds a table hardly adds noise to its totals; and the
+#: standard deviations of noise that they are compared with.
+_HARDLY_NOISY, _NOISY = 2.0, (1.0, 2.0, 4.0)
 #: How likely tables that add up were perturbed, or their records swapped, and made to add up afterwards: nothing in them tells.
 _ADDS_UP = 0.1
 
@@ -95,9 +98,8 @@ class _Recogniser:
         noisy = [one for one in families if not one.holds]
         used = noisy or list(families)
         for one in used:
-            if one.total.name == table.name and self._base(one.parts) > 1:
-                said = f"nothing but {one.parts.name} can be compared with it, and that is rounded"
-                return Recognition(table=table.name, kind="unknown", evidence=said)
+            if one.total.name == table.name and (base := self._base(one.parts)) > 1:
+                return _over_rounded(table, one, base)
         complete = [CompleteIdentities.of_family(one) for one in used]
         complete += [CompleteIdentities.of_set(one, lattice=1) for one in inside]
         n = sum(one.residual.size for one in complete)
@@ -195,6 +197,42 @@ def _rounded(table: Table, lattice: RoundingBase, complete: Sequence[CompleteIde
         bound=base // 2 if kind == "nearest-rounding" else base - 1,
         n=n,
         evidence=f"{lattice.evidence}{how}",
+    )
+
+
+def _over_rounded(table: Table, family: Family, base: int, /) -> Recognition:
+    """Totals of a rounded table: as counted, if rounding alone explains what they differ by and noise of one person on them does not."""
+    complete = CompleteIdentities.of_family(family)
+    near = complete.parts <= _PARTED
+    residual, parts = complete.residual[near], complete.parts[near]
+    said = f"nothing but {family.parts.name} can be compared with it, and that is rounded"
+    gap = 0.0
+    # Few totals that are all multiples of the base show no lattice, and are rounded all the same.
+    if residual.size >= _FEWEST and (np.asarray(table.values) % base != 0).any():
+        far = np.abs(np.arange(-24, 25))
+        noises = [np.exp(-math.sqrt(2.0) * far / sd) for sd in _NOISY]
+        logs = [
+            max(rounding_evidence(residual, parts, base=base, totals=1, noise=law).values())
+            for law in (None, *(one / one.sum() for one in noises))
+        ]
+        gap = logs[0] - max(logs[1:]) + _HARDLY_NOISY
+    exact: MechanismKind = "hidden-ranges" if table.suppressed > 0 else "exact"
+    chance = 1 / (1 + math.exp(-max(min(gap, 700.0), -700.0)))
+    rivals = {name: p for name, p in ((exact, chance), ("noise", 1 - chance)) if p > 1e-4}
+    if gap < _EXACT:
+        n, found = int(residual.size), rivals if gap > 0 else {}
+        return Recognition(table=table.name, kind="unknown", rivals=found, n=n, evidence=said)
+    return Recognition(
+        table=table.name,
+        kind=exact,
+        rivals=rivals,
+        known=Known.sure(Mechanism(law=PointMass(), rule="ge", zeros="keep"), source="recovered"),
+        bound=0,
+        n=int(residual.size),
+        evidence=(
+            f"{residual.size:,} of its sums differ from {family.parts.name} by what rounding to {base} alone explains: its own counts "
+            "are not rounded, and no noise is seen in them"
+        ),
     )
 
 

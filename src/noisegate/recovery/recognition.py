@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.mechanisms import Known
-from noisegate.recovery.free_law import LITTLE_BEYOND, TIGHT, Excluded
+from noisegate.recovery.free_law import BEYOND, UNLIKELY, USUAL_BOUND, Excluded
 from noisegate.tables import Table
 
 Floats = NDArray[np.float64]
@@ -48,8 +48,8 @@ class Recognition:
         As mechanisms with probabilities; None if there is no law to state.
     bound
         The largest value of the noise, where it has one.
-    pmf
-        P(0), P(1), ... of one noise, where a law was fitted.
+    pmf, pmf_se
+        P(0), P(1), ... of one noise, where a law was fitted, and how far off each may be (one standard error), where the law is free.
     excluded
         How far out bounded laws are excluded, where the likeliest law is unbounded.
     noise_sd
@@ -70,6 +70,7 @@ class Recognition:
     known: Known | None = None
     bound: int | None = None
     pmf: tuple[float, ...] = ()
+    pmf_se: tuple[float, ...] = ()
     excluded: Excluded | None = None
     noise_sd: float | None = None
     same_cell: bool = False
@@ -95,10 +96,12 @@ class Recognition:
 
     @property
     def has_epsilon(self) -> bool:
-        """Whether an epsilon can be stated, with its condition: no law with a bound explains the tables as well."""
+        """Whether an epsilon can be stated, with its condition: no law with a usual bound explains the tables as well."""
         if self.kind not in UNBOUNDED_KINDS or self.excluded is None:
             return False
-        return self.excluded.beyond < (TIGHT if self.kind == "gaussian" else LITTLE_BEYOND)
+        bounded = sum(self.rivals.get(name, 0.0) for name in ("bounded", "uniform"))
+        usual = self.excluded.bound >= USUAL_BOUND and bounded < UNLIKELY
+        return usual and self.excluded.beyond < BEYOND[self.kind]
 
     @property
     def reach(self) -> int | None:
@@ -125,6 +128,7 @@ class Recognition:
             "rivals": {kind: round(chance, 4) for kind, chance in self.rivals.items()},
             "bound": self.bound,
             "pmf": [round(p, 5) for p in self.pmf],
+            "pmf_se": [round(error, 5) for error in self.pmf_se],
             "excluded_up_to": None if self.excluded is None else self.excluded.bound,
             "mass_beyond": None if self.excluded is None else float(f"{self.excluded.beyond:.3g}"),
             "noise_sd": None if self.noise_sd is None else float(f"{self.noise_sd:.4g}"),

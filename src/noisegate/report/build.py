@@ -63,7 +63,7 @@ def _owner(figure: Figure, findings: Sequence[Finding], /) -> int | None:
 
 
 def _part(one: Finding, anchor: str, figures: tuple[Figure, ...], /) -> FindingPart:
-    numbers = plain(dict(one.numbers))
+    numbers = plain({name: value for name, value in one.numbers.items() if name != "members"})
     return FindingPart(
         anchor=anchor,
         kind=one.id,

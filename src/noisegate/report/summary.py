@@ -6,7 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import islice
 
-from noisegate.assessment import Assessment, chance, ends, interval, percent, plural, short, words_of
+from noisegate.assessment import (
+    Assessment,
+    LossSummary,
+    chance,
+    ends,
+    interval,
+    percent,
+    plural,
+    short,
+    words_of,
+)
 from noisegate.report.page import Standing, Step, Tile, Verdict
 
 #: As many as people remember.
@@ -22,9 +32,7 @@ def tiles_of(assessment: Assessment, /) -> tuple[Tile, ...]:
 def _person(assessment: Assessment, /) -> Tile | None:
     privacy = assessment.privacy
     if privacy.unbounded:
-        bare = "none" in privacy.numbers["laws"].values()
-        why = "there is no noise" if bare else "the noise has a largest value"
-        return Tile(value="no bound", label="privacy loss of one person", note=why)
+        return Tile(value="no bound", label="privacy loss of one person", note=_why_none(privacy))
     if privacy.person_epsilon is None:
         return None
     events = privacy.numbers.get("person_events")
@@ -32,10 +40,30 @@ def _person(assessment: Assessment, /) -> Tile | None:
     return Tile(
         value=f"ε = {short(privacy.person_epsilon)}",
         label=f"privacy loss of {whose}",
-        note="as the card states"
-        if privacy.source == "card"
-        else "from the recovered noise; 1 is strong, 10 is little",
+        note="as the card states" if privacy.source == "card" else _on_condition(privacy),
     )
+
+
+def _on_condition(privacy: LossSummary, /) -> str:
+    """What a recovered epsilon rests on."""
+    condition = privacy.numbers.get("condition")
+    if condition is None:
+        return "from the recovered noise; 1 is strong, 10 is little"
+    law, upto = condition["law"].capitalize(), condition["excluded_up_to"]
+    return f"if the noise is {law}; within ±{upto} is excluded. 1 is strong, 10 is little"
+
+
+def _why_none(privacy: LossSummary, /) -> str:
+    """Why there is no epsilon, in a few words."""
+    laws = set(privacy.numbers["laws"].values())
+    if "none" in laws:
+        return "there is no noise"
+    if privacy.numbers.get("doubt"):
+        return "noise with a bound is not excluded, and has none"
+    if privacy.numbers.get("grows"):
+        return "the noise depends on the count"
+    rounded = laws & {"nearest-rounding", "random-rounding", "rounding"}
+    return "values are rounded" if rounded else "the noise has a largest value"
 
 
 def _shows(assessment: Assessment, /) -> Tile | None:

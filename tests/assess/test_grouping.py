@@ -1,0 +1,41 @@
+"""Many findings of one kind are two, and nothing is lost."""
+
+import numpy as np
+
+from noisegate import assessment as package
+
+
+def census(path, tables, *, holes):
+    """So many measures side by side, each with sums that give hidden counts away."""
+    rng = np.random.default_rng(8)
+    lines = ["place,group," + ",".join(f"cases {k}" for k in range(tables))]
+    for place in range(12):
+        counts = rng.integers(8, 60, size=(3, tables))
+        counts[rng.integers(3), : holes if place < 6 else 0] = 3
+        for group, row in enumerate([*counts, counts.sum(axis=0)]):
+            name = ("young", "old", "older", "Total")[group]
+            shown = ["<5" if 0 < count < 5 else str(count) for count in row.tolist()]
+            lines.append(f"p{place},{name}," + ",".join(shown))
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_findings_of_many_measures_are_grouped(tmp_path):
+    found = package.assess([census(tmp_path / "t.csv", 6, holes=6)], attacker=None)
+    exact = [one for one in found.findings if one.id == "known-exactly"]
+    assert len(exact) == 2
+    first, rest = exact
+    assert first.numbers["cells"] == 6
+    assert rest.title.startswith("In 5 more tables 30 of 30 counts are known exactly as well")
+    assert rest.numbers["findings"] == len(rest.numbers["members"]) == 5
+    assert rest.severity == first.severity
+    # Every cell with its proof is there.
+    cells = [cell for one in rest.numbers["members"] for cell in one["numbers"]["listed"]]
+    assert len(cells) == 30
+    assert all(cell["low"] == cell["high"] == 3 and cell["proof"] for cell in cells)
+    assert found.to_json()["findings"][found.findings.index(rest)]["numbers"]["findings"] == 5
+
+
+def test_few_findings_stand_by_themselves(tmp_path):
+    found = package.assess([census(tmp_path / "t.csv", 3, holes=3)], attacker=None)
+    assert [one.numbers["cells"] for one in found.findings if one.id == "known-exactly"] == [6, 6, 6]
