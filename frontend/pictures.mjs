@@ -14,6 +14,7 @@ for (const one of context.pages) {
   const page = await session.newPage();
   page.setDefaultTimeout(context.patience);
   await page.goto(context.address);
+  if (one.dial) await page.evaluate((dial) => fetch("/dial", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(dial) }), one.dial);
   await page.goto(origin + one.path);
   await page.waitForSelector(one.until);
   await page.waitForFunction(() => !document.querySelector(".busy"));

@@ -236,6 +236,21 @@ await story("find the epsilon of a tolerated error", async () => {
   return { before, after };
 });
 
+await story("find the epsilon for 5 % on the morning peak", async () => {
+  await open(`/price?spec=${context.spec}`);
+  await page.waitForSelector(".big");
+  const row = page.locator("li", { hasText: "morning peak" });
+  await row.getByRole("textbox").fill("60");
+  await page.keyboard.press("Tab");
+  await row.getByRole("button", { name: "± 10 %" }).click();
+  const rough = Number((await row.locator(".need b").innerText()));
+  await row.getByRole("button", { name: "± 5 %" }).click();
+  expect(/± 3 on average, that is ± 5 %/.test((await row.innerText()).replaceAll("\n", " ")), "the error in events and in percent");
+  const sharp = Number((await row.locator(".need b").innerText()));
+  expect(sharp > rough, `5 % to be dearer than 10 %, got ${sharp} and ${rough}`);
+  return { rough, sharp };
+});
+
 await story("see two releases side by side, at the same place", async () => {
   await open(`/r/${context.towns}/compare?with=${context.towns_again}`);
   await page.waitForFunction(() => document.querySelectorAll(".maps .canvas").length === 2);

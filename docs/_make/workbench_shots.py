@@ -108,6 +108,28 @@ def _pages() -> list[dict[str, Any]]:
             "height": 920,
             "until": ".big",
         },
+        {
+            "name": "workbench-weeks",
+            "path": f"/r/{first}/weeks?week=26",
+            "width": 1280,
+            "height": 900,
+            "until": ".week",
+        },
+        {
+            "name": "workbench-fix",
+            "path": f"/r/{first}/fix?do=zeros,totals,person",
+            "width": 1280,
+            "height": 1000,
+            "until": ".diff",
+        },
+        {
+            "name": "workbench-map",
+            "path": f"/r/{first}/map",
+            "width": 1280,
+            "height": 900,
+            "until": ".bench circle",
+            "dial": {"timetable": True, "known": 4},
+        },
     ]
 
 

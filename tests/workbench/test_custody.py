@@ -118,7 +118,7 @@ def test_a_release_is_made_only_if_its_name_is_typed(city, tmp_path):
     assert [one["choice"] for one in card["unsafe"]] == ["unit: event"]
     with open_ledger(tmp_path / "ledger.db", read_only=True) as book:
         assert [one.release for one in book.accounts()[0].reservations] == ["leaky", "leaky-fixed"]
-    told = city.get("/ledger.json").json()["populations"][0]
+    told = city.page("/ledger.json").json()["populations"][0]
     assert told["name"] == "riders"
     assert [one["release"] for one in told["releases"]] == ["leaky", "leaky-fixed"]
     assert str(tmp_path) not in json.dumps(told)

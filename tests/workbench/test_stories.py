@@ -45,6 +45,9 @@ tables:
   cells: [mode, hour, stop]
   stops: [mode, stop]
 privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12}, margins: reconcile}
+workload:
+  morning-peak: {where: {hour: [peak]}, by: [mode]}
+  all: {}
 """
 
 
@@ -221,6 +224,7 @@ def _context(top, address):
         "pictures": pictures,
         "custodian": str(top / "data" / "custodian"),
         "events": number("custodian/taps.parquet"),
+        "spec": number("custodian/spec.yaml"),
         **{
             name: number(name)
             for name in ("towns", "towns_again", "full", "hostile", "week", "leaky", "liar")
@@ -230,7 +234,7 @@ def _context(top, address):
 
 def test_every_story_comes_to_its_end(told):
     assert {name: one for name, one in told["stories"].items() if not one["ok"]} == {}
-    assert len(told["stories"]) == 22
+    assert len(told["stories"]) == 23
 
 
 def test_nothing_is_complained_of_and_nothing_is_asked_from_elsewhere(told):

@@ -10,6 +10,7 @@ from noisegate.errors import SpecError
 from noisegate.mechanisms import Contribution, Mechanism, certainty
 from noisegate.report import finite
 from noisegate.workbench.desk import Opened
+from noisegate.workbench.jobs import Say
 
 #: Trips of a person that the attacker may know.
 MOST_KNOWN = 200
@@ -84,21 +85,22 @@ def _used(opened: Opened, /) -> list[str]:
     return [inference.cells.name, *(seen.cells.name for _, seen in inference.evidence.margins)]
 
 
-def played(opened: Opened, events: int, /) -> dict[str, Any]:
+def played(opened: Opened, events: int, /, *, say: Say = lambda _: None) -> dict[str, Any]:
     """What each further week adds: groups that recur, a count that recurs, losses, and what is sure about one person."""
     weeks = opened.assessment.weeks
     why = next((one.title for one in opened.assessment.checks if one.id == "more-weeks"), "")
     content = None if weeks is None else finite(weeks.to_json())
-    return {"weeks": content, "why": why, "trips": events, "sure": _by_week(opened, events)}
+    return {"weeks": content, "why": why, "trips": events, "sure": _by_week(opened, events, say)}
 
 
-def _by_week(opened: Opened, events: int, /) -> list[dict[str, Any]]:
+def _by_week(opened: Opened, events: int, say: Say, /) -> list[dict[str, Any]]:
     """How sure the attacker is after some of the weeks, if so many trips are known of each."""
     found: list[dict[str, Any]] = []
     for week in _WEEKS:
         if found and found[-1]["low"] >= _ALWAYS:
             found.append({**found[-1], "week": week})
             continue
+        say(f"week {week}")
         one = sureness(opened, events * week)
         if one is None:
             return []

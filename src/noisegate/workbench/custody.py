@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from starlette.responses import Response
 
 from noisegate import limits
 from noisegate.errors import SpecError
+from noisegate.ledger import default_target
 from noisegate.tables import Card
 from noisegate.workbench.answers import body_of, reply, standing, text_of, watched
 from noisegate.workbench.books import ledger_pages
@@ -50,7 +52,10 @@ class Custody:
 
     async def book(self, _: Request) -> Response:
         """What each population has spent, and on what."""
-        return reply(await run_in_threadpool(ledger_pages, self.ledger))
+        # Losses of many releases take a while to compose; what was worked out holds until the ledger is written again.
+        key = f"ledger:{await run_in_threadpool(_written, self.ledger)}"
+        job = self.jobs.begin(key, "Reading the ledger", lambda _: ledger_pages(self.ledger))
+        return await watched(job, lambda: job.result)
 
     async def interviews(self, _: Request) -> Response:
         """The files of events that a spec can be drafted for; their names, and nothing of what is in them."""
@@ -160,6 +165,16 @@ class Custody:
         await run_in_threadpool(job.wait, 0.2)
         number = hashlib.sha256(f"{draft.name}/release".encode()).hexdigest()[:12]
         return standing(job, case=number)
+
+
+def _written(ledger: str | None, /) -> int:
+    """When the ledger was last written; another number each minute where no file tells."""
+    target = default_target() if ledger is None else ledger
+    place = None if "://" in str(target) else Path(target)
+    beside = [] if place is None else [place, place.with_name(f"{place.name}-wal")]
+    return max(
+        (one.stat().st_mtime_ns for one in beside if one.is_file()), default=int(time.monotonic() // 60)
+    )
 
 
 def _named(file: Path, /) -> str:

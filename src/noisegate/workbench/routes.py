@@ -179,8 +179,16 @@ class Bench:
 
     async def weeks(self, request: Request) -> Response:
         """What every further week would give away."""
-        known = max(1, self.desk.cases.dial.known)
-        return await self.of_assessment(request, lambda opened, _: played(opened, known))
+        opened = await self._open(request)
+        if isinstance(opened, Response):
+            return opened
+        known, case = max(1, self.desk.cases.dial.known), opened.case
+        job = self.jobs.begin(
+            f"weeks:{self.desk.key(case)}:{known}",
+            "Playing the weeks",
+            lambda say: played(opened, known, say=say),
+        )
+        return await watched(job, lambda: {**job.result, **self._said(case)})
 
     async def remark(self, request: Request) -> Response:
         """Accept, reject or comment on a finding."""
