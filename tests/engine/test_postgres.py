@@ -1,6 +1,7 @@
 """PostgreSQL: the contract of every engine, on a server that the tests start and stop."""
 
 import datetime as dt
+import re
 
 import pytest
 from scipy.stats import chisquare
@@ -128,6 +129,30 @@ def test_no_person_comes_out_of_the_server(town, in_postgres, monkeypatch):
     assert statement.startswith("COPY (SELECT key, sum(n), sum(CASE")
     assert "gen_random_uuid()" in statement
     assert counts.tally.beyond > 0
+
+
+def test_lookups_are_hash_joins_and_events_are_read_once(town, postgres, in_postgres, monkeypatch):
+    """The plan of the very statement that counts, with its arguments: no loop over lookups, no second look at the table."""
+    asked, copy = [], psycopg.Cursor.copy
+
+    def watched(self, statement, arguments=None, **options):
+        asked.append((statement.as_string(self), arguments))
+        return copy(self, statement, arguments, **options)
+
+    monkeypatch.setattr(psycopg.Cursor, "copy", watched)
+    for unit in ("event", "person-day"):
+        given, connection = in_postgres()(town, town.events(3000))
+        town.count(town.spec(unit=unit, **given), connection=connection)
+        connection.disconnect()
+        statement, arguments = asked[-1]
+        query = statement.removeprefix("COPY (").rpartition(") TO STDOUT")[0]
+        with psycopg.connect(postgres, autocommit=True) as database:
+            database.execute("ANALYZE taps")
+            plan = "\n".join(row[0] for row in database.execute(f"EXPLAIN {query}", arguments).fetchall())
+        assert "Hash" in plan
+        assert "Nested Loop" not in plan
+        assert len(re.findall("Scan on taps", plan)) == 1
+        assert ("card_id" in query) == (unit != "event")
 
 
 def test_what_cannot_be_counted_is_said(town, in_postgres):

@@ -140,6 +140,7 @@ def assess(
     claims: Sequence[str] = (),
     weeks: int | None = None,
     against: Sequence[AnyPath] = (),
+    movement: bool = False,
     level: float = 0.95,
     title: str = "",
     out: AnyPath | None = None,
@@ -185,6 +186,8 @@ def assess(
         How many weeks of such releases to look ahead.
     against
         Other releases that may count the same people (files, or folders of releases): where two differ in a few, those are found.
+    movement
+        Whether people are to be followed from place to place through counts of who is where at every time; how right that is needs `truth` and `person`.
     level
         Of all intervals.
     title
@@ -226,6 +229,7 @@ def assess(
             claims=claims,
             weeks=weeks,
             against=against,
+            movement=movement,
             level=level,
             title=title,
             progress=progress,

@@ -64,8 +64,10 @@ def simulate(
     )
 
 
-def reproduce() -> list[Item]:
+def reproduce(*, more: bool = False) -> list[Item]:
     """Every figure of the 2017 report: printed, recomputed, exact, and a verdict.
+
+    With `more` also figures of others, each with its source: mobility flows and their critique, page views, a census.
 
     Examples
     --------
@@ -73,4 +75,4 @@ def reproduce() -> list[Item]:
     >>> {item.verdict for item in noisegate.reproduce()} == {"agrees", "agrees with log base 10", "wrong"}
     True
     """
-    return recompute()
+    return recompute(more=more)

@@ -29,11 +29,19 @@ from noisegate.assessment.microscope import (
     cell_states,
 )
 from noisegate.assessment.missing_taps import MissingTaps, Ranked
+from noisegate.assessment.movement import (
+    MovementScore,
+    as_closed,
+    random_trajectories,
+    recover_trajectories,
+    score_trajectories,
+)
 from noisegate.assessment.releases_compared import compare_pair, compare_releases
 from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
 from noisegate.assessment.services import Services, tolerance_of
 from noisegate.assessment.thresholds import recognised_law
+from noisegate.assessment.trajectories import Movement
 from noisegate.assessment.uniqueness import Histories, Uniqueness, by_person, share_interval, uniqueness
 from noisegate.assessment.words import chance, ends, flat, interval, percent, plain, plural, short
 from noisegate.inference import Attacker
@@ -69,6 +77,8 @@ __all__ = [
     "Microdata",
     "Microscope",
     "MissingTaps",
+    "Movement",
+    "MovementScore",
     "Outcome",
     "PersonEvents",
     "Persons",
@@ -84,6 +94,7 @@ __all__ = [
     "Witness",
     "Words",
     "about_loss",
+    "as_closed",
     "assess",
     "at_least",
     "by_person",
@@ -106,8 +117,11 @@ __all__ = [
     "percent",
     "plain",
     "plural",
+    "random_trajectories",
     "read_person_events",
     "recognised_law",
+    "recover_trajectories",
+    "score_trajectories",
     "share_interval",
     "short",
     "tolerance_of",

@@ -23,6 +23,7 @@ from noisegate.assessment.microdata import Microdata
 from noisegate.assessment.provenance import Provenance
 from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
+from noisegate.assessment.trajectories import Movement
 from noisegate.assessment.words import plain, plural
 from noisegate.inference import TableSets
 from noisegate.places import MARK, MARK_KEY
@@ -126,6 +127,8 @@ class Assessment:
         For every two tables of the same people, the people in whom they differ.
     table_sets
         The smallest sets of tables that give hidden counts away; None if nothing is given away, or noise is added.
+    movement
+        What came of following people through the counts, if somebody asked.
     beside
         Assessments of other measures and of tables that overlap; their findings and tables are among those here as well.
     provenance
@@ -153,6 +156,7 @@ class Assessment:
     microdata: Microdata | None = None
     slivers: tuple[Slivers, ...] = ()
     table_sets: TableSets | None = None
+    movement: Movement | None = None
     beside: tuple[Assessment, ...] = ()
     provenance: Provenance | None = None
 

@@ -30,6 +30,7 @@ from noisegate.assessment.releases_compared import compare_releases
 from noisegate.assessment.request import AnyPath, Request, Said
 from noisegate.assessment.score import AttackScore, score
 from noisegate.assessment.timetable import Timetable, Vehicles
+from noisegate.assessment.trajectories import Movement, follow
 from noisegate.errors import DataError
 from noisegate.inference import LinkedCells, TableSets, find_table_sets, link_cells
 from noisegate.reading import Overrides, Structure, TableSources, read_structure
@@ -621,6 +622,17 @@ class Facts:
         return compare_releases(
             self.structure, others, card=self.card, noise=self.request.noise, level=self.request.level
         )
+
+    @cached_property
+    def movement(self) -> Movement | None:
+        """What comes of following people through the counts; None if nobody asked."""
+        if not self.request.outside.movement or self._is_beside:
+            return None
+        self.report("following people")
+        base = self.structure.base
+        seen = self.makers.of(base, self.structure)
+        wide = 0.0 if seen is None else seen.mechanism.published_law.variance**0.5
+        return follow(base, noise_sd=wide, events=self.person_events)
 
     def _counted(self) -> list[Seen]:
         """The tables that add to the loss, the base first; empty if the noise of the base is not known."""

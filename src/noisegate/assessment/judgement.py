@@ -21,6 +21,7 @@ from noisegate.assessment import (
     thresholds,
     timetable,
     together,
+    trajectories,
     usefulness,
     weeks,
     zeros,
@@ -58,6 +59,7 @@ INQUIRIES: tuple[Inquiry, ...] = (
     claims,
     weeks,
     microdata,
+    trajectories,
 )
 
 #: What is said of a kind of finding that no question has words for.
@@ -96,6 +98,7 @@ def judge(facts: Facts, /) -> Assessment:
         microdata=facts.microdata,
         slivers=facts.slivers,
         table_sets=facts.table_sets,
+        movement=facts.movement,
     )
 
 

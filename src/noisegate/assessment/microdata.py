@@ -42,12 +42,13 @@ _MINUTE_US = 60_000_000
 class PersonEvents:
     """Raw events in the order of persons: person i has `start[i]` up to (not with) `start[i + 1]`.
 
-    `place` are numbers of places, `minute` whole minutes after the first midnight.
+    `place` are numbers of places, `minute` whole minutes after the first midnight. `labels` names the places, by their numbers.
     """
 
     start: Ints
     place: Points
     minute: Points
+    labels: tuple[str, ...] = ()
 
     @property
     def events(self) -> Ints:
@@ -78,9 +79,9 @@ class PersonEvents:
         if not chosen.num_rows:
             raise DataError("The raw events hold no row with a person, a place and a time.")
         minute = _minutes(chosen.column(time))
-        where, who = _numbered(chosen.column(place)), _numbered(chosen.column(person))
+        (where, labels), (who, _) = _numbered(chosen.column(place)), _numbered(chosen.column(person))
         start, places, minutes = by_person(who, where, minute)
-        return cls(start=start, place=places, minute=minutes)
+        return cls(start=start, place=places, minute=minutes, labels=tuple(map(str, labels.to_pylist())))
 
     def histories(self, *, minutes: int, places: bool) -> Histories:
         """The points of all persons with times in bins of so many minutes, with or without places."""
@@ -102,12 +103,12 @@ def _minutes(column: pa.ChunkedArray, /) -> Points:
     return np.concatenate([(part - first).astype(np.int32) for part in whole])
 
 
-def _numbered(column: pa.ChunkedArray, /) -> Points:
-    """The values as numbers from 0."""
+def _numbered(column: pa.ChunkedArray, /) -> tuple[Points, pa.Array]:
+    """The values as numbers from 0, and what each stands for."""
     # One chunk first: dictionaries of many chunks would have to be unified.
     whole = pa.chunked_array([column.combine_chunks()]) if column.num_chunks > 1 else column
     encoded = whole.dictionary_encode().chunk(0)
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int32)
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int32), encoded.dictionary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,7 @@ class Said(TypedDict, total=False):
     claims: Sequence[str]
     weeks: int | None
     against: Sequence[AnyPath]
+    movement: bool
     level: float
 
 
@@ -69,6 +70,8 @@ class Outside:
         How many weeks of such releases to look ahead; None for none.
     against
         Other releases that may count the same people: files, or folders of releases.
+    movement
+        Whether people are to be followed through counts of who is where.
     """
 
     gtfs: Path | None = None
@@ -78,6 +81,7 @@ class Outside:
     claims: tuple[Claim, ...] = ()
     weeks: int | None = None
     against: tuple[Path, ...] = ()
+    movement: bool = False
 
     def __post_init__(self) -> None:
         check_late(self.late)
@@ -142,6 +146,7 @@ class Request:
                 claims=tuple(Claim.parse(text) for text in said.get("claims", ())),
                 weeks=said.get("weeks"),
                 against=tuple(Path(one) for one in said.get("against", ())),
+                movement=said.get("movement", False),
             ),
         )
 

@@ -152,6 +152,13 @@ def assess(
             metavar="TABLE", help="Another release of the same people, to subtract; may be repeated."
         ),
     ] = None,
+    movement: Annotated[
+        bool,
+        typer.Option(
+            "--movement",
+            help="Follow people through counts of who is where; scored with --truth and --person.",
+        ),
+    ] = False,
     level: Annotated[float, typer.Option(help="Level of intervals.")] = 0.95,
     out: Annotated[
         Path | None,
@@ -165,6 +172,12 @@ def assess(
         typer.Option(
             metavar="unrecognised|low|medium|high",
             help="Exit with 3 on findings so severe or worse; 'unrecognised' also on tables whose protection is not recognised.",
+        ),
+    ] = None,
+    sarif: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write the findings as SARIF 2.1.0, for code hosts and pipelines."
         ),
     ] = None,
     title: Annotated[
@@ -201,7 +214,9 @@ def assess(
 
     if fail_on is not None:
         at_least((), fail_on)
-    check_outputs(json, inputs=[*tables, *(against or ()), spec, card, truth, workload, gtfs, stops, out])
+    check_outputs(
+        json, inputs=[*tables, *(against or ()), spec, card, truth, workload, gtfs, stops, out], sarif=sarif
+    )
     if pdf and out is None:
         raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
     overrides = None if spec is None else load_overrides(spec)
@@ -230,6 +245,7 @@ def assess(
             claims=claim or (),
             weeks=weeks,
             against=against or (),
+            movement=movement,
             level=level,
             title=title or "",
             command=_command(),
@@ -239,6 +255,10 @@ def assess(
             write_assessment(result, out, progress=steps.show)
     (show if verbose else show_brief)(result)
     write_json(json, result.to_json())
+    if sarif is not None:
+        from noisegate.report import as_sarif
+
+        write_json(sarif, as_sarif(result))
     if out is not None:
         console.print(f"Written to {escape(str(out))}; open {escape(str(out / 'report.html'))} in a browser.")
     if out is not None and pdf:

@@ -17,7 +17,7 @@ from noisegate.places import check_directory
 if TYPE_CHECKING:
     from noisegate.reproduction import Item
 
-_COLOURS = {"agrees": "green", "agrees with log base 10": "yellow", "wrong": "red"}
+_COLOURS = {"agrees": "green", "agrees with log base 10": "yellow", "wrong": "red", "not told": "cyan"}
 
 
 def reproduce(
@@ -28,6 +28,12 @@ def reproduce(
     json: JsonOption = None,
     form: FormatOption = None,
     to: ToOption = None,
+    more: Annotated[
+        bool,
+        typer.Option(
+            "--more", help="Also figures of others: mobility flows, page views, a census; with sources."
+        ),
+    ] = False,
     notes: Annotated[
         bool, typer.Option("--notes/--no-notes", help="Print the reasons under the table.")
     ] = True,
@@ -35,6 +41,8 @@ def reproduce(
     """Every figure of the 2017 report: printed, recomputed, exact, and a verdict.
 
     Example: noisegate reproduce --json report.json --out figures
+
+    Example, with figures of others: noisegate reproduce --more
 
     Example, as a table for a page: noisegate reproduce --format markdown --to figures.md
     """
@@ -44,7 +52,7 @@ def reproduce(
     rows = TableOutput.asked(form, to, json_to=json, inputs=[out])
     if out is not None:
         check_directory(out)
-    items = recompute()
+    items = recompute(more=more)
     table = Table(
         title="Privacy Assessment of De-identified Opal Data (2017), recomputed",
         title_justify="left",
@@ -67,7 +75,8 @@ def reproduce(
             if item.verdict != "agrees":
                 console.print(f"[bold]{item.id}[/bold] ({item.where})")
                 console.print(Padding(item.note + _values(item), (0, 0, 0, 2)))
-    counts = {verdict: sum(item.verdict == verdict for item in items) for verdict in _COLOURS}
+    every = {verdict: sum(item.verdict == verdict for item in items) for verdict in _COLOURS}
+    counts = {verdict: n for verdict, n in every.items() if n or verdict != "not told"}
     console.print(
         "\n" + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {len(items)} items."
     )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -157,6 +157,21 @@ class Mechanism:
         if self.bounded:
             return NoLoss(reason=f"{self.law.name} noise has a largest value: a count that far off is proof")
         return count_losses(self, change=change)
+
+    def to_dp_event(self, *, change: int = 1, cells: int = 1) -> Any:
+        """The mechanism as an event of dp_accounting, so that its accountants take it: a person who changes so many cells by so much.
+
+        A threshold only hides (post-processing) where zeros are perturbed. Zeros that are kept, and noise that dp_accounting has no event for, become
+        `NonPrivateDpEvent` and `UnsupportedDpEvent`: nothing is promised that is not so. Discrete Gaussian noise becomes its concentrated bound.
+
+        Raises
+        ------
+        SpecError
+            If dp_accounting is not installed.
+        """
+        from noisegate.mechanisms.dp_event import dp_event_of
+
+        return dp_event_of(self, change=change, cells=cells)
 
     def reach(self, nats: float, /) -> int:
         """A distance that the noise exceeds with probability below e^{-nats}."""

@@ -6,6 +6,7 @@ from noisegate.reproduction.detection import detection_items
 from noisegate.reproduction.figures import write_figures
 from noisegate.reproduction.item import Item, judged, rounds_to
 from noisegate.reproduction.linked import coverage, equal_tails, linked_items, posterior, row_items
+from noisegate.reproduction.more import more_items
 from noisegate.reproduction.noise import fitted_scale, noise_items, simulated_pairs
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "equal_tails",
     "fitted_scale",
     "judged",
+    "more_items",
     "posterior",
     "reproduce",
     "rounds_to",
@@ -22,6 +24,7 @@ __all__ = [
 ]
 
 
-def reproduce() -> list[Item]:
-    """All items, in the order of the report's sections."""
-    return [*noise_items(), *detection_items(), *linked_items(), *row_items()]
+def reproduce(*, more: bool = False) -> list[Item]:
+    """All items, in the order of the report's sections; with `more`, figures of others after them."""
+    own = [*noise_items(), *detection_items(), *linked_items(), *row_items()]
+    return [*own, *more_items()] if more else own

@@ -6,7 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Verdict = Literal["agrees", "agrees with log base 10", "wrong"]
+#: `not told`: what is printed, or what it means, is not at hand.
+Verdict = Literal["agrees", "agrees with log base 10", "wrong", "not told"]
 
 #: The scale that the report recovered and uses throughout, and the cut of the 2016 release.
 SCALE = 1.4
