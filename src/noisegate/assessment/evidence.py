@@ -8,8 +8,10 @@ either case.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +28,9 @@ from noisegate.tables import Counts, Domain, Kind, MarginLink, Release, Table
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+#: A scale that identities leave more open than this is known to a factor of four, and no interval says more.
+_MOST_DOUBT = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,6 +89,7 @@ class AttackEvidence:
         place = None
         if release is None:
             known = _as_read(base, used, equal=equal, zero=clear)
+            known = replace(known, scale_doubt=_scale_doubt([base, *(seen for _, seen in used)], makers))
         else:
             place = _numbers(structure.base, release.domain, np.arange(structure.base.size))
             known = _as_stated(release, place, equal=equal, zero=clear)
@@ -183,6 +189,20 @@ def _as_read(
         equal=equal,
         zero=zero,
     )
+
+
+def _scale_doubt(tables: Sequence[Seen], makers: Makers, /) -> float:
+    """How unsure the scale of noise is that was recovered, as the standard deviation of its log; 0 if a person states it, or a card."""
+    if makers.stated is not None:
+        return 0.0
+    recovered = [one for one in tables if one.known.source in {"recovered", "borrowed"}]
+    fits = [fit for one in recovered if (fit := makers.noise[one.cells.name].fit) is not None]
+    spans = [
+        math.log(fit.interval[1] / fit.interval[0]) / (2 * NormalDist().inv_cdf((1 + fit.level) / 2))
+        for fit in fits
+        if 0 < fit.interval[0] < fit.interval[1] < math.inf
+    ]
+    return min(max(spans, default=0.0), _MOST_DOUBT)
 
 
 def _observed(seen: Seen, /) -> Observation:

@@ -46,6 +46,7 @@ from noisegate.inference.linked.problem import (
     tally,
 )
 from noisegate.inference.linked.propagation import Schedule
+from noisegate.inference.mixture import MixedNoise
 from noisegate.inference.posterior import Attacker, Posterior, Report
 from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, level_logs, level_posterior
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
@@ -86,6 +87,7 @@ __all__ = [
     "Layout",
     "LevelTotal",
     "LinkedCells",
+    "MixedNoise",
     "Model",
     "NegativeBinomial",
     "NoisySums",

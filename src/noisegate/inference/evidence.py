@@ -37,7 +37,7 @@ from noisegate.inference.excess import (
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums, numbered
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles
-from noisegate.laws import LatticeLaw, RoundedGaussian
+from noisegate.laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
 from noisegate.tables import Card, Domain, Margin, Release, Table
 
@@ -148,6 +148,14 @@ class Observation:
         """No row that is missing was above this."""
         return float(self.mechanism.threshold or 0)
 
+    def at_scale(self, factor: float, /) -> Observation:
+        """The same table under noise of another scale; one without such noise stays as it is."""
+        law = self.mechanism.law
+        if not isinstance(law, Laplace | DiscreteLaplace | Gaussian | DiscreteGaussian):
+            return self
+        scaled = replace(law, scale=factor * law.scale)
+        return replace(self, mechanism=replace(self.mechanism, law=scaled))
+
     def shown(self, rows: Ints, /) -> Bools:
         """Which of these rows have a value."""
         return np.asarray(~np.isnan(self.values[rows]))
@@ -173,6 +181,8 @@ class Evidence:
         Pairs of cells, shape (2, pairs), that hold the same raw count.
     zero
         Cells that are empty for a public reason.
+    scale_doubt
+        How unsure the scale of all noise is, where it was recovered: the standard deviation of its log; 0 where it is stated.
     """
 
     layout: Layout
@@ -181,6 +191,7 @@ class Evidence:
     consistent: bool = False
     equal: Ints | None = None
     zero: Bools | None = None
+    scale_doubt: float = 0.0
     _excess: list[ThresholdExcess] = field(default_factory=list, init=False, repr=False)
     _cells_in: dict[str, Ints] = field(default_factory=dict, init=False, repr=False)
 
@@ -216,6 +227,15 @@ class Evidence:
             base = replace(base, usable=np.zeros(len(base.values), bool))
         kept = tuple(margin for margin in self.margins if margin.name not in tables)
         return replace(self, base=base, margins=kept)
+
+    def at_scale(self, factor: float, /) -> Evidence:
+        """The same tables under noise of another scale, which is taken as it is."""
+        return replace(
+            self,
+            base=self.base.at_scale(factor),
+            margins=tuple(margin.at_scale(factor) for margin in self.margins),
+            scale_doubt=0.0,
+        )
 
     def among(self, cells: Ints, /) -> Evidence:
         """The evidence about some cells, numbered from 0; of margins those rows that hold no other cells."""

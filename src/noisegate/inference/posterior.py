@@ -394,6 +394,19 @@ class Posterior:
             fits=dict(self.fits),
         )
 
+    def at_scale(self, factor: float, /) -> Posterior:
+        """What would be known under noise of another scale, what is believed beforehand and how far it is trusted held as they are."""
+        self.prepare()
+        self._judge(np.arange(self.size))
+        return Posterior(
+            evidence=self.evidence.at_scale(factor),
+            attacker=self.attacker,
+            report=self.report,
+            fits=dict(self.fits),
+            held=dict(self.held),
+            _trust=self._trust,
+        )
+
     @property
     def checks(self) -> tuple[FitCheck, ...]:
         """What it found when it tried itself on the tables."""
@@ -468,7 +481,7 @@ class Posterior:
         other.prepare()
         spread = other.errors.sums(cells, np.zeros(len(cells), np.int64), 1)[0]
         off = float(np.sqrt(spread.shared[0]) / max(spread.centre[0], 1.0))
-        return Retold(laws=other._laws(cells), off=off)
+        return Retold(laws=other.laws(cells), off=off)
 
     def _convolve(
         self, cells: Ints, groups: Ints, shared: Floats, level: float, low: Ints, high: Ints, /
@@ -480,7 +493,7 @@ class Posterior:
             return
         kept = np.flatnonzero(few[groups])
         kept = kept[np.argsort(groups[kept], kind="stable")]
-        laws = self._laws(cells[kept])
+        laws = self.laws(cells[kept])
         ends = np.flatnonzero(np.diff(groups[kept], append=-1)) + 1
         for first, last in zip(np.concatenate([[0], ends[:-1]]).tolist(), ends.tolist(), strict=True):
             group, mine = int(groups[kept[first]]), np.arange(first, last)
@@ -493,7 +506,7 @@ class Posterior:
             )
             low[group], high[group] = law.interval(level)
 
-    def _laws(self, cells: Ints, /) -> Pmfs:
+    def laws(self, cells: Ints, /) -> Pmfs:
         """The laws of some cells."""
         part_of = self._part_of[cells]
         pieces, order = [], []

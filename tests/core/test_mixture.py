@@ -1,0 +1,80 @@
+"""Noise that was recovered: its scale is integrated and not plugged in; noise that is stated is taken as it is."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from noisegate.inference import MixedNoise, Posterior, engine_for
+from noisegate.testing import publish_case
+
+DOUBT = 0.4
+
+
+def worlds(number):
+    """Tables whose noise was recovered too small or too large, by as much as its interval says, and the truth behind them."""
+    for seed in range(number):
+        world = publish_case(
+            "poisson", "independent", rng=np.random.default_rng([3, seed]), rows=24, columns=16
+        )
+        yield world, world.evidence().at_scale(float(np.exp(DOUBT * (-1) ** seed)))
+
+
+def covered(world, engine):
+    """Which hidden sums of rows lie in their 95 % intervals."""
+    hidden = world.hidden
+    rows, size = world.margins["by-row"].of(hidden), world.margins["by-row"].domain.size
+    found = engine.sums(hidden, rows, size=size, level=0.95)
+    truth = np.bincount(rows, weights=world.counts[hidden], minlength=size)
+    return ((found.low <= truth) & (truth <= found.high))[np.bincount(rows, minlength=size) > 0].tolist()
+
+
+def test_intervals_hold_although_the_scale_is_off():
+    """Power and size: plugged in, a scale that is a standard deviation too small leaves one sum in six outside; integrated, one in twenty."""
+    plugged, integrated = [], []
+    for place, (world, recovered) in enumerate(worlds(8)):
+        integrated += covered(world, engine_for(replace(recovered, scale_doubt=DOUBT)))
+        if place % 2:
+            plugged += covered(world, engine_for(recovered))
+    assert np.mean(plugged) < 0.9
+    assert np.mean(integrated) >= 0.93
+
+
+def test_noise_that_is_stated_is_never_overridden():
+    _, recovered = next(worlds(1))
+    assert isinstance(engine_for(recovered), Posterior)
+    assert isinstance(engine_for(replace(recovered, scale_doubt=0.01)), Posterior)
+    assert isinstance(engine_for(replace(recovered, scale_doubt=DOUBT)), MixedNoise)
+
+
+def test_cells_sums_and_draws_are_of_one_mixture():
+    world, recovered = next(worlds(1))
+    engine = engine_for(replace(recovered, scale_doubt=DOUBT))
+    alone = engine_for(recovered)
+    every = np.arange(world.domain.size)
+    groups = every % 7
+    cells, sums = engine.cells(0.95), engine.sums(every, groups, size=7, level=0.95)
+    np.testing.assert_allclose(sums.mean, np.bincount(groups, weights=cells.mean), rtol=1e-9)
+    assert (cells.low <= cells.high).all()
+    assert ((cells.p_zero >= 0) & (cells.p_zero <= 1 + 1e-9)).all()
+    assert cells.sd.mean() > alone.cells(0.95).sd.mean() * 0.98
+    drawn = np.array(
+        [np.bincount(groups, weights=one) for one in engine.draws(60, rng=np.random.default_rng(1))]
+    )
+    assert np.abs(drawn.mean(axis=0) - sums.mean).max() < 5 * sums.sd.max() / np.sqrt(60) + 2
+    some = np.array([3, 5, 8])
+    assert next(engine.draws(1, rng=np.random.default_rng(1), cells=some)).shape == (3,)
+    (check,) = [one for one in engine.checks if one.name == "noise"]
+    assert check.outcome == "widened"
+    json.dumps(check.to_json(), allow_nan=False)
+
+
+def test_without_a_table_it_is_still_a_mixture():
+    world, recovered = next(worlds(1))
+    engine = engine_for(replace(recovered, scale_doubt=DOUBT)).without("by-column")
+    assert isinstance(engine, MixedNoise)
+    assert [margin.name for margin in engine.evidence.margins] == ["by-row"]
+    assert engine.cells(0.95).mean[world.hidden].sum() == pytest.approx(
+        world.counts[world.hidden].sum(), rel=0.2
+    )
