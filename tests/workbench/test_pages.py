@@ -313,6 +313,13 @@ def test_the_custodians_pages_are_there_only_for_the_custodian(make_visitor, tmp
     for one in page["questions"]:
         errors = [error for _, error in one["curve"]]
         assert errors == sorted(errors, reverse=True)
+    tap, commuter = page["sure"]
+    assert (tap["whose"], len(tap["points"])) == ("one event", 8)
+    stated = {one["whose"]: one["right"] for one in page["attacker"]}
+    for one in (tap, commuter):
+        rights = dict(map(tuple, one["points"]))
+        assert all(0.5 <= right <= 1 for right in rights.values())
+        assert rights[2.0] == pytest.approx(stated[one["whose"]])
     assert custodian.get("/price/none.json").status_code == 422
 
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ceiling, type Curve, epsilonFor, errorAt, guesses, losses, said } from "./price";
+import { about, between, ceiling, epsilonFor, errorAt, guesses, losses, said, type Curve } from "./price";
 
 const curve: Curve = [0.5, 1, 2, 4].map((e) => [e, 10 / e]);
 
@@ -34,4 +34,13 @@ describe("what an attacker is sure of", () => {
     expect(losses("event", 2, null, 7).map((one) => one.epsilon)).toEqual([2, 80]);
     expect(losses("person", 2, 4, 7).map((one) => one.epsilon)).toEqual([0.5, 2]);
   });
+});
+
+it("reads figures off between those that were worked out", () => {
+  const points: [number, number][] = [[1, 0.6], [4, 0.8]];
+  expect(between(points, 2)).toBeCloseTo(0.7, 9);
+  expect(between(points, 0.1)).toBe(0.6);
+  expect(between(points, 99)).toBe(0.8);
+  expect(about("one person on all 7 days").who).toBe("All 7 days");
+  expect(about("a person with 40 events, cells apart").who).toBe("A commuter, 40 taps");
 });

@@ -32,6 +32,35 @@ export const guesses = (epsilon: number): number => 100 * (0.5 + 0.5 * (1 - Math
 /** What no attack on any release with this epsilon can pass. */
 export const ceiling = (epsilon: number): number => 100 / (1 + Math.exp(-epsilon));
 
+/** A figure between those that were worked out: straight in the logarithm of epsilon, the nearest beyond its ends. */
+export function between(points: [number, number][], epsilon: number): number {
+  const first = points[0] as [number, number];
+  const last = points[points.length - 1] as [number, number];
+  if (epsilon <= first[0]) return first[1];
+  if (epsilon >= last[0]) return last[1];
+  const k = points.findIndex(([at]) => at >= epsilon);
+  const [x0, y0] = points[k - 1] as [number, number];
+  const [x1, y1] = points[k] as [number, number];
+  return y0 + ((y1 - y0) * Math.log(epsilon / x0)) / Math.log(x1 / x0);
+}
+
+const QUESTIONS: [RegExp, string, string][] = [
+  [/^one event$/, "One tap", "Did she tap there at that time?"],
+  [/^one person-day$/, "One day", "Was she out at all that day?"],
+  [/^one person$/, "A person", "Is she among the travellers at all?"],
+  [/all (\d+) days/, "All $1 days", "Is she among the travellers at all?"],
+  [/with (\d+) events/, "A commuter, $1 taps", "Is she among the travellers at all?"],
+];
+
+/** Whom a figure is about, and what the attacker asks. */
+export function about(whose: string): { who: string; asks: string } {
+  for (const [pattern, who, asks] of QUESTIONS) {
+    const found = pattern.exec(whose);
+    if (found) return { who: who.replace("$1", found[1] ?? ""), asks };
+  }
+  return { who: whose, asks: "Is she in the data?" };
+}
+
 export function said(right: number): string {
   const whole = Math.round(right);
   return whole >= 100 ? "always right" : `${whole} of 100 right`;

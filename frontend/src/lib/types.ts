@@ -273,5 +273,6 @@ export interface PricePage {
   days: number;
   assumes: string | null;
   own_questions: boolean;
+  sure: { whose: string; points: [number, number][] }[];
   questions: { name: string; reason: string | null; wanted: number | null; curve: [number, number][] }[];
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from noisegate.errors import SpecError
-from noisegate.mechanisms import Contribution, Mechanism, certainty
+from noisegate.mechanisms import Contribution, Mechanism, certainty, success_bound
 from noisegate.report import finite
 from noisegate.workbench.desk import Opened
 from noisegate.workbench.jobs import Say
@@ -31,7 +31,7 @@ def sureness(opened: Opened, events: int, /) -> dict[str, Any] | None:
     stated = _stated(opened)
     if stated is not None:
         epsilon = min(events * stated[0], stated[1])
-        return _said(0.0, 1 / (1 + math.exp(-min(epsilon, 700.0))), "the loss that the card states", opened)
+        return _said(0.0, success_bound(epsilon), "the loss that the card states", opened)
     made = _mechanisms(opened)
     if not made:
         return None

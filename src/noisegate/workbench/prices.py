@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from noisegate.releases import attacker_views, make_plan
 from noisegate.spec import ReleaseSpec
 from noisegate.workbench.jobs import Say
 
+#: Epsilons for which the best attack is worked out; between them a page reads off the line.
+_EPSILONS = tuple(Fraction(one) for one in ("1/10", "1/4", "1/2", "1", "2", "4", "8", "16"))
 #: How deep specs are looked for below the directory.
 _DEPTH = 3
 
@@ -67,6 +70,7 @@ def price(file: Path, say: Say, /) -> dict[str, Any]:
         "days": max(1, len(next((one.labels for one in own.domain.dimensions if one.name == "date"), ("",)))),
         "assumes": found.assumes,
         "own_questions": bool(own.workload),
+        "sure": _sure(own, say),
         "attacker": [one.as_json() for one in attacker_views(make_plan(own))],
         "questions": [
             {
@@ -78,6 +82,22 @@ def price(file: Path, say: Say, /) -> dict[str, Any]:
             for one in found.questions
         ],
     }
+
+
+def _sure(spec: ReleaseSpec, say: Say, /) -> list[dict[str, Any]]:
+    """How often the best test is right about one unit and another, for a range of epsilons; worked out for the noise of this spec."""
+    found: dict[str, list[list[float]]] = {}
+    for epsilon in _EPSILONS:
+        say(f"the best attack at epsilon {float(epsilon):g}")
+        privacy = spec.privacy.model_copy(update={"epsilon": epsilon, "scale": None})
+        try:
+            views = attacker_views(make_plan(spec.model_copy(update={"privacy": privacy})))
+        except SpecError:
+            # Some laws and strategies have no noise for every epsilon; the others still tell.
+            continue
+        for one in views:
+            found.setdefault(one.whose, []).append([float(epsilon), one.right])
+    return [{"whose": whose, "points": points} for whose, points in found.items() if len(points) > 1]
 
 
 def _of_tables(spec: ReleaseSpec, /) -> Iterator[tuple[str, dict[str, Any]]]:
