@@ -190,6 +190,39 @@ def test_bands_with_other_edges_give_the_ages_between_them():
     assert {dict(one.labels)["age"] for one in found.slivers} == {"15"}
 
 
+def test_two_geographies_give_the_ground_between_them(tmp_path):
+    """Thirty districts of four blocks; wards follow their borders but for two blocks on the wrong side."""
+    rng = np.random.default_rng(13)
+    blocks = rng.poisson(60, (120, 3))
+    district, ward = np.arange(120) // 4, np.arange(120) // 4
+    ward = ward.copy()
+    ward[7], ward[50] = 2, 13  # a block of district 1 and one of district 12 lie in the next ward
+    blocks[7], blocks[50] = (2, 0, 5), (1, 3, 4)
+    lookup = "district,ward\n" + "".join(f"D{d},W{w}\n" for d, w in zip(district, ward, strict=True))
+    (tmp_path / "areas.csv").write_text(lookup)
+    for name, letter, of in (("district", "D", district), ("ward", "W", ward)):
+        sums = np.stack([blocks[of == k].sum(axis=0) for k in range(30)])
+        rows = "".join(f"{letter}{k},b{j},{n}\n" for (k, j), n in np.ndenumerate(sums))
+        (tmp_path / f"{name}s.csv").write_text(f"{name},band,count\n{rows}")
+    found = noisegate.find_slivers(
+        tmp_path / "districts.csv", tmp_path / "wards.csv", areas=tmp_path / "areas.csv"
+    )
+    assert found.verdict == "slivers"
+    pieces = {(dict(one.labels)["area"], dict(one.labels)["band"]): one.low for one in found.slivers}
+    assert pieces["W2 beyond D2", "b0"] == pieces["D1 beyond W1", "b0"] == 2
+    assert pieces["W13 beyond D13", "b1"] == 3
+    assert ("W2 beyond D2", "b1") not in pieces  # nobody is there
+    assert len(pieces) == 10
+    assessed = noisegate.assess(
+        tmp_path / "districts.csv",
+        against=[tmp_path / "wards.csv"],
+        areas=tmp_path / "areas.csv",
+        attacker=None,
+    )
+    (finding,) = [one for one in assessed.findings if one.id == "slivers"]
+    assert finding.severity == "high"
+
+
 def test_few_cells_say_so_and_take_a_persons_word():
     old, new = np.array([40, 51, 77]), np.array([40, 52, 77])
     found = find_slivers_between(table("old", old), table("new", new))
