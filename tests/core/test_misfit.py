@@ -169,6 +169,6 @@ def test_intervals_of_one_laplace_noise_are_its_own():
         said = totals.of(totals.margins[0]).of_groups(hidden, hidden // 4, 50)
         truth = np.bincount(hidden // 4, weights=world.counts[hidden], minlength=50)
         for level, found in held.items():
-            found += (np.abs(said.sum - truth) <= said.half_width(level)).tolist()
+            found.extend((np.abs(said.sum - truth) <= said.half_width(level)).tolist())
     assert np.mean(held[0.5]) == pytest.approx(0.5, abs=0.05)
     assert np.mean(held[0.95]) == pytest.approx(0.95, abs=0.015)
