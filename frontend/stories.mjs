@@ -360,6 +360,7 @@ for (const where of ["/", ...["files", "noise", "microscope", "findings", "compa
     await page.emulateMedia({ colorScheme: theme });
     await open(where);
     await page.waitForTimeout(250);
+    await page.waitForFunction(() => !document.querySelector(".busy"));
     await page.evaluate(axe);
     const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
     for (const one of found.violations) told.axe.push(`${where} ${width} ${theme}: ${one.impact} ${one.id} ${one.nodes.slice(0, 2).map((node) => node.target.join(" ")).join(" | ")}`);
