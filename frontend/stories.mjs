@@ -106,6 +106,19 @@ await story("walk over the map with the keyboard", async () => {
   await page.waitForFunction((was) => new URL(location.href).searchParams.get("cell") !== was, first);
 });
 
+await story("reach every page by keys, and see which there are", async () => {
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+  for (const [key, where] of [["n", "noise"], ["w", "weeks"], ["f", "files"], ["m", "microscope"]]) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await page.waitForURL(new RegExp(`/${where}`));
+  }
+  await settle();
+});
+
 await story("judge a finding, reload, sign", async () => {
   await open(`/r/${context.full}/findings`);
   if ((await page.locator("ol > li").count()) > 0) {
