@@ -245,6 +245,7 @@ await story("find the epsilon of a tolerated error", async () => {
   await page.keyboard.press("Home");
   const after = Number((await page.locator(".big").innerText()).replace(/[^\d.]/g, ""));
   expect(after > before, `a sharper answer to be dearer, got ${before} and ${after}`);
+  await page.waitForSelector(".cards li");
   expect((await page.locator(".cards li").count()) >= 2, "what an attacker is sure of");
   return { before, after };
 });
