@@ -147,6 +147,28 @@ def test_a_count_that_one_release_hides():
     assert (one.first, one.second, one.low, one.high) == (12, None, 3, 11)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_row_that_is_only_in_one_release(turned):
+    """Exact tables leave empty cells out: who is alone in a cell makes a row come or go."""
+    rng = np.random.default_rng(12)
+    old = rng.poisson(3, (40, 6))
+    old[5, 5] = 0
+    new = old.copy()
+    new[5, 5] = 1
+
+    def rows_only(name, counts):
+        whole = table(name, counts)
+        kept = whole.values > 0
+        return Table(name=name, domain=whole.domain, cells=whole.cells[kept], values=whole.values[kept])
+
+    pair = [rows_only("old", old), rows_only("new", new)]
+    found = find_slivers_between(*(pair[::-1] if turned else pair))
+    assert [(dict(one.labels), one.size) for one in found.slivers] == [
+        ({"d0": "v5", "d1": "v5"}, -1 if turned else 1)
+    ]
+    assert any("means that nobody is there" in one for one in found.assumes)
+
+
 def test_bands_with_other_edges_give_the_ages_between_them():
     rng = np.random.default_rng(9)
     ages = rng.poisson(rng.gamma(2.0, 3.0, (25, 90)))

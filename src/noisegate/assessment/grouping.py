@@ -20,6 +20,7 @@ _SAID = {
     "independent-margins": "{more} were published apart from their parts as well, and {complete_off:,} of {complete:,} rows do not add up",
     "noise-recovered": "The noise of {more} can be recovered as well",
     "privacy-loss": "The same holds of the privacy loss in {tables}",
+    "tables-together": "In {tables} hidden counts are given away by tables together as well",
     "zeros-kept": "In {tables} empty cells stay empty as well",
 }
 _MEMBERS = {"independent-margins": "more total", "noise-recovered": "more table"}

@@ -130,11 +130,19 @@ class KnownCounts:
         table, place = self.linked.table_of(cell)
         labels = self.linked.tables[table].labels(np.array([place]))
         where = ", ".join(f"{name} {values[0]}" for name, values in labels.items()) or "all"
+        where = self._telling(where)
         return where if table == 0 else f"{where} ({self.linked.tables[table].name})"
+
+    def _telling(self, text: str, /) -> str:
+        """The text without dimensions that have one value, which every cell has."""
+        for one in self.linked.tables[0].domain.dimensions:
+            if one.size == 1:
+                text = text.replace(f"{one.name} {one.labels[0]}, ", "")
+        return text
 
     def proof(self, cell: int, /) -> list[str]:
         """The equations that prove the bounds of a cell, in words."""
-        return [self.linked.describe(row) for row in self.bounds.proof(cell)]
+        return [self._telling(self.linked.describe(row)) for row in self.bounds.proof(cell)]
 
     def listed(self, cells: Ints, /) -> list[dict[str, Any]]:
         """Cells with bounds, what they could be by themselves, and proofs, as plain values."""
@@ -199,6 +207,7 @@ def _finding(known: KnownCounts, cells: Ints, kind: str, what: str, /, *, most: 
             "cells": int(cells.size),
             "cells_of_base": int((cells < known.linked.offsets[1]).sum()),
             "hidden": hidden,
+            "how": known.how,
             "listed": known.listed(order),
             "seconds": round(known.bounds.seconds, 3),
         },

@@ -144,8 +144,17 @@ def privacy_of(
 def conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> LossSummary:
     """The loss with the condition that it rests on: that the noise has no largest value, which no sample proves (MATH 8).
 
-    Where a law with a bound explains the tables as well there is none, and none where values are rounded or stand as counted.
+    Where a law with a bound explains the tables as well there is none, and none where values are rounded or stand as counted. What there is
+    then is the least that delta can be.
     """
+    found = _conditional(loss, recognised)
+    deltas = [one.least_delta for one in recognised if one.least_delta is not None]
+    if not found.unbounded or found.numbers.get("doubt") or not deltas:
+        return found
+    return replace(found, numbers={**found.numbers, "delta_at_least": float(f"{max(deltas):.3g}")})
+
+
+def _conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> LossSummary:
     if loss.source is None and recognised and (recognised[0].rounded or recognised[0].raw_counts):
         laws = {one.table: one.kind for one in recognised}
         counted = {"as_counted": True} if recognised[0].raw_counts else {}
@@ -346,7 +355,7 @@ _ADVICE_ONCE = (
 WORDS: Mapping[str, Words] = {
     "privacy-loss": Words(
         says="Epsilon of an event and of a person.",
-        meaning="The noise hides single events, but much less the people behind many of them.",
+        meaning="What the noise promises to the people behind the counts is weak, nothing, or rests on a condition.",
         method=(
             "One event is in every table that was perturbed on its own; each adds its own loss. The loss of a "
             "person is that of as many events as stated, first in the worst case, then by exact composition of "
@@ -494,9 +503,23 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
         numbers=privacy.to_json(),
         assumptions=privacy.assumes,
         baseline={"from": "noise without a bound, of which no count gives itself away", "delta": 0.0},
-        evidence=[] if "none" in laws else [within, *_said_certainty(privacy)],
+        evidence=[] if "none" in laws else [within, *_least(privacy), *_said_certainty(privacy)],
         advice="Use noise without a bound (discrete Laplace, discrete Gaussian) if differential privacy is claimed.",
     )
+
+
+def _least(privacy: LossSummary, /) -> list[str]:
+    """What delta is at least, in words."""
+    delta = privacy.numbers.get("delta_at_least")
+    if delta is None:
+        return []
+    if delta >= 1:
+        return [
+            "Where a count stands at the edge of what is rounded alike, one person more shows for certain."
+        ]
+    return [
+        f"Delta is at least {delta:.2g} at any epsilon: so often one person more leads to a value that could not be published without."
+    ]
 
 
 def _doubted(excluded: int | None, /) -> tuple[str, str]:
@@ -567,9 +590,9 @@ def shown_mechanism(assessment: Assessment, /) -> Mechanism | None:
     """
     zeros: Zeros = "perturb" if assessment.zeros.rule == "perturb" else "keep"
     base, inference = assessment.tables[0], assessment.inference
-    fit = base.noise.fit
+    fit, made = base.noise.fit, base.recognition
     if fit is not None:
-        if fit.law == "none":
+        if fit.law == "none" or (made is not None and made.kind == "bounded"):
             return None
         try:
             mechanism = mechanism_of(fit, least=base.summary.threshold.value, zeros=zeros)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ _FLAGGED = re.compile(
     r"([-+]?\d[\d.,' ]*?)(?:\s?[rpebfdusRPE]|\s[bcdefinprsuz]{1,2}|\s?\([a-z]\)|\s?\*{1,3}|\s?[†‡§#^]|\s?\[[\w ]{1,8}\]|\s?[¹²³⁴-⁹]+)"
 )
 _STARTS = re.compile(r"[-+]?\d[\d.,' ]*$")
+#: So many columns are kept as numbers.
+_KEPT = 64
 #: So many values of a column show how its decimals are written.
 _LOOKED_AT = 2_000
 _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
@@ -63,6 +66,12 @@ def read_numbers(labels: Sequence[str], /, *, delimiter: str = ",") -> Numbers:
     A point or a comma is what all values together allow: `1.234` beside `12.5` is a decimal, beside
     `12.345.678` a separator of thousands.
     """
+    return _read_numbers(tuple(labels), delimiter)
+
+
+@lru_cache(maxsize=_KEPT)
+def _read_numbers(labels: tuple[str, ...], delimiter: str, /) -> Numbers:
+    """Columns are asked about several times while their layout is found, so that the latest are kept."""
     plain = np.array([label.isdecimal() and len(label) < 16 for label in labels], dtype=bool)
     values = np.full(len(labels), np.nan)
     values[plain] = [int(label) for label, easy in zip(labels, plain.tolist(), strict=True) if easy]
@@ -76,6 +85,8 @@ def read_numbers(labels: Sequence[str], /, *, delimiter: str = ",") -> Numbers:
     notes = [f"counts use {group!r} between thousands"] * bool(group)
     notes += [f"counts are read without what stands behind them, such as {flagged!r}"] * bool(flagged)
     note = "; ".join(notes)
+    for one in (values, marked, blank):
+        one.flags.writeable = False
     return Numbers(values=values, marked=marked, blank=blank, note=note)
 
 

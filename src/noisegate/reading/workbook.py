@@ -50,7 +50,7 @@ def read_sheets(path: Path, /) -> list[Sheet]:
     _check_size(path)
     try:
         book = CalamineWorkbook.from_path(os.fspath(path))
-        found = []
+        texts, found = _Texts(), []
         for name in book.sheet_names:
             sheet = book.get_sheet_by_name(name)
             if sheet.height * sheet.width > limits.current().sheet_cells:
@@ -58,7 +58,7 @@ def read_sheets(path: Path, /) -> list[Sheet]:
                     f"Sheet {name!r} of {path} has {sheet.height * sheet.width:.3g} cells, at most "
                     f"{limits.current().sheet_cells:.3g} are read; save the part that holds the table as CSV."
                 )
-            rows = [[_text(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+            rows = [list(map(texts.__getitem__, row)) for row in sheet.to_python(skip_empty_area=False)]
             if any(any(row) for row in rows):
                 merged = tuple((*first, *last) for first, last in sheet.merged_cell_ranges or ())
                 found.append(Sheet(name=name, rows=rows, merged=merged))
@@ -89,6 +89,16 @@ def _check_size(path: Path) -> None:
             f"{path} unpacks to {size >> 20:,} MiB, at most {limits.current().held_bytes >> 20:,} are read; save the sheet with "
             "the table as CSV."
         )
+
+
+class _Texts(dict[object, str]):
+    """The text of each value that was met; TRUE and FALSE are equal to numbers, and so are not kept."""
+
+    def __missing__(self, value: object) -> str:
+        text = _text(value)
+        if not isinstance(value, bool):
+            self[value] = text
+        return text
 
 
 def _text(value: object) -> str:

@@ -244,6 +244,8 @@ def _exact(table: Table, n: int, off: int, families: Sequence[Family], /) -> Rec
     slips = f", but for {off:,}" if off else ""
     said = (
         f"all {n:,} sums with every part published are equal to their totals{slips}"
+        if n > 1
+        else "the one sum with every part published is equal to its total"
         if n
         else "no sum has every part published"
     )

@@ -104,6 +104,20 @@ class Recognition:
         return usual and self.excluded.beyond < BEYOND[self.kind]
 
     @property
+    def least_delta(self) -> float | None:
+        """What delta is at least, whatever the epsilon: the chance of a value that one person less could not have led to (MATH 8).
+
+        None where nothing says that there is a largest change.
+        """
+        if self.kind == "bounded" and self.bound is not None and len(self.pmf) == self.bound + 1:
+            return self.pmf[-1]
+        if self.kind == "uniform" and self.bound is not None:
+            return 1 / (2 * self.bound + 1)
+        if self.kind == "random-rounding" and self.base is not None:
+            return 1 / self.base
+        return 1.0 if self.kind == "nearest-rounding" else None
+
+    @property
     def reach(self) -> int | None:
         """How far a published value can be from its raw count for certain; None if nothing says so."""
         if self.raw_counts:

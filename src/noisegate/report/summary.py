@@ -86,6 +86,13 @@ def _shows(assessment: Assessment, /) -> Tile | None:
 def _scale(assessment: Assessment, /) -> Tile | None:
     for table in assessment.tables:
         fit = table.noise.fit
+        made = table.recognition
+        if made is not None and made.kind == "bounded" and made.noise_sd is not None:
+            return Tile(
+                value=short(made.noise_sd),
+                label=f"standard deviation of the noise in {table.summary.name}, recovered from the tables",
+                note=f"never more than {made.bound} either way; {plural(made.n, 'identity', 'identities')}",
+            )
         if fit is not None and fit.law != "none":
             return Tile(
                 value=short(fit.scale),
@@ -114,7 +121,7 @@ def _exact(assessment: Assessment, /) -> Tile | None:
     condition = ", if the shown ones are exact" if found.assumptions else ""
     return Tile(
         value=f"{found.numbers['cells']:,}",
-        label=f"hidden or rounded counts that are known exactly{condition}",
+        label=f"{found.numbers.get('how', 'hidden or rounded')} counts that are known exactly{condition}",
         note=f"of {found.numbers['hidden']:,}; none from each cell by itself",
     )
 
@@ -266,11 +273,11 @@ def steps_of(assessment: Assessment, anchors: Mapping[int, str], /) -> tuple[Ste
 
     `anchors` gives the place of each finding on the page, by its number.
     """
-    asked: dict[str, list[tuple[str, str]]] = {}
+    asked: dict[str, dict[str, str]] = {}
     for place, one in enumerate(assessment.findings):
         if one.advice:
-            asked.setdefault(one.advice, []).append((one.id.replace("-", " "), anchors[place]))
-    return tuple(Step(text=text, findings=tuple(dict.fromkeys(who))) for text, who in asked.items())
+            asked.setdefault(one.advice, {}).setdefault(one.id.replace("-", " "), anchors[place])
+    return tuple(Step(text=text, findings=tuple(who.items())) for text, who in asked.items())
 
 
 def glossary_of(assessment: Assessment, /) -> tuple[tuple[str, str], ...]:
