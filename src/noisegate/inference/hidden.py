@@ -163,6 +163,19 @@ class RowTotals:
             share=share[whole],
         )
 
+    @property
+    def hidden_variance(self) -> float:
+        """The variance of what all shown rows leave for their hidden cells together, of tables with noise of their own."""
+        rows = self.open & (self.hidden > 0)
+        one = np.zeros(int(rows.sum()), np.int64)
+        noise = self.margin.noise * len(one) + self.evidence.base.noise * float(self.shown[rows].sum())
+        doubt = float((self.doubt + self.over_doubt)[rows].sum())
+        return (
+            noise
+            + doubt
+            + float(self.evidence.excess.together(self.excess[rows], self.lost[rows], one, 1)[0])
+        )
+
     def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:
         """The variance of the noise in what rows leave, when so many shown cells are taken off; estimates of `dead` cells are noise, and in the rows."""
         base, terms = self.evidence.base, np.bincount(groups, minlength=size)

@@ -247,10 +247,7 @@ class CellErrors:
             live = self.evidence.live
             hidden = live[np.isnan(self.evidence.base.values[live])]
             lacks = hidden[self._told_by_other(margin, other, hidden)]
-            none = np.zeros(len(hidden), np.int64)
-            variance = sum(
-                float(self.totals.of(one).of_groups(hidden, none, 1).variance[0]) for one in (margin, other)
-            )
+            variance = sum(self.totals.of(one).hidden_variance for one in (margin, other))
             told = float(self.mean[lacks].sum()), float(self.common[lacks].sum()), max(variance, 1e-9)
             known = self._lacks[margin.name, other.name] = (len(self.shared), told)
         return known[1]
