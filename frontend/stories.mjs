@@ -106,6 +106,19 @@ await story("walk over the map with the keyboard", async () => {
   await page.waitForFunction((was) => new URL(location.href).searchParams.get("cell") !== was, first);
 });
 
+await story("reach every page by keys, and see which there are", async () => {
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+  for (const [key, where] of [["n", "noise"], ["w", "weeks"], ["f", "files"], ["m", "microscope"]]) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await page.waitForURL(new RegExp(`/${where}`));
+  }
+  await settle();
+});
+
 await story("judge a finding, reload, sign", async () => {
   await open(`/r/${context.full}/findings`);
   if ((await page.locator("ol > li").count()) > 0) {
@@ -232,6 +245,7 @@ await story("find the epsilon of a tolerated error", async () => {
   await page.keyboard.press("Home");
   const after = Number((await page.locator(".big").innerText()).replace(/[^\d.]/g, ""));
   expect(after > before, `a sharper answer to be dearer, got ${before} and ${after}`);
+  await page.waitForSelector(".cards li");
   expect((await page.locator(".cards li").count()) >= 2, "what an attacker is sure of");
   return { before, after };
 });
@@ -360,6 +374,7 @@ for (const where of ["/", ...["files", "noise", "microscope", "findings", "compa
     await page.emulateMedia({ colorScheme: theme });
     await open(where);
     await page.waitForTimeout(250);
+    await page.waitForFunction(() => !document.querySelector(".busy"));
     await page.evaluate(axe);
     const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
     for (const one of found.violations) told.axe.push(`${where} ${width} ${theme}: ${one.impact} ${one.id} ${one.nodes.slice(0, 2).map((node) => node.target.join(" ")).join(" | ")}`);

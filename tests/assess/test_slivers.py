@@ -147,6 +147,28 @@ def test_a_count_that_one_release_hides():
     assert (one.first, one.second, one.low, one.high) == (12, None, 3, 11)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_row_that_is_only_in_one_release(turned):
+    """Exact tables leave empty cells out: who is alone in a cell makes a row come or go."""
+    rng = np.random.default_rng(12)
+    old = rng.poisson(3, (40, 6))
+    old[5, 5] = 0
+    new = old.copy()
+    new[5, 5] = 1
+
+    def rows_only(name, counts):
+        whole = table(name, counts)
+        kept = whole.values > 0
+        return Table(name=name, domain=whole.domain, cells=whole.cells[kept], values=whole.values[kept])
+
+    pair = [rows_only("old", old), rows_only("new", new)]
+    found = find_slivers_between(*(pair[::-1] if turned else pair))
+    assert [(dict(one.labels), one.size) for one in found.slivers] == [
+        ({"d0": "v5", "d1": "v5"}, -1 if turned else 1)
+    ]
+    assert any("means that nobody is there" in one for one in found.assumes)
+
+
 def test_bands_with_other_edges_give_the_ages_between_them():
     rng = np.random.default_rng(9)
     ages = rng.poisson(rng.gamma(2.0, 3.0, (25, 90)))
@@ -166,6 +188,39 @@ def test_bands_with_other_edges_give_the_ages_between_them():
     truth = {f"A{k}": n for k, n in enumerate(ages[:, 15].tolist()) if n}
     assert {dict(one.labels)["area"]: one.size for one in found.slivers} == truth
     assert {dict(one.labels)["age"] for one in found.slivers} == {"15"}
+
+
+def test_two_geographies_give_the_ground_between_them(tmp_path):
+    """Thirty districts of four blocks; wards follow their borders but for two blocks on the wrong side."""
+    rng = np.random.default_rng(13)
+    blocks = rng.poisson(60, (120, 3))
+    district, ward = np.arange(120) // 4, np.arange(120) // 4
+    ward = ward.copy()
+    ward[7], ward[50] = 2, 13  # a block of district 1 and one of district 12 lie in the next ward
+    blocks[7], blocks[50] = (2, 0, 5), (1, 3, 4)
+    lookup = "district,ward\n" + "".join(f"D{d},W{w}\n" for d, w in zip(district, ward, strict=True))
+    (tmp_path / "areas.csv").write_text(lookup)
+    for name, letter, of in (("district", "D", district), ("ward", "W", ward)):
+        sums = np.stack([blocks[of == k].sum(axis=0) for k in range(30)])
+        rows = "".join(f"{letter}{k},b{j},{n}\n" for (k, j), n in np.ndenumerate(sums))
+        (tmp_path / f"{name}s.csv").write_text(f"{name},band,count\n{rows}")
+    found = noisegate.find_slivers(
+        tmp_path / "districts.csv", tmp_path / "wards.csv", areas=tmp_path / "areas.csv"
+    )
+    assert found.verdict == "slivers"
+    pieces = {(dict(one.labels)["area"], dict(one.labels)["band"]): one.low for one in found.slivers}
+    assert pieces["W2 beyond D2", "b0"] == pieces["D1 beyond W1", "b0"] == 2
+    assert pieces["W13 beyond D13", "b1"] == 3
+    assert ("W2 beyond D2", "b1") not in pieces  # nobody is there
+    assert len(pieces) == 10
+    assessed = noisegate.assess(
+        tmp_path / "districts.csv",
+        against=[tmp_path / "wards.csv"],
+        areas=tmp_path / "areas.csv",
+        attacker=None,
+    )
+    (finding,) = [one for one in assessed.findings if one.id == "slivers"]
+    assert finding.severity == "high"
 
 
 def test_few_cells_say_so_and_take_a_persons_word():

@@ -227,3 +227,23 @@ def test_sums_of_cells_are_surer_than_their_cells():
     np.testing.assert_allclose(sums.mean, mean, rtol=1e-9)
     assert (sums.sd[several] < 0.7 * alone[several]).all()
     assert (np.abs(raw - sums.mean)[several] < 4 * sums.sd[several]).all()
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="7 and 11 where their profile has 45: both are said to be 0, as a cell may be empty for a reason of its own but not nearly so",
+)
+def test_hidden_counts_far_below_their_profile():
+    """Two cells of a table that is shown but for these; their totals leave 7 and 11, up to noise of 2.6."""
+    raw = np.random.default_rng(2).integers(30, 60, size=(8, 14))
+    raw[2, 3], raw[5, 9] = 7, 11
+    made = Mechanism(law=Laplace(0.5), threshold=30, rule="ge", rounding="nearest", zeros="perturb")
+    world = make_world(
+        {"date": 8, "stop": 14},
+        margins={"total": ["date"]},
+        mechanism={BASE: made, "total": Mechanism(law=Laplace(0.5), rounding="nearest", zeros="perturb")},
+        counts=raw,
+        rng=np.random.default_rng(1),
+    )
+    known, hidden = world.engine().cells(0.95), world.hidden
+    assert ((known.low[hidden] <= world.counts[hidden]) & (world.counts[hidden] <= known.high[hidden])).all()

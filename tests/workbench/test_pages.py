@@ -313,7 +313,7 @@ def test_the_custodians_pages_are_there_only_for_the_custodian(make_visitor, tmp
     for one in page["questions"]:
         errors = [error for _, error in one["curve"]]
         assert errors == sorted(errors, reverse=True)
-    tap, commuter = page["sure"]
+    tap, commuter = custodian.page(f"/price/{number}/attacks.json").json()["sure"]
     assert (tap["whose"], len(tap["points"])) == ("one event", 8)
     stated = {one["whose"]: one["right"] for one in page["attacker"]}
     for one in (tap, commuter):

@@ -264,6 +264,9 @@ export interface SpecListed {
 export interface PriceList {
   specs: SpecListed[];
 }
+export interface AttacksPage {
+  sure: { whose: string; points: [number, number][] }[];
+}
 export interface PricePage {
   name: string;
   unit: string;
@@ -273,6 +276,5 @@ export interface PricePage {
   days: number;
   assumes: string | null;
   own_questions: boolean;
-  sure: { whose: string; points: [number, number][] }[];
   questions: { name: string; reason: string | null; wanted: number | null; curve: [number, number][] }[];
 }

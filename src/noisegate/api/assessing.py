@@ -140,6 +140,7 @@ def assess(
     claims: Sequence[str] = (),
     weeks: int | None = None,
     against: Sequence[AnyPath] = (),
+    areas: AnyPath | None = None,
     movement: bool = False,
     level: float = 0.95,
     title: str = "",
@@ -186,6 +187,8 @@ def assess(
         How many weeks of such releases to look ahead.
     against
         Other releases that may count the same people (files, or folders of releases): where two differ in a few, those are found.
+    areas
+        Where those releases are by other areas: a lookup of small areas (CSV), with a column named as the dimension of each table.
     movement
         Whether people are to be followed from place to place through counts of who is where at every time; how right that is needs `truth` and `person`.
     level
@@ -229,6 +232,7 @@ def assess(
             claims=claims,
             weeks=weeks,
             against=against,
+            areas=areas,
             movement=movement,
             level=level,
             title=title,
@@ -263,6 +267,7 @@ def find_slivers(
     *,
     noise: str | None = None,
     same: bool = False,
+    areas: AnyPath | None = None,
     level: float = 0.95,
     decisions: AnyDecisions | None = None,
 ) -> Slivers:
@@ -276,6 +281,8 @@ def find_slivers(
         The noise of both, as LAW:SCALE ("laplace:1.4"); None takes what their cards state, or what the differences show.
     same
         Whether it is known that both count the same people; else their counts must show it.
+    areas
+        Where the two are by other areas: a lookup of small areas (CSV), with a column named as the dimension of each table.
     level
         Of the intervals of slivers under noise.
 
@@ -293,7 +300,8 @@ def find_slivers(
     decided = _decided(decisions)
     one, other = (read_structure(tables, overrides=decided) for tables in (first, second))
     law = None if noise is None else parse_noise(noise)
-    return compare_pair(one, one.base, other, other.base, noise=law, level=level, same=same)
+    small = None if areas is None else Path(areas)
+    return compare_pair(one, one.base, other, other.base, noise=law, level=level, same=same, areas=small)
 
 
 def find_table_sets(tables: TableSources, /, **said: Any) -> TableSets:
@@ -312,7 +320,7 @@ def find_table_sets(tables: TableSources, /, **said: Any) -> TableSets:
     >>> import noisegate
     >>> towns = [f"town {k}" for k in range(12) for _ in "MF"]
     >>> cells = pyarrow.table({"town": towns, "sex": list("MF") * 12, "count": ["x", *map(str, range(20, 43))]})
-    >>> sums = pyarrow.table({"town": towns[::2], "count": [39, *(41 + 4 * k for k in range(1, 12))]})
+    >>> sums = pyarrow.table({"town": towns[::2], "count": [39 + 4 * k for k in range(12)]})
     >>> noisegate.find_table_sets({"cells": cells, "sums": sums}).drop_names
     ('sums',)
     """

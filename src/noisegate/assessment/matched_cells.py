@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
-from noisegate.tables import Dimension, Kind, Table, folded
+from noisegate.tables import Dimension, Kind, Status, Table, folded
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,34 +44,72 @@ def match_cells(first: Table, second: Table, /) -> CellPairs:
         )
     onto, assumes = [], []
     for name, place in ours.items():
-        codes, said = _same_labels(first.dimensions[place], second.dimensions[theirs[name]])
-        onto.append((place, theirs[name], codes))
+        codes, said = same_labels(first.dimensions[place], second.dimensions[theirs[name]])
+        back = np.full(first.dimensions[place].size, -1, np.int64)
+        back[codes[codes >= 0]] = np.flatnonzero(codes >= 0)
+        onto.append((place, theirs[name], codes, back))
         assumes += said
-    asked = np.unique(np.concatenate([second.cells, second.hidden]))
-    codes_two = second.domain.decode(asked) if second.dimensions else ()
-    moved = np.full((len(first.dimensions), asked.size), -1, np.int64)
-    for mine, other, codes in onto:
-        moved[mine] = codes[np.asarray(codes_two[other])]
-    good = np.flatnonzero((moved >= 0).all(axis=0))
-    cells = first.locate(moved[:, good])
-    good, cells = good[cells >= 0], cells[cells >= 0]
-    low_one, high_one = first.ranges(cells)
-    low_two, high_two = second.ranges(asked[good])
+    there = _moved(second, first, [(other, mine, codes) for mine, other, codes, _ in onto])
+    cells = np.union1d(np.concatenate([first.cells, first.hidden]), there)
+    kept = _moved_each(first, second, cells, [(mine, other, back) for mine, other, _, back in onto])
+    cells, across = cells[kept >= 0], kept[kept >= 0]
+    (one, low_one, high_one, said_one), (two, low_two, high_two, said_two) = (
+        _shown(table, asked) for table, asked in ((first, cells), (second, across))
+    )
     return CellPairs(
-        one=first.at(cells),
-        two=second.at(asked[good]),
+        one=one,
+        two=two,
         low_one=low_one,
         high_one=high_one,
         low_two=low_two,
         high_two=high_two,
         names=tuple(d.name for d in first.dimensions),
         labels=tuple(d.labels for d in first.dimensions),
-        codes=tuple(moved[place, good] for place in range(len(moved))),
-        assumes=tuple(assumes),
+        codes=tuple(np.asarray(codes, np.int64) for codes in first.domain.decode(cells))
+        if first.dimensions
+        else (),
+        assumes=(*assumes, *dict.fromkeys([*said_one, *said_two])),
     )
 
 
-def _same_labels(ours: Dimension, theirs: Dimension, /) -> tuple[Ints, list[str]]:
+def _moved(table: Table, other: Table, onto: list[tuple[int, int, Ints]], /) -> Ints:
+    """The cells of another table with the labels of those that this one names, as far as it has them."""
+    found = _moved_each(table, other, np.concatenate([table.cells, table.hidden]), onto)
+    return found[found >= 0]
+
+
+def _moved_each(table: Table, other: Table, cells: Ints, onto: list[tuple[int, int, Ints]], /) -> Ints:
+    codes = table.domain.decode(cells) if table.dimensions else ()
+    moved = np.full((len(other.dimensions), cells.size), -1, np.int64)
+    for mine, place, known in onto:
+        moved[place] = known[np.asarray(codes[mine])]
+    found = np.full(cells.size, -1, np.int64)
+    good = (moved >= 0).all(axis=0)
+    found[good] = other.locate(moved[:, good])
+    return found
+
+
+def _shown(table: Table, cells: Ints, /) -> tuple[Floats, Floats, Floats, list[str]]:
+    """What a table says of cells, NaN where it hides them, and between what they lie; rows that are missing by what that means."""
+    values = table.at(cells)
+    low, high = table.ranges(cells)
+    gone = np.asarray(table.status(cells) == Status.ABSENT)
+    if not gone.any():
+        return values, low, high, []
+    meant = table.absent
+    if meant is not None and meant.high is not None:
+        values[gone & (meant.low == meant.high)] = float(meant.low)
+        return values, low, high, []
+    least = float(table.values.min()) if table.values.size else 0.0
+    if table.values.size and 0 < least <= 1:
+        values[gone] = low[gone] = high[gone] = 0.0
+        return values, low, high, [f"no row of {table.name} means that nobody is there"]
+    if table.threshold.value is not None:
+        high[gone] = max(np.ceil(table.threshold.value) - 1, 0.0)
+    return values, low, high, []
+
+
+def same_labels(ours: Dimension, theirs: Dimension, /) -> tuple[Ints, list[str]]:
     """For each label of theirs the same one of ours, -1 where there is none; days that differ in their order."""
     known = {key: code for code, key in enumerate(ours.keys)}
     known.update({folded(label): code for code, label in enumerate(ours.labels)})
@@ -147,7 +185,7 @@ def match_bands(first: Table, second: Table, mine: int, other: int, /) -> tuple[
     place = {folded(d.name): at for at, d in enumerate(second.dimensions)}
     rest = [at for at in range(len(first.dimensions)) if at != mine]
     codes = {
-        at: _same_labels(first.dimensions[at], second.dimensions[place[folded(first.dimensions[at].name)]])[0]
+        at: same_labels(first.dimensions[at], second.dimensions[place[folded(first.dimensions[at].name)]])[0]
         for at in rest
     }
     shared = [np.flatnonzero(codes[at] >= 0) for at in rest]

@@ -63,7 +63,7 @@ def reproduce(
     table.add_column("item", no_wrap=True)
     for name in ("printed", "formula", "exact"):
         table.add_column(name, overflow="ellipsis", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict", no_wrap=True, min_width=8)
     for item in items:
         colour = _COLOURS[item.verdict]
         verdict = f"[{colour}]{item.verdict.replace('agrees with log base 10', 'log10')}[/{colour}]"

@@ -36,6 +36,7 @@ from noisegate.inference.excess import (
 )
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums, numbered
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
+from noisegate.inference.profile.sum_law import fourth_cumulant
 from noisegate.inference.roles import Layout, Roles
 from noisegate.laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, LatticeLaw, RoundedGaussian
 from noisegate.mechanisms import Mechanism, Zeros
@@ -137,6 +138,11 @@ class Observation:
     def noise(self) -> float:
         """The variance of the noise of one row; infinite if it was only summed."""
         return self.mechanism.published_law.variance if self.measured else math.inf
+
+    @property
+    def fourth(self) -> float:
+        """The fourth cumulant of the noise of one row; none if it was only summed."""
+        return fourth_cumulant(self.mechanism.law) if self.measured else 0.0
 
     @property
     def usable_rows(self) -> Bools:

@@ -24,6 +24,7 @@ import numpy as np
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.problem import Bools, Floats, Ints, paired
+from noisegate.inference.profile.sum_law import quantile
 
 #: The prior may be off by this share of all hidden cells of a part together.
 PRIOR_OFF = 0.7
@@ -33,7 +34,7 @@ _SPREAD_OFF = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FromRows:
-    """What rows of a margin say of groups of cells: the sum of the cells that `taken` marks, and the variance of its noise.
+    """What rows of a margin say of groups of cells: the sum of the cells that `taken` marks, and the variance and the fourth cumulant of its noise.
 
     `hidden` is how many of these cells are not shown, and `excess` what was added because shown values of the rows hold too much. `group` and `row` are the pairs of a group and a row that says something of it, and `share` is how much of the shown cells of the row the group does not hold.
     """
@@ -41,11 +42,17 @@ class FromRows:
     taken: Bools
     sum: Floats
     variance: Floats
+    fourth: Floats
     hidden: Ints
     excess: Floats
     group: Ints
     row: Ints
     share: Floats
+
+    def half_width(self, level: float, /) -> Floats:
+        """How far the sum is from the truth at most, with a chance of this level."""
+        none = np.zeros(len(self.sum))
+        return quantile(none, self.variance, none, (1 + level) / 2, fourth=self.fourth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,11 +152,28 @@ class RowTotals:
             taken=taken,
             sum=added(left),
             variance=noise + doubt,
+            fourth=np.zeros(size)
+            if self.evidence.consistent
+            else self.margin.fourth * np.bincount(group[whole], minlength=size)
+            + self.evidence.base.fourth * added(others.astype(np.float64)),
             hidden=added(lacking.astype(np.float64)).astype(np.int64),
             excess=added(extra),
             group=group[whole],
             row=at[whole],
             share=share[whole],
+        )
+
+    @property
+    def hidden_variance(self) -> float:
+        """The variance of what all shown rows leave for their hidden cells together, of tables with noise of their own."""
+        rows = self.open & (self.hidden > 0)
+        one = np.zeros(int(rows.sum()), np.int64)
+        noise = self.margin.noise * len(one) + self.evidence.base.noise * float(self.shown[rows].sum())
+        doubt = float((self.doubt + self.over_doubt)[rows].sum())
+        return (
+            noise
+            + doubt
+            + float(self.evidence.excess.together(self.excess[rows], self.lost[rows], one, 1)[0])
         )
 
     def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:

@@ -439,7 +439,9 @@ class Posterior:
         trust = self._judge(cells)
         mean = np.bincount(groups, weights=self.mean[cells], minlength=size).astype(np.float64)
         spread, surest = self.errors.sums(cells, groups, size)
-        low, high = cumulant_intervals(surest.centre, surest.variance, surest.third, level=level)
+        low, high = cumulant_intervals(
+            surest.centre, surest.variance, surest.third, level=level, fourth=surest.fourth
+        )
         free = np.asarray(surest.variance == spread.variance)
         # Laws of cells hold the errors of what they are predicted from, each as its own: the rest is what cells err together.
         alone = np.bincount(groups, weights=self.errors.variance[cells], minlength=size)

@@ -34,12 +34,13 @@ _NEAR_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SumSpread:
-    """Where sums are and how uncertain: variance, of which `shared` is what cells err together, and third central moment."""
+    """Where sums are and how uncertain: variance, of which `shared` is what cells err together, third central moment, and fourth cumulant."""
 
     centre: Floats
     variance: Floats
     shared: Floats
     third: Floats
+    fourth: Floats
 
     def where(self, mine: Bools, other: SumSpread, /) -> SumSpread:
         """Some of these, and the others of another."""
@@ -48,6 +49,7 @@ class SumSpread:
             variance=np.where(mine, self.variance, other.variance),
             shared=np.where(mine, self.shared, other.shared),
             third=np.where(mine, self.third, other.third),
+            fourth=np.where(mine, self.fourth, other.fourth),
         )
 
 
@@ -198,6 +200,7 @@ class CellErrors:
             variance=alone + shared,
             shared=shared,
             third=self._added(self.third, cells, groups, size),
+            fourth=np.zeros(size),
         )
 
     def lacking(self, cells: Ints, /) -> Bools:
@@ -244,10 +247,7 @@ class CellErrors:
             live = self.evidence.live
             hidden = live[np.isnan(self.evidence.base.values[live])]
             lacks = hidden[self._told_by_other(margin, other, hidden)]
-            none = np.zeros(len(hidden), np.int64)
-            variance = sum(
-                float(self.totals.of(one).of_groups(hidden, none, 1).variance[0]) for one in (margin, other)
-            )
+            variance = sum(self.totals.of(one).hidden_variance for one in (margin, other))
             told = float(self.mean[lacks].sum()), float(self.common[lacks].sum()), max(variance, 1e-9)
             known = self._lacks[margin.name, other.name] = (len(self.shared), told)
         return known[1]
@@ -305,6 +305,7 @@ class CellErrors:
             variance=rest.variance + variance,
             shared=rest.shared,
             third=rest.third + third * (noise / open_to) ** 3,
+            fourth=found.fourth * (1 - noise / open_to) ** 4,
         )
         return spread, np.bincount(groups[taken], minlength=size).astype(np.float64)
 
@@ -359,7 +360,9 @@ def withdraw(errors: CellErrors, found: SumEstimates, cells: Ints, groups: Ints,
         return found
     rest = ~left & wide[groups]
     spread = errors.sums(cells[rest], groups[rest], size)[1]
-    low, high = cumulant_intervals(spread.centre, spread.variance, spread.third, level=found.level)
+    low, high = cumulant_intervals(
+        spread.centre, spread.variance, spread.third, level=found.level, fourth=spread.fourth
+    )
     high = high + np.ceil(most).astype(np.int64)
     # Widened first: bounds that are near each other are an interval like any other.
     near = high - low <= _NEAR_SHARE * found.mean

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-#: `not told`: what is printed, or what it means, is not at hand.
+#: `not told`: what is printed, what it means, or what it would be compared with is not at hand.
 Verdict = Literal["agrees", "agrees with log base 10", "wrong", "not told"]
 
 #: The scale that the report recovered and uses throughout, and the cut of the 2016 release.

@@ -121,6 +121,7 @@ def _of_custodian(bench: Bench, custody: Custody, page: Any, /) -> list[Route]:
         Route("/price", page),
         Route("/price.json", custody.prices),
         Route("/price/{spec}.json", custody.price),
+        Route("/price/{spec}/attacks.json", custody.best_attacks),
         Route("/ledger", page),
         Route("/ledger.json", custody.book),
         Route("/interview", page),

@@ -24,7 +24,7 @@ from noisegate.workbench.desk import Opened
 from noisegate.workbench.fixes import ASKS, FIXES, Draft, drafted, next_name, publish
 from noisegate.workbench.interview import event_files, find_events, judged, keep_spec, questions
 from noisegate.workbench.jobs import Jobs
-from noisegate.workbench.prices import find_spec, price, specs
+from noisegate.workbench.prices import best_attacks, find_spec, price, specs
 
 _MOST_ASKED = 1e6
 
@@ -48,6 +48,14 @@ class Custody:
         file = await run_in_threadpool(find_spec, self.root, number)
         key = f"price:{number}:{file.stat().st_mtime_ns}"
         job = self.jobs.begin(key, f"Pricing {file.stem}", lambda say: price(file, say))
+        return await watched(job, lambda: job.result)
+
+    async def best_attacks(self, request: Request) -> Response:
+        """What the best attack on a spec achieves at each epsilon."""
+        number = request.path_params["spec"]
+        file = await run_in_threadpool(find_spec, self.root, number)
+        key = f"attacks:{number}:{file.stat().st_mtime_ns}"
+        job = self.jobs.begin(key, "Working out the best attack", lambda say: best_attacks(file, say))
         return await watched(job, lambda: job.result)
 
     async def book(self, _: Request) -> Response:

@@ -70,7 +70,6 @@ def price(file: Path, say: Say, /) -> dict[str, Any]:
         "days": max(1, len(next((one.labels for one in own.domain.dimensions if one.name == "date"), ("",)))),
         "assumes": found.assumes,
         "own_questions": bool(own.workload),
-        "sure": _sure(own, say),
         "attacker": [one.as_json() for one in attacker_views(make_plan(own))],
         "questions": [
             {
@@ -84,8 +83,9 @@ def price(file: Path, say: Say, /) -> dict[str, Any]:
     }
 
 
-def _sure(spec: ReleaseSpec, say: Say, /) -> list[dict[str, Any]]:
-    """How often the best test is right about one unit and another, for a range of epsilons; worked out for the noise of this spec."""
+def best_attacks(file: Path, say: Say, /) -> dict[str, Any]:
+    """How often the best test is right about one unit and another, for a range of epsilons; worked out for the noise of a spec."""
+    spec = read_spec(file)
     found: dict[str, list[list[float]]] = {}
     for epsilon in _EPSILONS:
         say(f"the best attack at epsilon {float(epsilon):g}")
@@ -97,7 +97,9 @@ def _sure(spec: ReleaseSpec, say: Say, /) -> list[dict[str, Any]]:
             continue
         for one in views:
             found.setdefault(one.whose, []).append([float(epsilon), one.right])
-    return [{"whose": whose, "points": points} for whose, points in found.items() if len(points) > 1]
+    return {
+        "sure": [{"whose": whose, "points": points} for whose, points in found.items() if len(points) > 1]
+    }
 
 
 def _of_tables(spec: ReleaseSpec, /) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -29,7 +29,15 @@ from scipy import special
 
 from noisegate.errors import SpecError
 from noisegate.inference.linked.problem import NegativeBinomial, compact
-from noisegate.laws import LatticeLaw, RoundedGaussian, Tabulated
+from noisegate.laws import (
+    DiscreteLaplace,
+    Laplace,
+    LatticeLaw,
+    Law,
+    RoundedGaussian,
+    RoundedLaplace,
+    Tabulated,
+)
 from noisegate.margins import ErrorLaw, characteristic
 
 Floats = NDArray[np.float64]
@@ -103,26 +111,55 @@ def sum_law(lows: Sequence[int], masses: Sequence[Floats], /, *, shared_variance
 
 
 def cumulant_intervals(
-    mean: Floats, variance: Floats, third: Floats, /, *, level: float
+    mean: Floats, variance: Floats, third: Floats, /, *, level: float, fourth: Floats | float = 0.0
 ) -> tuple[Ints, Ints]:
-    """Intervals of sums with these means, variances and third central moments, rounded outward."""
+    """Intervals of sums with these means, variances, third central moments and fourth cumulants, rounded outward."""
     tail = (1 - checked_level(level)) / 2
-    low = np.floor(_quantile(mean, variance, third, tail) + 0.5)
+    low = np.floor(quantile(mean, variance, third, tail, fourth=fourth) + 0.5)
     clipped = low <= 0
     high = np.where(
         clipped,
-        _quantile(mean, variance, third, 1 - 2 * tail),
-        _quantile(mean, variance, third, 1 - tail),
+        quantile(mean, variance, third, 1 - 2 * tail, fourth=fourth),
+        quantile(mean, variance, third, 1 - tail, fourth=fourth),
     )
     low = np.maximum(low, 0).astype(np.int64)
     return low, np.maximum(np.ceil(high - 0.5).astype(np.int64), low)
 
 
-def _quantile(mean: Floats, variance: Floats, third: Floats, share: float, /) -> Floats:
+#: The excess kurtosis of one Laplace noise; no sum of noises has a larger one.
+_MOST_KURTOSIS = 3.0
+
+
+def quantile(
+    mean: Floats, variance: Floats, third: Floats, share: float, /, *, fourth: Floats | float = 0.0
+) -> Floats:
+    """The share of sums with such cumulants that lies below this, by Cornish and Fisher.
+
+    One Laplace noise is within 0.49 standard deviations half of the time and within 2.12 in 95 of 100: a normal law has 0.67 and 1.96.
+    """
     sd = np.sqrt(np.maximum(variance, 0.0))
     skewness = np.where(sd > 0, third / np.maximum(sd, 1e-9) ** 3, 0.0)
+    kurtosis = np.where(sd > 0, fourth / np.maximum(sd, 1e-9) ** 4, 0.0)
     z = float(special.ndtri(share))
-    return np.asarray(mean + sd * (z + np.clip(skewness, -1.0, 1.0) * (z * z - 1) / 6))
+    away = z + np.clip(skewness, -1.0, 1.0) * (z * z - 1) / 6
+    return np.asarray(mean + sd * (away + np.clip(kurtosis, 0.0, _MOST_KURTOSIS) * (z**3 - 3 * z) / 24))
+
+
+def fourth_cumulant(law: Law, /) -> float:
+    """That of Laplace noise; nothing for laws whose sums are soon normal.
+
+    Examples
+    --------
+    >>> from noisegate.laws import DiscreteLaplace, Laplace
+    >>> fourth_cumulant(Laplace(1.0)), round(fourth_cumulant(DiscreteLaplace(20.0)) / 20.0**4, 1)
+    (12.0, 12.0)
+    """
+    if isinstance(law, Laplace | RoundedLaplace):
+        return 12 * law.scale**4
+    if isinstance(law, DiscreteLaplace):
+        q = math.exp(-1 / law.scale)
+        return 2 * q * (1 + 4 * q + q * q) / (1 - q) ** 4
+    return 0.0
 
 
 def checked_level(level: float, /) -> float:
