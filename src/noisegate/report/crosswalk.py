@@ -74,6 +74,9 @@ ISO = (
             *_CELLS,
             "vehicle-unique-cells",
             "microdata",
+            "tables-together",
+            "slivers",
+            "trajectories",
         ),
         sections=("cells", "services"),
     ),
@@ -130,7 +133,7 @@ REGISTRY = (
         name="Tier 3: implementation and security",
         asks="How the noise is drawn and the raw data kept, with the reasons for the choices made.",
         person="Source of randomness, access to raw data, review of the code, and why these parameters.",
-        results=("card", "card-disagrees"),
+        results=("card", "card-disagrees", "registry-disagrees"),
     ),
 )
 
@@ -177,7 +180,7 @@ REPORT = (
         name="Suppressed values from differences",
         asks="Withheld counts must not follow from totals that are published.",
         person="How sharp is too sharp.",
-        results=_CELLS,
+        results=(*_CELLS, "tables-together", "slivers"),
         sections=("cells",),
     ),
     AskedItem(

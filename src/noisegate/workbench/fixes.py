@@ -30,6 +30,7 @@ _FOUND_BY_TOTALS = frozenset(
         "known-exactly",
         "sharpest-rows",
         "coupled-cells",
+        "tables-together",
         "noise-recovered",
     }
 )
