@@ -5,8 +5,12 @@ from __future__ import annotations
 import csv
 import itertools
 import time
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc_compute
+import pyarrow.csv as pc
 import pytest
 
 import noisegate
@@ -278,6 +282,36 @@ def test_assess_finds_them_in_one_set_of_files_and_against_another_release(tmp_p
     assert noisegate.find_slivers(tmp_path / "old.csv", tmp_path / "new.csv").found == 2
     noisy = noisegate.find_slivers(tmp_path / "old.csv", tmp_path / "new.csv", noise="laplace:1.4")
     assert noisy.verdict != "slivers"
+
+
+def test_releases_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    counts = np.random.default_rng(14).poisson(20, (30, 6))
+    for folder in ("march", "april"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "towns.csv", counts)
+    found = noisegate.find_slivers(tmp_path / "march" / "towns.csv", tmp_path / "april" / "towns.csv")
+    assert (found.verdict, found.first, found.second) == ("the same", "towns (march)", "towns (april)")
+
+
+OPAL = Path(__file__).parents[3] / "shared" / "data" / "opal_2016" / "time-loc-hourly_20160808-14.csv"
+
+
+@pytest.mark.skipif(not OPAL.is_file(), reason="the tables of 2016 are not here")
+def test_two_days_of_2016_are_different_people_and_a_sliver_planted_in_one_is_found():
+    rows = pc.read_csv(OPAL)
+    day = pc_compute.cast(rows["date"], pa.string())
+    tuesday, wednesday = (
+        rows.filter(pc_compute.equal(day, one)).drop_columns(["date"]) for one in ("20160809", "20160810")
+    )
+    assert (
+        noisegate.find_slivers({"tuesday": tuesday}, {"wednesday": wednesday}).verdict == "different people"
+    )
+    place = tuesday.schema.get_field_index("count")
+    counts = tuesday["count"].to_numpy().copy()
+    counts[1234] += 1
+    corrected = tuesday.set_column(place, "count", pa.array(counts))
+    found = noisegate.find_slivers({"tuesday": tuesday}, {"corrected": corrected})
+    assert (found.verdict, found.found, found.slivers[0].size) == ("slivers", 1, 1)
 
 
 def test_stated_noise_of_a_whole_law_is_that_of_both():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from noisegate.assessment.differencing import DifferenceNoise, Slivers, find_slivers_between
@@ -78,7 +79,18 @@ def compare_pair(
     mine = own.release.card if card is None else card
     spread = _spread(first, second, mine, other.release.card, noise)
     small = None if areas is None else read_areas(areas, first, second)
-    return find_slivers_between(first, second, spread=spread, level=level, same=same, areas=small)
+    found = find_slivers_between(first, second, spread=spread, level=level, same=same, areas=small)
+    if first.name != second.name:
+        return found
+    return replace(found, first=_named(own, first, "first"), second=_named(other, second, "second"))
+
+
+def _named(release: Structure, table: Table, place: str, /) -> str:
+    """A table of a name that another one has too: with the folder or file that it was read from."""
+    files = [file for one in release.sources if one.name == table.name for file in one.files]
+    if not files:
+        return f"{table.name} ({place})"
+    return f"{table.name} ({files[0].parent.name if files[0].stem == table.name else files[0].name})"
 
 
 def _names(table: Table, /) -> frozenset[str]:

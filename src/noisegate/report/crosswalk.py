@@ -67,6 +67,8 @@ ISO = (
         results=(
             "unprotected",
             "known-exactly",
+            "tables-together",
+            "slivers",
             "noise-recovered",
             "no-noise",
             "coupled-cells",
@@ -74,8 +76,6 @@ ISO = (
             *_CELLS,
             "vehicle-unique-cells",
             "microdata",
-            "tables-together",
-            "slivers",
             "trajectories",
         ),
         sections=("cells", "services"),
@@ -84,7 +84,7 @@ ISO = (
         name="8.3.4 Re-evaluation",
         asks="That the assessment is made again after something was changed, and again as data and surroundings change.",
         person="When the next assessment is due, who makes it, and what happens if it fails. A pipeline can ask with --fail-on.",
-        results=("more-weeks", "card", "card-disagrees"),
+        results=("more-weeks", "slivers", "card", "card-disagrees"),
         sections=("weeks",),
     ),
 )
@@ -180,7 +180,7 @@ REPORT = (
         name="Suppressed values from differences",
         asks="Withheld counts must not follow from totals that are published.",
         person="How sharp is too sharp.",
-        results=(*_CELLS, "tables-together", "slivers"),
+        results=_CELLS,
         sections=("cells",),
     ),
     AskedItem(
@@ -201,7 +201,7 @@ REPORT = (
         name="No trip microdata by these means",
         asks="Linked trips of persons are not protected by noise on counts.",
         person="That nobody plans such a release.",
-        results=("microdata",),
+        results=("microdata", "trajectories"),
     ),
     AskedItem(
         name="Utility with suppression and aggregation",
