@@ -192,10 +192,10 @@ def test_a_report_made_with_raw_data_says_that_it_is_not_for_publication(only, w
     assert page_of(only()).notice == ""
 
 
-def test_each_advice_is_given_once_with_all_findings_that_ask_for_it(only):
+def test_each_advice_is_given_once_with_the_first_finding_of_each_kind_that_asks_for_it(only):
     made = page_of(only(findings=tuple(finding(kind, advice="Stop.") for kind in ("a", "b", "a"))))
     assert [(step.text, [anchor for _, anchor in step.findings]) for step in made.steps] == [
-        ("Stop.", ["finding-a", "finding-b", "finding-a-2"])
+        ("Stop.", ["finding-a", "finding-b"])
     ]
 
 

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Verdict = Literal["slivers", "the same", "different people", "cannot tell"]
 
-#: How improbable it must be that different people differ so little. Halving or doubling it changes none of the tests' pairs.
+#: How improbable it must be that different people differ so little.
 _CHANCE = 1e-4
 #: Differences are called small within these parts of a standard deviation; each is tried, and paid for.
 _SMALL = (0.0, 0.1, 0.2, 0.35)

@@ -36,9 +36,16 @@ from noisegate.inference.excess import (
 )
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums, numbered
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
-from noisegate.inference.profile.sum_law import fourth_cumulant
 from noisegate.inference.roles import Layout, Roles
-from noisegate.laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, LatticeLaw, RoundedGaussian
+from noisegate.laws import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    LatticeLaw,
+    RoundedGaussian,
+    fourth_cumulant,
+)
 from noisegate.mechanisms import Mechanism, Zeros
 from noisegate.tables import Card, Domain, Margin, Release, Table
 

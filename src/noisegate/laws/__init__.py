@@ -15,7 +15,14 @@ from noisegate.laws.exact.runs import CHUNK, REACH
 from noisegate.laws.exact.table import OutcomeTable
 from noisegate.laws.exact.uniform import below
 from noisegate.laws.gaussian import DiscreteGaussian, Gaussian, RoundedGaussian
-from noisegate.laws.laplace import DiscreteLaplace, DiscreteLaplaceSum, Laplace, LaplaceSum, RoundedLaplace
+from noisegate.laws.laplace import (
+    DiscreteLaplace,
+    DiscreteLaplaceSum,
+    Laplace,
+    LaplaceSum,
+    RoundedLaplace,
+    fourth_cumulant,
+)
 from noisegate.laws.tabulated import Tabulated, convolve
 
 __all__ = [
@@ -54,6 +61,7 @@ __all__ = [
     "discrete_gaussian_runs",
     "discrete_laplace_runs",
     "exact",
+    "fourth_cumulant",
     "geometric_runs",
     "log_subtract",
     "make_law",

@@ -29,6 +29,7 @@ from noisegate.laws._law import (
     Floats,
     Ints,
     LatticeLaw,
+    Law,
     SymmetricLatticeLaw,
     positive_scale,
     whole,
@@ -295,6 +296,22 @@ class DiscreteLaplaceSum(SymmetricLatticeLaw):
         """`size` draws for a simulation: the difference of two negative binomials."""
         draws = as_rng(rng).negative_binomial(self.n, -math.expm1(-1 / self.scale), size=(2, size))
         return np.asarray(draws[0] - draws[1])
+
+
+def fourth_cumulant(law: Law, /) -> float:
+    """That of Laplace noise; nothing for laws whose sums are soon normal.
+
+    Examples
+    --------
+    >>> fourth_cumulant(Laplace(1.0)), round(fourth_cumulant(DiscreteLaplace(20.0)) / 20.0**4, 1)
+    (12.0, 12.0)
+    """
+    if isinstance(law, Laplace | RoundedLaplace):
+        return 12 * law.scale**4
+    if isinstance(law, DiscreteLaplace):
+        q = math.exp(-1 / law.scale)
+        return 2 * q * (1 + 4 * q + q * q) / (1 - q) ** 4
+    return 0.0
 
 
 def _log_fraction(value: Fraction, /) -> float:

@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 
 #: Grid points to the largest loss of one event: for laws whose losses lie on the grid or are rounded to second order, for others, and for a pair of counts near a threshold.
 _POINTS, _MORE_POINTS, _MOST_POINTS = 32, 512, 2048
-#: The grid of a sum has no more points than this; at half of it no bracket of the tests widens by more than 0.0005.
+#: The grid of a sum has no more points than this.
 _LONGEST = 2**19
 #: Mass that is cut from a tail, and what all floating point may have lost.
 _TAIL, _ROUNDING = 1e-15, 1e-9

@@ -269,7 +269,7 @@ def _tally(severities: Counter[str], outcomes: Counter[str], /) -> str:
 
 
 def steps_of(assessment: Assessment, anchors: Mapping[int, str], /) -> tuple[Step, ...]:
-    """What to do: each advice once, in the order of the most severe finding that asks for it.
+    """What to do: each advice once, in the order of the most severe finding that asks for it, with the first finding of each kind.
 
     `anchors` gives the place of each finding on the page, by its number.
     """

@@ -30,12 +30,8 @@ from scipy import special
 from noisegate.errors import SpecError
 from noisegate.inference.linked.problem import NegativeBinomial, compact
 from noisegate.laws import (
-    DiscreteLaplace,
-    Laplace,
     LatticeLaw,
-    Law,
     RoundedGaussian,
-    RoundedLaplace,
     Tabulated,
 )
 from noisegate.margins import ErrorLaw, characteristic
@@ -143,23 +139,6 @@ def quantile(
     z = float(special.ndtri(share))
     away = z + np.clip(skewness, -1.0, 1.0) * (z * z - 1) / 6
     return np.asarray(mean + sd * (away + np.clip(kurtosis, 0.0, _MOST_KURTOSIS) * (z**3 - 3 * z) / 24))
-
-
-def fourth_cumulant(law: Law, /) -> float:
-    """That of Laplace noise; nothing for laws whose sums are soon normal.
-
-    Examples
-    --------
-    >>> from noisegate.laws import DiscreteLaplace, Laplace
-    >>> fourth_cumulant(Laplace(1.0)), round(fourth_cumulant(DiscreteLaplace(20.0)) / 20.0**4, 1)
-    (12.0, 12.0)
-    """
-    if isinstance(law, Laplace | RoundedLaplace):
-        return 12 * law.scale**4
-    if isinstance(law, DiscreteLaplace):
-        q = math.exp(-1 / law.scale)
-        return 2 * q * (1 + 4 * q + q * q) / (1 - q) ** 4
-    return 0.0
 
 
 def checked_level(level: float, /) -> float:
