@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import release as usual
@@ -141,11 +142,14 @@ def compare(engine, folder, events, plain, connection):
     from noisegate.releases import release
     from noisegate.spec import load_spec
 
+    turn = count()
+
     def ours(name):
         shutil.rmtree(folder / "out", ignore_errors=True)
-        (folder / "ledger.sqlite").unlink(missing_ok=True)
+        # A ledger of its own for each turn: one that is emptied is noticed.
+        ledger = folder / f"ledger-{next(turn)}.sqlite"
         spec = load_spec(folder / f"{name}.yaml")
-        release(spec, out=folder / "out", engine=connection, ledger=folder / "ledger.sqlite")
+        release(spec, out=folder / "out", engine=connection, ledger=ledger, yes=True)
 
     found = {}
     for _ in range(REPEATS):

@@ -5,8 +5,12 @@ from __future__ import annotations
 import csv
 import itertools
 import time
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc_compute
+import pyarrow.csv as pc
 import pytest
 
 import noisegate
@@ -190,6 +194,39 @@ def test_bands_with_other_edges_give_the_ages_between_them():
     assert {dict(one.labels)["age"] for one in found.slivers} == {"15"}
 
 
+def test_two_geographies_give_the_ground_between_them(tmp_path):
+    """Thirty districts of four blocks; wards follow their borders but for two blocks on the wrong side."""
+    rng = np.random.default_rng(13)
+    blocks = rng.poisson(60, (120, 3))
+    district, ward = np.arange(120) // 4, np.arange(120) // 4
+    ward = ward.copy()
+    ward[7], ward[50] = 2, 13  # a block of district 1 and one of district 12 lie in the next ward
+    blocks[7], blocks[50] = (2, 0, 5), (1, 3, 4)
+    lookup = "district,ward\n" + "".join(f"D{d},W{w}\n" for d, w in zip(district, ward, strict=True))
+    (tmp_path / "areas.csv").write_text(lookup)
+    for name, letter, of in (("district", "D", district), ("ward", "W", ward)):
+        sums = np.stack([blocks[of == k].sum(axis=0) for k in range(30)])
+        rows = "".join(f"{letter}{k},b{j},{n}\n" for (k, j), n in np.ndenumerate(sums))
+        (tmp_path / f"{name}s.csv").write_text(f"{name},band,count\n{rows}")
+    found = noisegate.find_slivers(
+        tmp_path / "districts.csv", tmp_path / "wards.csv", areas=tmp_path / "areas.csv"
+    )
+    assert found.verdict == "slivers"
+    pieces = {(dict(one.labels)["area"], dict(one.labels)["band"]): one.low for one in found.slivers}
+    assert pieces["W2 beyond D2", "b0"] == pieces["D1 beyond W1", "b0"] == 2
+    assert pieces["W13 beyond D13", "b1"] == 3
+    assert ("W2 beyond D2", "b1") not in pieces  # nobody is there
+    assert len(pieces) == 10
+    assessed = noisegate.assess(
+        tmp_path / "districts.csv",
+        against=[tmp_path / "wards.csv"],
+        areas=tmp_path / "areas.csv",
+        attacker=None,
+    )
+    (finding,) = [one for one in assessed.findings if one.id == "slivers"]
+    assert finding.severity == "high"
+
+
 def test_few_cells_say_so_and_take_a_persons_word():
     old, new = np.array([40, 51, 77]), np.array([40, 52, 77])
     found = find_slivers_between(table("old", old), table("new", new))
@@ -245,6 +282,36 @@ def test_assess_finds_them_in_one_set_of_files_and_against_another_release(tmp_p
     assert noisegate.find_slivers(tmp_path / "old.csv", tmp_path / "new.csv").found == 2
     noisy = noisegate.find_slivers(tmp_path / "old.csv", tmp_path / "new.csv", noise="laplace:1.4")
     assert noisy.verdict != "slivers"
+
+
+def test_releases_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    counts = np.random.default_rng(14).poisson(20, (30, 6))
+    for folder in ("march", "april"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "towns.csv", counts)
+    found = noisegate.find_slivers(tmp_path / "march" / "towns.csv", tmp_path / "april" / "towns.csv")
+    assert (found.verdict, found.first, found.second) == ("the same", "towns (march)", "towns (april)")
+
+
+OPAL = Path(__file__).parents[3] / "shared" / "data" / "opal_2016" / "time-loc-hourly_20160808-14.csv"
+
+
+@pytest.mark.skipif(not OPAL.is_file(), reason="the tables of 2016 are not here")
+def test_two_days_of_2016_are_different_people_and_a_sliver_planted_in_one_is_found():
+    rows = pc.read_csv(OPAL)
+    day = pc_compute.cast(rows["date"], pa.string())
+    tuesday, wednesday = (
+        rows.filter(pc_compute.equal(day, one)).drop_columns(["date"]) for one in ("20160809", "20160810")
+    )
+    assert (
+        noisegate.find_slivers({"tuesday": tuesday}, {"wednesday": wednesday}).verdict == "different people"
+    )
+    place = tuesday.schema.get_field_index("count")
+    counts = tuesday["count"].to_numpy().copy()
+    counts[1234] += 1
+    corrected = tuesday.set_column(place, "count", pa.array(counts))
+    found = noisegate.find_slivers({"tuesday": tuesday}, {"corrected": corrected})
+    assert (found.verdict, found.found, found.slivers[0].size) == ("slivers", 1, 1)
 
 
 def test_stated_noise_of_a_whole_law_is_that_of_both():

@@ -140,6 +140,7 @@ def assess(
     claims: Sequence[str] = (),
     weeks: int | None = None,
     against: Sequence[AnyPath] = (),
+    areas: AnyPath | None = None,
     movement: bool = False,
     level: float = 0.95,
     title: str = "",
@@ -186,6 +187,8 @@ def assess(
         How many weeks of such releases to look ahead.
     against
         Other releases that may count the same people (files, or folders of releases): where two differ in a few, those are found.
+    areas
+        Where those releases are by other areas: a lookup of small areas (CSV), with a column named as the dimension of each table.
     movement
         Whether people are to be followed from place to place through counts of who is where at every time; how right that is needs `truth` and `person`.
     level
@@ -229,6 +232,7 @@ def assess(
             claims=claims,
             weeks=weeks,
             against=against,
+            areas=areas,
             movement=movement,
             level=level,
             title=title,
@@ -263,6 +267,7 @@ def find_slivers(
     *,
     noise: str | None = None,
     same: bool = False,
+    areas: AnyPath | None = None,
     level: float = 0.95,
     decisions: AnyDecisions | None = None,
 ) -> Slivers:
@@ -276,6 +281,8 @@ def find_slivers(
         The noise of both, as LAW:SCALE ("laplace:1.4"); None takes what their cards state, or what the differences show.
     same
         Whether it is known that both count the same people; else their counts must show it.
+    areas
+        Where the two are by other areas: a lookup of small areas (CSV), with a column named as the dimension of each table.
     level
         Of the intervals of slivers under noise.
 
@@ -293,7 +300,8 @@ def find_slivers(
     decided = _decided(decisions)
     one, other = (read_structure(tables, overrides=decided) for tables in (first, second))
     law = None if noise is None else parse_noise(noise)
-    return compare_pair(one, one.base, other, other.base, noise=law, level=level, same=same)
+    small = None if areas is None else Path(areas)
+    return compare_pair(one, one.base, other, other.base, noise=law, level=level, same=same, areas=small)
 
 
 def find_table_sets(tables: TableSources, /, **said: Any) -> TableSets:

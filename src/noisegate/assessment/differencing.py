@@ -15,13 +15,16 @@ would have shown.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.assessment.matched_areas import match_areas
 from noisegate.assessment.matched_cells import CellPairs, bands_of, match_bands, match_cells
+from noisegate.errors import SpecError
 from noisegate.laws import DiscreteLaplace, Law
 from noisegate.tables import Table
 
@@ -179,6 +182,7 @@ def find_slivers_between(
     spread: DifferenceNoise | None = None,
     level: float = 0.95,
     same: bool = False,
+    areas: Sequence[tuple[str, str]] | None = None,
 ) -> Slivers:
     """The slivers between two tables of the same dimensions.
 
@@ -192,16 +196,15 @@ def find_slivers_between(
         Of the intervals of slivers under noise.
     same
         Whether somebody knows that both count the same people; else their counts must show it.
+    areas
+        Where the tables have other areas: for each small area that of the first and that of the second which it lies in.
 
     Raises
     ------
     SpecError
         If the tables do not have the same dimensions.
     """
-    pairs, pieces = match_cells(first, second), None
-    exact = spread is None or not spread.variance
-    if exact and (banded := bands_of(first, second)):
-        pairs, pieces = match_bands(first, second, *banded)
+    pairs, pieces = _side_by_side(first, second, areas, exact=spread is None or not spread.variance)
     cells = int(pairs.one.size)
     shown = np.isfinite(pairs.one) & np.isfinite(pairs.two)
     one, two = pairs.one[shown], pairs.two[shown]
@@ -261,6 +264,21 @@ def _spread(one: Floats, two: Floats, told: DifferenceNoise | None, /) -> tuple[
 _ENOUGH = 20
 #: Differences of which this share goes one way are no noise.
 _ONE_SIDED = 0.9
+
+
+def _side_by_side(
+    first: Table, second: Table, areas: Sequence[tuple[str, str]] | None, /, *, exact: bool
+) -> tuple[CellPairs, CellPairs | None]:
+    """Cells that should agree, and where these are not those in which slivers show, the latter."""
+    if areas is not None:
+        if not exact:
+            raise SpecError(
+                "areas of two geographies are compared where counts are exact; these carry noise."
+            )
+        return match_areas(first, second, areas)
+    pairs = match_cells(first, second)
+    banded = bands_of(first, second) if exact else None
+    return (pairs, None) if banded is None else match_bands(first, second, *banded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -620,7 +620,12 @@ class Facts:
         if others:
             self.report("comparing releases")
         return compare_releases(
-            self.structure, others, card=self.card, noise=self.request.noise, level=self.request.level
+            self.structure,
+            others,
+            card=self.card,
+            noise=self.request.noise,
+            level=self.request.level,
+            areas=self.request.outside.areas,
         )
 
     @cached_property

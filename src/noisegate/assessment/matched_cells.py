@@ -44,7 +44,7 @@ def match_cells(first: Table, second: Table, /) -> CellPairs:
         )
     onto, assumes = [], []
     for name, place in ours.items():
-        codes, said = _same_labels(first.dimensions[place], second.dimensions[theirs[name]])
+        codes, said = same_labels(first.dimensions[place], second.dimensions[theirs[name]])
         back = np.full(first.dimensions[place].size, -1, np.int64)
         back[codes[codes >= 0]] = np.flatnonzero(codes >= 0)
         onto.append((place, theirs[name], codes, back))
@@ -109,7 +109,7 @@ def _shown(table: Table, cells: Ints, /) -> tuple[Floats, Floats, Floats, list[s
     return values, low, high, []
 
 
-def _same_labels(ours: Dimension, theirs: Dimension, /) -> tuple[Ints, list[str]]:
+def same_labels(ours: Dimension, theirs: Dimension, /) -> tuple[Ints, list[str]]:
     """For each label of theirs the same one of ours, -1 where there is none; days that differ in their order."""
     known = {key: code for code, key in enumerate(ours.keys)}
     known.update({folded(label): code for code, label in enumerate(ours.labels)})
@@ -185,7 +185,7 @@ def match_bands(first: Table, second: Table, mine: int, other: int, /) -> tuple[
     place = {folded(d.name): at for at, d in enumerate(second.dimensions)}
     rest = [at for at in range(len(first.dimensions)) if at != mine]
     codes = {
-        at: _same_labels(first.dimensions[at], second.dimensions[place[folded(first.dimensions[at].name)]])[0]
+        at: same_labels(first.dimensions[at], second.dimensions[place[folded(first.dimensions[at].name)]])[0]
         for at in rest
     }
     shared = [np.flatnonzero(codes[at] >= 0) for at in rest]

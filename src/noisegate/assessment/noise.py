@@ -193,7 +193,9 @@ def _recognised(fit: NoiseFit, recognition: Recognition | None, /) -> str:
         return in_words(fit)
     spread = f"standard deviation {recognition.noise_sd:.3g}"
     if recognition.kind in {"bounded", "uniform"}:
-        masses = ", ".join(f"P({k}) {p:.3f}" for k, p in enumerate(recognition.pmf[:3]))
+        errors = [f" ± {error:.3f}" for error in recognition.pmf_se] or [""] * len(recognition.pmf)
+        both = zip(recognition.pmf[:3], errors, strict=False)
+        masses = ", ".join(f"P({k}) {p:.3f}{error}" for k, (p, error) in enumerate(both))
         chances = f" ({masses})" if recognition.kind == "bounded" and masses else ""
         return f"{recognition.kind} within ±{recognition.bound}, {spread}{chances}"
     return f"{spread}; which law it has cannot be told; if it is {in_words(fit)}"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from noisegate.assessment.differencing import DifferenceNoise, Slivers, find_slivers_between
+from noisegate.assessment.matched_areas import read_areas
 from noisegate.laws import Gaussian, LatticeLaw, Law, make_law
 from noisegate.reading import Structure
 from noisegate.tables import Card, Table, folded
@@ -15,7 +18,14 @@ _MOST_PAIRS = 60
 
 
 def compare_releases(
-    own: Structure, others: Sequence[Structure], /, *, card: Card | None, noise: Law | None, level: float
+    own: Structure,
+    others: Sequence[Structure],
+    /,
+    *,
+    card: Card | None,
+    noise: Law | None,
+    level: float,
+    areas: Path | None = None,
 ) -> tuple[Slivers, ...]:
     """The slivers between tables of the same dimensions: inside these, and between these and each of `others`.
 
@@ -32,6 +42,20 @@ def compare_releases(
             found.append(
                 compare_pair(own, first, other, second, noise=noise, level=level, same=False, card=card)
             )
+        if areas is not None:
+            found.append(
+                compare_pair(
+                    own,
+                    own.base,
+                    other,
+                    other.base,
+                    noise=noise,
+                    level=level,
+                    same=False,
+                    card=card,
+                    areas=areas,
+                )
+            )
     return tuple(found[:_MOST_PAIRS])
 
 
@@ -46,11 +70,27 @@ def compare_pair(
     level: float,
     same: bool,
     card: Card | None = None,
+    areas: Path | None = None,
 ) -> Slivers:
-    """The slivers between a table and one of another release, each with the noise that its card states."""
+    """The slivers between a table and one of another release, each with the noise that its card states.
+
+    `areas` is a lookup of small areas, for tables by other areas.
+    """
     mine = own.release.card if card is None else card
     spread = _spread(first, second, mine, other.release.card, noise)
-    return find_slivers_between(first, second, spread=spread, level=level, same=same)
+    small = None if areas is None else read_areas(areas, first, second)
+    found = find_slivers_between(first, second, spread=spread, level=level, same=same, areas=small)
+    if first.name != second.name:
+        return found
+    return replace(found, first=_named(own, first, "first"), second=_named(other, second, "second"))
+
+
+def _named(release: Structure, table: Table, place: str, /) -> str:
+    """A table of a name that another one has too: with the folder or file that it was read from."""
+    files = [file for one in release.sources if one.name == table.name for file in one.files]
+    if not files:
+        return f"{table.name} ({place})"
+    return f"{table.name} ({files[0].parent.name if files[0].stem == table.name else files[0].name})"
 
 
 def _names(table: Table, /) -> frozenset[str]:

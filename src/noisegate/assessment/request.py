@@ -50,6 +50,7 @@ class Said(TypedDict, total=False):
     claims: Sequence[str]
     weeks: int | None
     against: Sequence[AnyPath]
+    areas: AnyPath | None
     movement: bool
     level: float
 
@@ -70,6 +71,8 @@ class Outside:
         How many weeks of such releases to look ahead; None for none.
     against
         Other releases that may count the same people: files, or folders of releases.
+    areas
+        A lookup of small areas, where those releases are by other areas: a column named as each dimension.
     movement
         Whether people are to be followed through counts of who is where.
     """
@@ -81,6 +84,7 @@ class Outside:
     claims: tuple[Claim, ...] = ()
     weeks: int | None = None
     against: tuple[Path, ...] = ()
+    areas: Path | None = None
     movement: bool = False
 
     def __post_init__(self) -> None:
@@ -90,6 +94,10 @@ class Outside:
             raise SpecError.for_value("--k", found=self.k, allowed=f"a whole number from 1 to {most}")
         if self.weeks is not None:
             check_weeks(self.weeks)
+        if self.areas is not None and not self.against:
+            raise SpecError(
+                "--areas tells how the areas of two releases lie; name the other one with --against."
+            )
         if self.stops is not None and self.gtfs is None:
             raise SpecError("--stops maps locations to the stops of a timetable; give one with --gtfs.")
 
@@ -146,6 +154,7 @@ class Request:
                 claims=tuple(Claim.parse(text) for text in said.get("claims", ())),
                 weeks=said.get("weeks"),
                 against=tuple(Path(one) for one in said.get("against", ())),
+                areas=_path(said.get("areas")),
                 movement=said.get("movement", False),
             ),
         )

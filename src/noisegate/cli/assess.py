@@ -152,6 +152,13 @@ def assess(
             metavar="TABLE", help="Another release of the same people, to subtract; may be repeated."
         ),
     ] = None,
+    areas: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where --against is by other areas: CSV with a column for each, a row for each small area.",
+        ),
+    ] = None,
     movement: Annotated[
         bool,
         typer.Option(
@@ -215,7 +222,9 @@ def assess(
     if fail_on is not None:
         at_least((), fail_on)
     check_outputs(
-        json, inputs=[*tables, *(against or ()), spec, card, truth, workload, gtfs, stops, out], sarif=sarif
+        json,
+        inputs=[*tables, *(against or ()), spec, card, truth, workload, gtfs, stops, areas, out],
+        sarif=sarif,
     )
     if pdf and out is None:
         raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
@@ -245,6 +254,7 @@ def assess(
             claims=claim or (),
             weeks=weeks,
             against=against or (),
+            areas=areas,
             movement=movement,
             level=level,
             title=title or "",

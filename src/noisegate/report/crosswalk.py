@@ -67,6 +67,8 @@ ISO = (
         results=(
             "unprotected",
             "known-exactly",
+            "tables-together",
+            "slivers",
             "noise-recovered",
             "no-noise",
             "coupled-cells",
@@ -74,6 +76,7 @@ ISO = (
             *_CELLS,
             "vehicle-unique-cells",
             "microdata",
+            "trajectories",
         ),
         sections=("cells", "services"),
     ),
@@ -81,7 +84,7 @@ ISO = (
         name="8.3.4 Re-evaluation",
         asks="That the assessment is made again after something was changed, and again as data and surroundings change.",
         person="When the next assessment is due, who makes it, and what happens if it fails. A pipeline can ask with --fail-on.",
-        results=("more-weeks", "card", "card-disagrees"),
+        results=("more-weeks", "slivers", "card", "card-disagrees"),
         sections=("weeks",),
     ),
 )
@@ -130,7 +133,7 @@ REGISTRY = (
         name="Tier 3: implementation and security",
         asks="How the noise is drawn and the raw data kept, with the reasons for the choices made.",
         person="Source of randomness, access to raw data, review of the code, and why these parameters.",
-        results=("card", "card-disagrees"),
+        results=("card", "card-disagrees", "registry-disagrees"),
     ),
 )
 
@@ -198,7 +201,7 @@ REPORT = (
         name="No trip microdata by these means",
         asks="Linked trips of persons are not protected by noise on counts.",
         person="That nobody plans such a release.",
-        results=("microdata",),
+        results=("microdata", "trajectories"),
     ),
     AskedItem(
         name="Utility with suppression and aggregation",
