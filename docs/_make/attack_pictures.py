@@ -127,7 +127,7 @@ def _linked_totals(found: Assessment, world: World, /) -> Picture:
     assert inference is not None
     twice = np.concatenate([np.concatenate([one.left, one.right]) for one in found.couplings])
     problems = {title: inference.evidence.known.problem(linked=linked) for title, linked in _LOOKS.items()}
-    law = inference.engine.law
+    law = inference.engine.prior(np.arange(len(inference.evidence.suppressed)))
     looks = {title: infer(problem, prior=law, keep=True) for title, problem in problems.items()}
     linked, alone = looks.values()
     fit = inference.evidence.suppressed & (linked.low > 0)

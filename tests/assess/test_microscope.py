@@ -74,7 +74,7 @@ def test_with_and_without_a_table_it_is_what_all_combinations_say(areas):
         for gone in ((), ("by area",)):
             at = place = int(np.searchsorted(cells, cell))
             evidence = replace(known, margins=() if gone else known.margins)
-            exact = enumerate_exact(evidence.problem(cells), prior=areas.engine.law.at(cells))
+            exact = enumerate_exact(evidence.problem(cells), prior=areas.engine.prior(cells))
             law = scope.look(cell, without=gone).law
             counts, expected = exact.marginal(place)
             if not gone:

@@ -25,13 +25,11 @@ from noisegate.errors import DataError, SpecError
 from noisegate.inference import (
     CellEstimates,
     Evidence,
-    Flat,
     Floats,
     Ints,
     Observation,
     Options,
     Pmfs,
-    Prior,
     infer,
 )
 
@@ -232,10 +230,6 @@ class Microscope:
     def states(self) -> NDArray[np.uint8]:
         """The state of every cell of the base."""
         return cell_states(self.inference)
-
-    @cached_property
-    def _prior(self) -> Prior:
-        return self.inference.engine.law
 
     def look(self, cell: int, /, *, without: Collection[str] = ()) -> CloseLook:
         """What is known of one cell of the base, by its number, if some tables are left out.
@@ -445,11 +439,10 @@ class Microscope:
         return self._solved[key]
 
     def _solve(self, known: Evidence, cells: Ints, /) -> CellEstimates | None:
-        prior = self._prior
         try:
             return infer(
                 known.problem(cells),
-                prior=prior if isinstance(prior, Flat) else prior.at(cells),
+                prior=self.inference.engine.prior(cells),
                 level=self.inference.posterior.level,
                 keep=True,
                 options=Options(threads=1),

@@ -20,7 +20,6 @@ from noisegate.inference.draws import CellSampler
 from noisegate.inference.engine import Engine, engine_for
 from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.excess import ThresholdExcess, shown_histogram
-from noisegate.inference.held_out import HeldOut, ValueWindow, judge_held_out
 from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
@@ -59,7 +58,7 @@ from noisegate.inference.profile.sum_law import (
     sum_law,
 )
 from noisegate.inference.roles import Layout
-from noisegate.inference.trial import FitCheck
+from noisegate.inference.trial import FitCheck, HeldOut, ValueWindow, judge_held_out
 
 __all__ = [
     "AT_MOST",

@@ -26,9 +26,8 @@ class Engine(Protocol):
     def evidence(self) -> Evidence:
         """All that speaks about the cells."""
 
-    @property
-    def law(self) -> Prior:
-        """What is believed of every cell before single ones are looked at."""
+    def prior(self, cells: Ints, /) -> Prior:
+        """What is believed of some cells before single ones are looked at."""
 
     @property
     def knows_sums(self) -> bool:

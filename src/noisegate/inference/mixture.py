@@ -48,10 +48,9 @@ class MixedNoise:
         """All that speaks about the cells."""
         return self.middle.evidence
 
-    @property
-    def law(self) -> Prior:
-        """What is believed of every cell before single ones are looked at."""
-        return self.middle.law
+    def prior(self, cells: Ints, /) -> Prior:
+        """What is believed of some cells before single ones are looked at."""
+        return self.middle.prior(cells)
 
     @property
     def knows_sums(self) -> bool:

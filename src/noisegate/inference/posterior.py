@@ -23,7 +23,6 @@ from noisegate.errors import DataError
 from noisegate.inference.anchor import Anchor, KeptLaws
 from noisegate.inference.draws import CellSampler, LevelErrors, TiedSums
 from noisegate.inference.evidence import Evidence
-from noisegate.inference.held_out import HeldOut, HeldOutCheck, ValueWindow, judge_held_out
 from noisegate.inference.hidden import ShownTotals
 from noisegate.inference.linked.fit import fit_levels
 from noisegate.inference.linked.inference import Options, infer
@@ -35,10 +34,14 @@ from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals,
 from noisegate.inference.roles import Roles, group_and_day
 from noisegate.inference.trial import (
     FitCheck,
+    HeldOut,
+    HeldOutCheck,
     LawBeside,
     Retold,
     Trust,
+    ValueWindow,
     against_totals,
+    judge_held_out,
     settled,
     some_parts,
     tried,
@@ -148,7 +151,8 @@ class Posterior:
     @property
     def flat(self) -> bool:
         """Whether every count is as likely as any other beforehand."""
-        return isinstance(self.law, Flat)
+        self.prepare()
+        return not any(isinstance(unit.prior, NegativeBinomial) for unit in self._units())
 
     @property
     def size(self) -> int:
@@ -315,12 +319,19 @@ class Posterior:
             unsettled=sum(unit.unsettled for unit in units),
         )
 
-    @property
-    def law(self) -> Prior:
-        """What was believed of every cell beforehand: flat if no table says anything."""
+    def prior(self, cells: Ints, /) -> Prior:
+        """What was believed of some cells beforehand: flat if no table says anything."""
         self.prepare()
-        told = [(u.cells, u.prior) for u in self._units() if isinstance(u.prior, NegativeBinomial)]
-        return _joined(told, self.size) if told else Flat()
+        if self.flat:
+            return Flat()
+        mean, shape, share = np.zeros(len(cells)), np.ones(len(cells)), np.zeros(len(cells))
+        for unit in self._units():
+            place = np.minimum(np.searchsorted(unit.cells, cells), len(unit.cells) - 1)
+            here = np.flatnonzero(unit.cells[place] == cells)
+            if here.size and isinstance(unit.prior, NegativeBinomial):
+                law = unit.prior.at(place[here])
+                mean[here], shape[here], share[here] = law.mean, law.shape, law.zero_share
+        return NegativeBinomial(mean=mean, shape=shape, zero_share=share)
 
     def alone(self, level: float, /) -> CellEstimates:
         """The same under the same prior, from the record of each cell alone."""
