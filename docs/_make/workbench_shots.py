@@ -105,8 +105,8 @@ def _pages() -> list[dict[str, Any]]:
             "name": "workbench-price",
             "path": f"/price?spec={_number('city/spec-person-day.yaml')}",
             "width": 1280,
-            "height": 920,
-            "until": ".big",
+            "height": 1120,
+            "until": ".cards li",
         },
         {
             "name": "workbench-weeks",

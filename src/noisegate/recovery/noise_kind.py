@@ -36,7 +36,7 @@ _NAMED_FROM = {"laplace": 0.95, "gaussian": 0.98, "uniform": 0.95, "bounded": NA
 #: From the first on an unbounded law is named if bounds up to a usual one are excluded, however much lies beyond, from the second on Laplace
 #: noise in any case: free laws up to a bound fit no worse than the truth, as each has many masses to choose, and have lost by their evidence. Of p-tables
 #: within ±5 that fall off like Laplace noise of scale 1 (seeds from 40,000 on) 7 of 30 were called Laplace with 0.99 alone, and none with these.
-_CLEARLY, _SURELY = 0.99, 0.995
+_CLEARLY, _SURELY = 0.99, 0.9985
 #: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
 _INVARIANT = 4.0
 #: A law is named for totals only if the chance that they have no noise, and their parts have it all, is below this.

@@ -27,9 +27,8 @@ _FOUND_BY_TOTALS = frozenset(
         "suppressed-total",
         "summed-cells",
         "pinned-cells",
-        "known-exactly",
         "sharpest-rows",
-        "coupled-cells",
+        "tables-together",
         "noise-recovered",
     }
 )
