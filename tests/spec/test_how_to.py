@@ -16,6 +16,7 @@ from noisegate.spec import (
     LookupDimension,
     Merge,
     Privacy,
+    Publication,
     ReleaseSpec,
     Series,
     TimeDimension,
@@ -57,6 +58,7 @@ def test_a_block_of_the_page_loads(folder, fragment):
         Privacy,
         Budget,
         Series,
+        Publication,
     ],
 )
 def test_every_key_is_on_the_page(block):

@@ -14,7 +14,7 @@ CASES = [
         "max_cell: 4\n  epslion: 3\n  xyz: 1",
         "line 18: privacy.max_cell is not a known key; did you mean 'max_cells'? (2 more errors after this one).",
     ),
-    ("name: week", "name: week\nowner: me", "line 2: owner is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload, series."),
+    ("name: week", "name: week\nowner: me", "line 2: owner is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload, series, publication."),
     ("name: week\n", "", "name is missing."),
     ("name: week", "name: week\nname: x", "line 2: name is given twice; keep one of them."),
     ("name: week", "name: a/b", "line 1: name must be a name of letters, digits, dots, dashes and underscores, got 'a/b'."),
@@ -117,7 +117,7 @@ CASES = [
         ("line 18: merge[1] cannot be done: two merges of time meet in the same cells and disagree; make their "
         "conditions disjoint."),
     ),
-    ("dimensions:\n", "dimensions: all\nold:\n", "line 7: old is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload, series."),
+    ("dimensions:\n", "dimensions: all\nold:\n", "line 7: old is not a known key; known here: name, population, events, dimensions, tables, privacy, merge, budget, workload, series, publication."),
     ("privacy:\n", "merge: all\nprivacy:\n", "line 16: merge must be a list."),
 ]  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_days_of_a_person_need_days(folder, design):
     ("text", "sentence"),
     [
         ("", "week.yaml is empty; a release spec has name, events, dimensions, tables and privacy."),
-        ("- a\n- b\n", "week.yaml: the spec must be a block of keys (name, population, events, dimensions, tables, privacy, merge, budget, workload, series), got a list."),
+        ("- a\n- b\n", "week.yaml: the spec must be a block of keys (name, population, events, dimensions, tables, privacy, merge, budget, workload, series, publication), got a list."),
         ("name: &a [*a]\n", "week.yaml, line 1: an alias contains itself; write the value out."),
         ("? [a]\n: b\n", "week.yaml, line 1: a key must be a single word, not a list or a block."),
         ("name: 'x\n", "week.yaml, line 2: this is not YAML (found unexpected end of stream)."),
