@@ -240,6 +240,7 @@ def test_tables_of_other_dimensions_are_refused():
         find_slivers_between(table("a", np.ones((3, 3), int)), table("b", np.ones(3, int)))
 
 
+@pytest.mark.slow
 def test_a_million_cells_take_seconds():
     rng = np.random.default_rng(10)
     old = rng.poisson(rng.gamma(0.5, 20.0, (1000, 1000)))
