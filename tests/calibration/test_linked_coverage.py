@@ -139,6 +139,7 @@ def test_coverage_of_the_minimal_attacker_with_one_margin(city, margin):
     assert_in_bands(scored(found, city))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known_service", [True, False])
 def test_coverage_of_the_minimal_attacker_in_another_city(known_service):
     """The bands hold; a flat prior in every cell leaves them, and its error is larger."""
@@ -258,6 +259,7 @@ def no_service(world, mode, tap, stops):
     return flags[domain.locate(*np.broadcast_arrays(*(codes[name] for name in of)))]
 
 
+@pytest.mark.slow
 def test_some_days_of_simulated_people(tmp_path):
     """Fitted to what people did, not to a law that the prior can express: the promised bands."""
     truth = people(tmp_path / "world", days=5, persons=25_000, seed=3)

@@ -49,6 +49,7 @@ def small_town(rng):
     return CityTruth.publish([counts[None]], rng=rng)
 
 
+@pytest.mark.slow
 def test_small_tables_are_covered():
     """150 towns of 108 cells: a level for each of 21 totals from one table alone."""
     rng = np.random.default_rng(20)

@@ -49,6 +49,7 @@ def test_the_mean_is_the_count_where_nobody_has_too_many_cells(town, unit):
     assert not mean.drawing.any()
 
 
+@pytest.mark.slow
 def test_the_mean_is_near_that_of_many_counts(town):
     town.write(town.events(300, persons=5, strays=False))
     spec = town.spec(max_cells=3)

@@ -1,8 +1,10 @@
 """The front end: its types, its own tests, and that what is committed is what its sources build."""
 
+import fcntl
 import filecmp
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -27,10 +29,13 @@ def npm():
             [program, *words], check=False, cwd=SOURCES, capture_output=True, text=True, timeout=seconds
         )
 
-    if not (SOURCES / "node_modules" / ".package-lock.json").exists():
-        done = run("ci", "--no-audit", "--no-fund", "--ignore-scripts", seconds=300)
-        if done.returncode:
-            pytest.skip(f"npm ci does not work here: {done.stderr.strip()[-200:]}")
+    # One at a time: tests run in several processes.
+    with (Path(tempfile.gettempdir()) / "noisegate-npm.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (SOURCES / "node_modules" / ".package-lock.json").exists():
+            done = run("ci", "--no-audit", "--no-fund", "--ignore-scripts", seconds=300)
+            if done.returncode:
+                pytest.skip(f"npm ci does not work here: {done.stderr.strip()[-200:]}")
     return run
 
 
