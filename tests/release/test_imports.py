@@ -7,7 +7,17 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["margins", "spec", "ledger", "engine", "releases", "mechanisms.mechanism", "tables.domain"]
+    "module",
+    [
+        "margins",
+        "spec",
+        "ledger",
+        "engine",
+        "releases",
+        "mechanisms.mechanism",
+        "tables.domain",
+        "api.releasing",
+    ],
 )
 def test_the_side_that_releases_loads_neither_numba_nor_scipy_nor_inference(module, record_property):
     code = f"""

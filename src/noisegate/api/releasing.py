@@ -10,16 +10,18 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisegate.engine import connect, own_connection
 from noisegate.errors import DataError, SpecError
 from noisegate.laws import Entropy
-from noisegate.query import OpenRelease, open_release
 from noisegate.releases import EventCheck, check_events
 from noisegate.releases import release as make_release
 from noisegate.spec import ReleaseSpec, load_spec, parse_spec
-from noisegate.workload import Outlook, Wants, outlook
+
+if TYPE_CHECKING:
+    from noisegate.query import OpenRelease
+    from noisegate.workload import Outlook, Wants
 
 AnyPath = str | os.PathLike[str]
 AnySpec = AnyPath | Mapping[str, Any] | ReleaseSpec
@@ -91,6 +93,8 @@ def plan(
     >>> noisegate.plan(spec, want={"by line": 10}).needed.epsilon
     0.57
     """
+    from noisegate.workload import outlook
+
     read = read_spec(spec)
     report = progress or (lambda _done, _all: None)
     number = float(want) if isinstance(want, int | float) else None
@@ -200,6 +204,9 @@ def release(
             yes=yes,
             week=week,
         )
+    # Who only makes releases does not load what takes them apart.
+    from noisegate.query import open_release
+
     return open_release(result.folder)
 
 
