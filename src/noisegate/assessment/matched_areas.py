@@ -77,13 +77,9 @@ def match_areas(
 
     def of(found: list[tuple[str, Floats, Floats]]) -> CellPairs:
         one, two = (np.concatenate([row[end] for row in found]) if found else np.zeros(0) for end in (1, 2))
-        return CellPairs(
-            one=one,
-            two=two,
-            low_one=one,
-            high_one=one,
-            low_two=two,
-            high_two=two,
+        return CellPairs.exact(
+            one,
+            two,
             names=names,
             labels=(*(first.dimensions[at].labels for at in rest), tuple(row[0] for row in found)),
             codes=(*(np.tile(ours[at], len(found)) for at in rest), np.repeat(np.arange(len(found)), size)),

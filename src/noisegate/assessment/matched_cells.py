@@ -31,6 +31,32 @@ class CellPairs:
     codes: tuple[Ints, ...]
     assumes: tuple[str, ...]
 
+    @classmethod
+    def exact(
+        cls,
+        one: Floats,
+        two: Floats,
+        /,
+        *,
+        names: tuple[str, ...],
+        labels: tuple[tuple[str, ...], ...],
+        codes: tuple[Ints, ...],
+        assumes: tuple[str, ...],
+    ) -> CellPairs:
+        """Cells that are known as they are."""
+        return cls(
+            one=one,
+            two=two,
+            low_one=one,
+            high_one=one,
+            low_two=two,
+            high_two=two,
+            names=names,
+            labels=labels,
+            codes=codes,
+            assumes=assumes,
+        )
+
 
 def match_cells(first: Table, second: Table, /) -> CellPairs:
     """The cells of both that have the same labels."""
@@ -212,13 +238,9 @@ def match_bands(first: Table, second: Table, mine: int, other: int, /) -> tuple[
         one, two = (
             np.concatenate([pair[end] for pair in values]) if values else np.zeros(0) for end in (0, 1)
         )
-        return CellPairs(
-            one=one,
-            two=two,
-            low_one=one,
-            high_one=one,
-            low_two=two,
-            high_two=two,
+        return CellPairs.exact(
+            one,
+            two,
             names=(*(first.dimensions[at].name for at in rest), name),
             labels=tuple(labels),
             codes=(*(np.tile(ours[at], len(spans)) for at in rest), np.repeat(np.arange(len(spans)), size)),

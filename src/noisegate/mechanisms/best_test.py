@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
 from noisegate.laws import ContinuousLaw, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
-from noisegate.mechanisms.composition import Bracket, Contribution, GridLoss
+from noisegate.mechanisms.composition import Bracket, Contribution, GridLoss, trimmed
 from noisegate.mechanisms.loss import (
     GaussianLoss,
     LaplaceLoss,
@@ -359,25 +359,11 @@ def _plus(one: GridLoss, other: GridLoss, side: Side, /) -> GridLoss:
         mass = np.fft.irfft(np.fft.rfft(one.mass, n) * np.fft.rfft(other.mass, n), n)[:size]
         mass = np.maximum(mass, 0.0)
     infinite = one.infinite + other.infinite - one.infinite * other.infinite
-    return _trimmed(GridLoss(one.step, one.first + other.first, mass, infinite), side)
+    return trimmed(GridLoss(one.step, one.first + other.first, mass, infinite), side, most=_TAIL)
 
 
 #: Grids up to this length are convolved term by term.
 _SMALL = 64
-
-
-def _trimmed(grid: GridLoss, side: Side, /) -> GridLoss:
-    """`grid` without tails that no certainty shows; what is cut goes where it keeps the bound a bound."""
-    below, above = np.cumsum(grid.mass), np.cumsum(grid.mass[::-1])
-    low = min(int(np.searchsorted(below, _TAIL)), len(grid.mass) - 1)
-    high = max(len(grid.mass) - int(np.searchsorted(above, _TAIL)), low + 1)
-    mass = grid.mass[low:high].copy()
-    cut_below, cut_above = float(grid.mass[:low].sum()), float(grid.mass[high:].sum())
-    if side == "upper":
-        mass[0] += cut_below
-        return GridLoss(grid.step, grid.first + low, mass, grid.infinite + cut_above)
-    mass[-1] += cut_above
-    return GridLoss(grid.step, grid.first + low, mass, grid.infinite)
 
 
 def success_bound(epsilon: float, /, *, delta: float = 0.0, prior: float = 0.5) -> float:

@@ -102,7 +102,7 @@ class GridLoss:
         """The loss of suffering both, independently."""
         mass = np.convolve(self.mass, other.mass)
         infinite = self.infinite + other.infinite - self.infinite * other.infinite
-        return _trimmed(GridLoss(self.step, self.first + other.first, mass, infinite), side)
+        return trimmed(GridLoss(self.step, self.first + other.first, mass, infinite), side, most=_CUT_MASS)
 
     def times(self, n: int, /, *, side: Side) -> GridLoss:
         """The loss of suffering it `n` times, independently."""
@@ -122,12 +122,11 @@ class GridLoss:
         return min(1.0, self.infinite + float(self.mass @ gain))
 
 
-def _trimmed(grid: GridLoss, side: Side, /) -> GridLoss:
-    """`grid` without negligible tails; what is cut goes where it keeps the bound a bound."""
-    below, above = np.cumsum(grid.mass), np.cumsum(grid.mass[::-1])[::-1]
-    low = int(np.searchsorted(below, _CUT_MASS))
-    high = len(grid.mass) - int(np.searchsorted(above[::-1], _CUT_MASS))
-    low, high = min(low, len(grid.mass) - 1), max(high, min(low, len(grid.mass) - 1) + 1)
+def trimmed(grid: GridLoss, side: Side, /, *, most: float) -> GridLoss:
+    """`grid` without tails that hold less than `most`; what is cut goes where it keeps the bound a bound."""
+    below, above = np.cumsum(grid.mass), np.cumsum(grid.mass[::-1])
+    low = min(int(np.searchsorted(below, most)), len(grid.mass) - 1)
+    high = max(len(grid.mass) - int(np.searchsorted(above, most)), low + 1)
     mass = grid.mass[low:high].copy()
     cut_below, cut_above = float(grid.mass[:low].sum()), float(grid.mass[high:].sum())
     if side == "upper":
