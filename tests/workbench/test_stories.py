@@ -19,7 +19,7 @@ from noisegate.laws import DiscreteLaplace, SeededNoise
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import make_world
 
-from .conftest import write_world
+from .conftest import write_releases, write_world
 
 SOURCES = Path(__file__).resolve().parents[2] / "frontend"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -33,46 +33,6 @@ pytestmark = [
         reason="run 'npm ci' in frontend to have Playwright",
     ),
 ]
-
-SPEC = """\
-name: week
-events: {source: taps.parquet, person: card}
-dimensions:
-  mode: {column: mode, values: [bus, ferry, train]}
-  hour: {column: hour, values: [early, peak, late]}
-  stop: {column: stop, values: [A, B, C, D]}
-tables:
-  cells: [mode, hour, stop]
-  stops: [mode, stop]
-privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12}, margins: reconcile}
-workload:
-  morning-peak: {where: {hour: [peak]}, by: [mode]}
-  all: {}
-"""
-
-
-#: As in 2016: empty cells stay empty, and every table has noise of its own.
-LEAKY = """\
-name: leaky
-population: riders
-events: {source: taps.parquet, person: card}
-dimensions:
-  mode: {column: mode, values: [bus, ferry, train]}
-  hour: {column: hour, values: [early, peak, late]}
-  stop: {column: stop, values: [A, B, C, D]}
-tables:
-  cells: [mode, hour, stop]
-  stops: [mode, stop]
-privacy:
-  unit: event
-  scale: 1.4                     # as they did
-  law: laplace
-  zeros: keep
-  suppress: {below: 18}
-  margins: independent
-  unsafe: true
-budget: {epsilon: 10, delta: 1e-4}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +50,7 @@ def told(tmp_path_factory):
         f"{name}{k},<script>window.harmed=1</script>{j},{10 + k * j}\n" for k in range(4) for j in range(3)
     )
     (hostile / "<svg onload=alert(1)>.csv").write_text(f"stop,'\"><script>alert(1)</script>,count\n{rows}")
-    _write_release(data)
+    write_releases(data)
     _write_liar(data)
     server, address = _serve(data, top)
     try:
@@ -120,30 +80,6 @@ def _write_full(folder, seed):
         mechanism=Mechanism(law=DiscreteLaplace(1.4), zeros="perturb"),
         rng=np.random.default_rng(seed),
     ).write(folder)
-
-
-def _write_release(data):
-    rng = np.random.default_rng(5)
-    n = 4000
-    taps = pa.table(
-        {
-            "card": rng.integers(0, 900, n),
-            "mode": rng.choice(["bus", "ferry", "train"], n, p=[0.5, 0.1, 0.4]),
-            "hour": rng.choice(["early", "peak", "late"], n, p=[0.1, 0.6, 0.3]),
-            "stop": rng.choice(list("ABCD"), n, p=[0.6, 0.25, 0.1, 0.05]),
-        }
-    )
-    import pyarrow.parquet as pq
-
-    own = data / "custodian"
-    own.mkdir()
-    pq.write_table(taps, own / "taps.parquet")
-    (own / "spec.yaml").write_text(SPEC)
-    noisegate.release(
-        own / "spec.yaml", out=data / "week", ledger=data.parent / "ledger.db", entropy=SeededNoise(seed=1)
-    )
-    (own / "spec-leaky.yaml").write_text(LEAKY)
-    noisegate.release(own / "spec-leaky.yaml", out=data / "leaky", ledger=data.parent / "ledger.db")
 
 
 def _write_liar(data):

@@ -246,9 +246,21 @@ class Bench:
         )
 
     def _keeping(self, opened: Opened, /) -> Job:
-        case, notes = opened.case, self.desk.cases.notes(opened.case)
+        """The job that puts the pages together: a new one whenever somebody has said something since."""
+        case, dial = opened.case, self.desk.cases.dial
+        said = json.dumps([asdict(self.desk.cases.notes(case)), asdict(dial)], sort_keys=True)
+        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+        return self.jobs.begin(
+            f"keep:{self.desk.key(case)}:{digest}",
+            "Keeping these pages",
+            lambda say: keep(opened, self._pages(opened, say), self.assets, say),
+        )
+
+    def _pages(self, opened: Opened, say: Callable[[str], None], /) -> dict[str, Any]:
+        """The twins of the pages of a case, by address."""
+        case, notes, known = opened.case, self.desk.cases.notes(opened.case), self.desk.cases.dial.known
         said = self._said(case)
-        pages = {
+        return {
             "/start.json": {
                 "folder": case.name,
                 "custodian": False,
@@ -258,13 +270,9 @@ class Bench:
             f"/r/{case.id}/files.json": {**self._files(opened, {}), **said},
             f"/r/{case.id}/noise.json": {**self._noise(opened, {}), **said},
             f"/r/{case.id}/findings.json": {**self._findings(opened, {}), **said},
-            f"/r/{case.id}/weeks.json": {**played(opened, max(1, self.desk.cases.dial.known)), **said},
-            f"/r/{case.id}/attacker.json": {"sure": sureness(opened, self.desk.cases.dial.known), **said},
+            f"/r/{case.id}/weeks.json": {**played(opened, max(1, known), say=say), **said},
+            f"/r/{case.id}/attacker.json": {"sure": sureness(opened, known), **said},
         }
-        digest = hashlib.sha256(json.dumps(pages, sort_keys=True).encode()).hexdigest()[:16]
-        return self.jobs.begin(
-            f"keep:{digest}", "Keeping these pages", lambda say: keep(opened, pages, self.assets, say)
-        )
 
     def _reporting(self, opened: Opened, /) -> Job:
         key = f"report:{self.desk.key(opened.case)}"
@@ -391,7 +399,7 @@ class Bench:
             # It was worked out once and has been put away since.
             self.jobs.drop(f"assess:{key}")
             job = self.jobs.begin(f"assess:{key}", f"Taking {case.name} apart", work)
-        await run_in_threadpool(job.wait, PATIENCE)
+        await job.wait(PATIENCE)
         found = self.desk.opened(key)
         return found if found is not None else standing(job)
 
