@@ -48,9 +48,9 @@ class Person:
                 while time.monotonic() < ends():
                     self.click()
                     time.sleep(float(self.rng.exponential(think)))
-            except (OSError, http.client.HTTPException):
+            except (OSError, http.client.HTTPException) as problem:
                 if time.monotonic() < ends():
-                    self.memory.wrong.append("the server went away")
+                    self.memory.wrong.append(f"the server went away: {problem!r}")
 
     def enter(self):
         """Open the printed address, as a browser does: the token becomes a cookie."""
@@ -68,7 +68,7 @@ class Person:
         try:
             self.line.request(*asked)
             answer = self.line.getresponse()
-        except (http.client.RemoteDisconnected, BrokenPipeError):
+        except ConnectionError:
             # A line that nobody used for seconds is closed by servers; browsers open another.
             self.line.close()
             self.line.request(*asked)
