@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from noisegate.assessment.arrow_tables import cells_batches, vehicles_table
 from noisegate.assessment.assessment import AssessedTable, Assessment
+from noisegate.assessment.cell_state import CellState
 from noisegate.assessment.cell_sums import exposed, moments
 from noisegate.assessment.claims import Claim, judge_claim
 from noisegate.assessment.differencing import DifferenceNoise, Sliver, Slivers, find_slivers_between
@@ -21,7 +22,6 @@ from noisegate.assessment.loss import LossSummary, about_loss
 from noisegate.assessment.microdata import Coarsening, Microdata, PersonEvents, read_person_events
 from noisegate.assessment.microscope import (
     EQUAL_COUNTS,
-    CellState,
     CloseLook,
     CountLaw,
     Microscope,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
+from noisegate.assessment.cell_state import CellState
 from noisegate.assessment.inference import Inference
 from noisegate.errors import DataError, SpecError
 from noisegate.inference import (
@@ -40,18 +40,6 @@ SURELY = 0.99
 _LEANS, _LONGEST_LEAN = 60, 0.5
 
 Bools = NDArray[np.bool_]
-
-
-class CellState(IntEnum):
-    """What an outsider sees of a cell, from nothing at all to everything."""
-
-    IMPOSSIBLE = 0
-    EMPTY = 1
-    HIDDEN = 2
-    OCCUPIED = 3
-    SHARP = 4
-    EXACT = 5
-    PUBLISHED = 6
 
 
 def cell_states(inference: Inference, /) -> NDArray[np.uint8]:

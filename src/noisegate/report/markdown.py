@@ -67,6 +67,8 @@ def _summary(page: Page, /) -> Iterator[str]:
     yield from (f"**{escaped(page.verdict.headline)}**", "")
     yield from (f"- {escaped(reason)}" for reason, _ in page.verdict.reasons)
     yield from ("", escaped(page.verdict.tally), "")
+    if page.signed:
+        yield from (escaped(page.signed), "")
     yield from (f"- Not examined: {escaped(gap)}" for gap in page.verdict.gaps)
     yield ""
     if page.tiles:
@@ -94,6 +96,8 @@ def _finding(finding: FindingPart, /) -> Iterator[str]:
     yield from (f"**Method**: {escaped(finding.method)}", "")
     if finding.advice:
         yield from (f"**What to do**: {escaped(finding.advice)}", "")
+    if finding.judged:
+        yield from (f"**What people say of it**: {escaped(finding.judged)}", "")
     if finding.answers:
         yield from (f"Answers to: {'; '.join(escaped(one.text) for one in finding.answers)}.", "")
 

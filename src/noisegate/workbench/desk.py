@@ -15,7 +15,7 @@ from typing import Any
 
 from noisegate import limits
 from noisegate.api.assessing import OpenAssessment, assess
-from noisegate.assessment import CloseLook, Microscope
+from noisegate.assessment import CellState, CloseLook, Microscope
 from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, open_release
 from noisegate.recovery import rivals_of
@@ -53,6 +53,18 @@ class Opened:
                 f"The hidden cells were not worked out ({why}); if you know the noise, say so on the page Files."
             )
         return CellMap(inference=inference, microscope=Microscope(inference=inference))
+
+    @cached_property
+    def states(self) -> dict[str, int]:
+        """How many cells of the base are in each state: by a law of noise, else by what sums prove; empty if neither tells."""
+        known = self.assessment.known_counts
+        if self.assessment.inference is not None:
+            states = self.map.microscope.states
+        elif known is not None:
+            states = known.states
+        else:
+            return {}
+        return {one.name.lower(): int((states == one).sum()) for one in CellState}
 
     def warm(self) -> None:
         """Work out what the first pages show, so that they open at once."""
@@ -163,12 +175,16 @@ class Desk:
         return found
 
     def report(self, opened: Opened, say: Say, /) -> bytes:
-        """The report of an assessment as one page."""
+        """The report of an assessment as one page, with what people said of its findings."""
         say("writing the report")
+        notes = self.cases.notes(opened.case)
+        judged = {key: one.sentence for key, one in notes.remarks.items()}
+        signed = f"Signed by {notes.signed_by}, {notes.signed_at}." if notes.signed_by else ""
         parent = self.cases.state / "reports"
         make_private(parent)
         folder = Path(tempfile.mkdtemp(dir=parent))
         try:
-            return opened.assessment.report(folder / "report.html").read_bytes()
+            page = opened.assessment.report(folder / "report.html", judged=judged, signed=signed)
+            return page.read_bytes()
         finally:
             shutil.rmtree(folder, ignore_errors=True)

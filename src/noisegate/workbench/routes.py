@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noisegate import limits
-from noisegate.assessment import CellState
 from noisegate.errors import SpecError
 from noisegate.mechanisms import parse_noise
 from noisegate.reading import parse_overrides
@@ -102,6 +101,39 @@ class Bench:
             return opened.rival(asked.get("table", ""), asked.get("law", ""))
 
         return await self.of_assessment(request, view)
+
+    async def compare(self, request: Request) -> Response:
+        """Two releases beside each other; their maps are at the addresses of each."""
+        other = request.query_params.get("with")
+        opened = await self._open(request)
+        if isinstance(opened, Response):
+            return opened
+        cases = await run_in_threadpool(self.desk.cases.all)
+        chosen = other or next(
+            (one.id for one in cases if one.id != opened.case.id and one.card), opened.case.id
+        )
+        second = await self._open_case(self.desk.cases.get(chosen))
+        if isinstance(second, Response):
+            return second
+        return reply(await run_in_threadpool(self._beside, opened, second))
+
+    def _beside(self, before: Opened, after: Opened, /) -> dict[str, Any]:
+        known = self.desk.cases.dial.known
+        found = {
+            name: {
+                **self._files(one, {}),
+                "sure": sureness(one, known),
+                "map": f"/r/{one.case.id}/microscope.json",
+                **self._said(one.case),
+            }
+            for name, one in (("before", before), ("after", after))
+        }
+        kinds = {
+            name: [one["key"] for one in _keyed(side.content["findings"])]
+            for name, side in (("before", before), ("after", after))
+        }
+        gone = [one for one in kinds["before"] if one not in kinds["after"]]
+        return {**found, "gone": gone, "new": [one for one in kinds["after"] if one not in kinds["before"]]}
 
     async def findings(self, request: Request) -> Response:
         """What was found, what was looked at, and what people say about it."""
@@ -247,11 +279,8 @@ class Bench:
 
     def _keeping(self, opened: Opened, /) -> Job:
         """The job that puts the pages together: a new one whenever somebody has said something since."""
-        case, dial = opened.case, self.desk.cases.dial
-        said = json.dumps([asdict(self.desk.cases.notes(case)), asdict(dial)], sort_keys=True)
-        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
         return self.jobs.begin(
-            f"keep:{self.desk.key(case)}:{digest}",
+            f"keep:{self.desk.key(opened.case)}:{self._heard(opened.case)}",
             "Keeping these pages",
             lambda say: keep(opened, self._pages(opened, say), self.assets, say),
         )
@@ -275,8 +304,13 @@ class Bench:
         }
 
     def _reporting(self, opened: Opened, /) -> Job:
-        key = f"report:{self.desk.key(opened.case)}"
+        key = f"report:{self.desk.key(opened.case)}:{self._heard(opened.case)}"
         return self.jobs.begin(key, "Writing the report", lambda say: self.desk.report(opened, say))
+
+    def _heard(self, case: Case, /) -> str:
+        """A digest of all that people said of a case, and of the dial."""
+        said = [asdict(self.desk.cases.notes(case)), asdict(self.desk.cases.dial)]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     async def dimensions(self, request: Request) -> Response:
         """What a release can be asked about."""
@@ -387,8 +421,10 @@ class Bench:
         return self.desk.opened(self.desk.key(case))
 
     async def _open(self, request: Request, /) -> Opened | Response:
-        """The assessment of a case; if it is not there yet, the job that makes it."""
-        case = self._case(request)
+        """The assessment of the case of an address; if it is not there yet, the job that makes it."""
+        return await self._open_case(self._case(request))
+
+    async def _open_case(self, case: Case, /) -> Opened | Response:
         key = self.desk.key(case)
         found = self.desk.opened(key)
         if found is not None:
@@ -424,10 +460,6 @@ class Bench:
 
     def _files(self, opened: Opened, _: Mapping[str, str], /) -> dict[str, Any]:
         content, notes = opened.content, self.desk.cases.notes(opened.case)
-        counts: dict[str, int] = {}
-        if opened.assessment.inference is not None:
-            states = opened.map.microscope.states
-            counts = {one.name.lower(): int((states == one).sum()) for one in CellState}
         return {
             "tables": content["tables"],
             "left_out": content["left_out"],
@@ -436,7 +468,7 @@ class Bench:
             "not_examined": content["not_examined"],
             "findings": _keyed(content["findings"]),
             "checks": len(content["checks"]),
-            "states": counts,
+            "states": opened.states,
             "decided": notes.decisions,
             "card": {
                 "agrees": _evidence(content["checks"], "card"),
