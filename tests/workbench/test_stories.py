@@ -1,5 +1,8 @@
 """Stories of people at the workbench, in a real browser: no console error, no request to elsewhere, nothing serious for axe."""
 
+import ast
+import csv
+import io
 import json
 import os
 import re
@@ -20,6 +23,7 @@ from noisegate.mechanisms import Mechanism
 from noisegate.testing import make_world
 
 from .conftest import write_releases, write_world
+from .hostile import IMAGE, NAMES, write_hostile_city, write_hostile_release, write_hostile_tables
 
 SOURCES = Path(__file__).resolve().parents[2] / "frontend"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -43,13 +47,9 @@ def told(tmp_path_factory):
     write_world(data / "towns_again")
     _write_full(top / "drop", 3)
     _write_full(data / "full", 4)
-    hostile = data / "hostile"
-    hostile.mkdir()
-    name = "<img src=x onerror=window.harmed=1>"
-    rows = "".join(
-        f"{name}{k},<script>window.harmed=1</script>{j},{10 + k * j}\n" for k in range(4) for j in range(3)
-    )
-    (hostile / "<svg onload=alert(1)>.csv").write_text(f"stop,'\"><script>alert(1)</script>,count\n{rows}")
+    write_hostile_tables(data / IMAGE)
+    write_hostile_release(data)
+    write_hostile_city(data)
     write_releases(data)
     _write_liar(data)
     server, address = _serve(data, top)
@@ -161,16 +161,20 @@ def _context(top, address):
         "custodian": str(top / "data" / "custodian"),
         "events": number("custodian/taps.parquet"),
         "spec": number("custodian/spec.yaml"),
-        **{
-            name: number(name)
-            for name in ("towns", "towns_again", "full", "hostile", "week", "leaky", "liar")
-        },
+        "image": IMAGE,
+        "names": list(NAMES),
+        "hostile": number(IMAGE),
+        "hostile_release": number("hostile-release"),
+        "hostile_spec": number("custodian-hostile/spec-hostile.yaml"),
+        "hostile_events": number(f"custodian-hostile/{IMAGE}.parquet"),
+        "town": number("town/release"),
+        **{name: number(name) for name in ("towns", "towns_again", "full", "week", "leaky", "liar")},
     }
 
 
 def test_every_story_comes_to_its_end(told):
     assert {name: one for name, one in told["stories"].items() if not one["ok"]} == {}
-    assert len(told["stories"]) == 24
+    assert len(told["stories"]) == 27
 
 
 def test_nothing_is_complained_of_and_nothing_is_asked_from_elsewhere(told):
@@ -184,3 +188,18 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(told):
 
 def test_the_law_is_read_off_dropped_files(told):
     assert "scale 1." in told["stories"]["drop three tables and read the law and the scale"]["law"]
+
+
+def test_what_is_copied_runs_nothing_and_says_what_was_asked(told):
+    copied = told["stories"]["a hostile name is text in what is taken along"]
+    rows = list(csv.DictReader(io.StringIO(copied["csv"])))
+    assert {row["stop"].removeprefix("'") for row in rows} == set(NAMES)
+    assert not any(row["stop"].startswith(("=", "+", "-", "@", "\t")) for row in rows)
+    calls = [one for one in ast.walk(ast.parse(copied["python"])) if isinstance(one, ast.Call)]
+    words = {
+        word.arg: ast.literal_eval(word.value)
+        for call in calls
+        for word in call.keywords
+        if word.arg == "where"
+    }
+    assert words["where"] == {"stop": list(NAMES), "constructor": ["bus"]}

@@ -244,6 +244,7 @@ export interface Look {
   alone: Law | null;
   witnesses: Witness[];
   left_out: string[];
+  proof?: string[];
   neighbours: number;
   whole: boolean;
 }

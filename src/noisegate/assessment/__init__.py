@@ -36,6 +36,7 @@ from noisegate.assessment.movement import (
     recover_trajectories,
     score_trajectories,
 )
+from noisegate.assessment.proofs import ProofScope
 from noisegate.assessment.releases_compared import compare_pair, compare_releases
 from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
@@ -82,6 +83,7 @@ __all__ = [
     "Outcome",
     "PersonEvents",
     "Persons",
+    "ProofScope",
     "Ranked",
     "Result",
     "Row",

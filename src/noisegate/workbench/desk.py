@@ -15,11 +15,11 @@ from typing import Any
 
 from noisegate import limits
 from noisegate.api.assessing import OpenAssessment, assess
-from noisegate.assessment import CellState, CloseLook, Microscope
+from noisegate.assessment import CellState, CloseLook
 from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, open_release
 from noisegate.recovery import rivals_of
-from noisegate.report import CellMap
+from noisegate.report import CellMap, map_of
 from noisegate.workbench.cases import Case, Cases, make_private
 from noisegate.workbench.jobs import Say
 
@@ -46,30 +46,31 @@ class Opened:
     @cached_property
     def map(self) -> CellMap:
         """The cells, ready to be laid out."""
-        inference = self.assessment.inference
-        if inference is None:
+        found = map_of(self.assessment)
+        if found is None:
             why = next((one.title for one in self.assessment.checks if one.id == "suppressed-cells"), "")
             raise DataError(
                 f"The hidden cells were not worked out ({why}); if you know the noise, say so on the page Files."
             )
-        return CellMap(inference=inference, microscope=Microscope(inference=inference))
+        return found
+
+    @property
+    def mapped(self) -> bool:
+        """Whether there is a map: cells that were inferred, or that sums bound."""
+        return self.assessment.known_cells is not None
 
     @cached_property
     def states(self) -> dict[str, int]:
         """How many cells of the base are in each state: by a law of noise, else by what sums prove; empty if neither tells."""
-        known = self.assessment.known_counts
-        if self.assessment.inference is not None:
-            states = self.map.microscope.states
-        elif known is not None:
-            states = known.states
-        else:
+        if not self.mapped:
             return {}
+        states = self.map.microscope.states
         return {one.name.lower(): int((states == one).sum()) for one in CellState}
 
     def warm(self) -> None:
         """Work out what the first pages show, so that they open at once."""
         _ = self.content
-        if self.assessment.inference is not None:
+        if self.mapped:
             first = self.map.first(self.map.view({}))
             if first is not None:
                 self.look(first, [])
