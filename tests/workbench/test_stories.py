@@ -153,7 +153,7 @@ def _context(top, address):
     return {
         "address": address,
         "browser": BROWSER,
-        "patience": 60_000,
+        "patience": 180_000,
         "drop": [str(one) for one in sorted((top / "drop").iterdir())],
         "work": str(top),
         "looks": [[390, "dark"], [1280, "light"], [1920, "dark"]],
