@@ -68,7 +68,7 @@ class Remark:
     def sentence(self) -> str:
         """All of it, for a report."""
         said = f"{self.verdict or 'remarked'}{f' by {self.by}' if self.by else ''}, {self.at}"
-        return f"{said.capitalize() if not self.by else said[0].upper() + said[1:]}{f': {self.comment}' if self.comment else '.'}"
+        return f"{said[0].upper()}{said[1:]}{f': {self.comment}' if self.comment else '.'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
