@@ -221,8 +221,10 @@ def _row_map(link: MarginLink, /) -> RowMap:
 
 
 def _released(structure: Structure, makers: Makers, /) -> Release | None:
-    """The release that a card describes, all tables with the card's labels; None if there is no such card, or the tables are others."""
+    """The release that a card describes, all tables with the card's labels; None if there is no such card, a person states other noise, or the tables are others."""
     card = makers.card
+    if any(makers.against_stated(table) for table in structure.tables):
+        return None
     tables = {table.name: table for table in structure.tables}
     if card is None or not card.complete or set(tables) != {stated.name for stated in card.tables}:
         return None
