@@ -562,6 +562,11 @@ def _split(evidence: Evidence, /) -> tuple[NDArray[np.int32], Ints]:
     return part, components(edges[0], edges[1], count)
 
 
+def parts_of_cells(evidence: Evidence, /) -> NDArray[np.int32]:
+    """The part of each cell: what a profile is fitted to by itself."""
+    return _split(evidence)[0]
+
+
 def _without_gaps(codes: NDArray[np.int32], /) -> NDArray[np.int32]:
     there = np.bincount(codes) > 0
     return (np.cumsum(there) - 1).astype(np.int32)[codes]

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws import LAWS, Law, PointMass, make_law
+from noisegate.inference import LatentScale
+from noisegate.laws import LAWS, Laplace, Law, PointMass, make_law
 from noisegate.mechanisms import (
     Authority,
     Cut,
@@ -165,6 +166,8 @@ class Makers:
     consistent
         Tables that add up where it can be checked, and hold more than their published parts. If nothing is
         known about noise, their counts are taken as they were before suppression.
+    latent
+        The scale of the noise as far as totals tell it that all lack a part; for tables of which nothing else is known.
     """
 
     noise: Mapping[str, Noise]
@@ -172,6 +175,7 @@ class Makers:
     stated: Law | None
     zeros: Zeros | None
     consistent: frozenset[str] = frozenset()
+    latent: LatentScale | None = None
 
     def of(self, cells: Table, structure: Structure, /) -> Seen | None:
         """One table as evidence; None if nothing is known about its noise, or counts are not whole."""
@@ -223,7 +227,11 @@ class Makers:
             borrowed = self._own(other)
             if borrowed is not None:
                 return (*borrowed[:2], "borrowed", (f"{cells.name}: noise as in {other.name}",))
-        return None
+        if self.latent is None:
+            return None
+        law, (low, high) = Laplace(self.latent.scale), self.latent.interval
+        said = f"Laplace noise of one scale in all tables, {low:.2g} to {high:.2g} by {self.latent.totals:,} totals that lack parts"
+        return law, whole_rounding(law), "recovered", (said,)
 
     def against_stated(self, cells: Table, /) -> str:
         """How a table or its card contradicts what a person states of its noise, in words; empty if neither does."""
