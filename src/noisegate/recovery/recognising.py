@@ -22,7 +22,7 @@ from noisegate.recovery.identity_sets import IdentitySet
 from noisegate.recovery.lattice import RoundingBase, find_lattice
 from noisegate.recovery.noise_kind import NoiseEvidence, known_laws, noise_kind
 from noisegate.recovery.recognition import MechanismKind, Recognition
-from noisegate.recovery.rounding_kind import CLASSES, RoundedSums, RoundingWeights, weigh_rounding
+from noisegate.recovery.rounding_kind import CLASSES, RoundedSums, RoundingWeights, how_often, weigh_rounding
 from noisegate.tables import Table
 
 _FEWEST = 5
@@ -83,7 +83,7 @@ class _Recogniser:
         inside = [one for one in self.sets if one.inside == table.name]
         if lattice.base > 1:
             sums = self._rounded_sums(lattice.base, families, inside)
-            return _rounded(table, lattice, weigh_rounding(table.values, lattice.base, sums))
+            return _rounded(table, lattice, weigh_rounding(lattice.base, sums))
         if self._is_summed(table, families):
             said = "its cells are the sums of what is published beside it, which has noise of its own"
             return Recognition(table=table.name, kind="summed", rivals={"summed": 1.0}, evidence=said)
@@ -131,6 +131,7 @@ class _Recogniser:
             residual=family.residual,
             classes=self.ledger.steps(family, base, CLASSES),
             rounded_parts=self._base(family.parts) == base,
+            often=how_often(family.parts.values, base),
             lattice_totals=bool((np.asarray(family.total.values) % base == 0).all())
             or self._base(family.total) == base,
         )
@@ -152,7 +153,7 @@ class _Recogniser:
             if one is not family and one.parts is family.parts
         ]
         sums = [mine, *self._rounded_sums(base, others, ())]
-        chances = weigh_rounding(family.parts.values, base, sums).totals[0]
+        chances = weigh_rounding(base, sums).totals[0]
         counted = chances.get("exact", 0.0)
         rivals = {kind: p for kind, p in ((exact, counted), ("noise", 1 - counted)) if p > 1e-4}
         if counted < _AS_COUNTED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ _Kind = TypeVar("_Kind", bound=str)
 
 #: Shown values of 0, 1, ... times the base have laws of their own, from the last on one for all.
 CLASSES = 6
+_STEPS = 8
 #: How likely each account of the parts is beforehand; `small-up` shows whatever is not 0 as one base at least. Rounding at random is the custom with base 3
 #: and known with base 5. Residuals of a few hundred totals hardly tell little noise before rounding from rounding at random, so that this decides.
 _USUAL = {
@@ -60,12 +61,15 @@ class RoundedSums:
         Whether parts are on the lattice; otherwise they are what they are.
     lattice_totals
         Whether all totals are multiples of the base.
+    often
+        How often 0, 1, ... times the base are shown in the table of the parts, from the last on together; all 0 if parts are large.
     """
 
     residual: Ints
     classes: Ints
     rounded_parts: bool
     lattice_totals: bool
+    often: Ints = field(default_factory=lambda: np.zeros(_STEPS, np.int64))
 
     @classmethod
     def of_large(cls, residual: Ints, parts: Ints, /) -> RoundedSums:
@@ -81,12 +85,7 @@ class RoundedSums:
         if keep.size:
             most = max(_MOST_WORK // _length(base, int(parts[keep].max()), self.residual[keep]), 20)
             keep = keep[:: -(-keep.size // most)]
-        return RoundedSums(
-            residual=self.residual[keep],
-            classes=self.classes[keep],
-            rounded_parts=self.rounded_parts,
-            lattice_totals=self.lattice_totals,
-        )
+        return replace(self, residual=self.residual[keep], classes=self.classes[keep])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,18 +107,20 @@ class RoundingWeights:
     n: int
 
 
-def weigh_rounding(values: NDArray[np.generic], base: int, sums: Sequence[RoundedSums], /) -> RoundingWeights:
-    """The probability of each account of a table's values, which are multiples of the base, and of its totals."""
+def how_often(values: NDArray[np.generic], base: int, /) -> Ints:
+    """How often 0, 1, ... times the base are among the values, from the last on together."""
+    steps = np.minimum(np.abs(np.asarray(values, np.float64)) // base, _STEPS - 1).astype(np.int64)
+    return np.bincount(steps, minlength=_STEPS).astype(np.int64)
+
+
+def weigh_rounding(base: int, sums: Sequence[RoundedSums], /) -> RoundingWeights:
+    """The probability of each account of a table whose values are multiples of the base, and of totals."""
     found = [one.usable(base) for one in sums]
-    steps = np.bincount(
-        np.minimum(np.abs(np.asarray(values, np.float64)) // base, 7).astype(np.int64), minlength=8
-    )
     usual = _USUAL_OF.get(base, _USUAL)
     logs: dict[str, list[float]] = {}
     by_totals: list[dict[Totals, list[float]]] = [{} for _ in found]
     for name, share, shows in _accounts(base):
-        laws = _part_laws(shows, steps, base)
-        tried = [_of_totals(one, name, shows, laws) for one in found]
+        tried = [_of_totals(one, name, shows, _part_laws(shows, one.often, base)) for one in found]
         sides = [float(np.logaddexp.reduce(list(one.values()))) if one else 0.0 for one in tried]
         whole = math.log(usual[name] * share) + sum(sides)
         logs.setdefault(name, []).append(whole)
@@ -175,7 +176,7 @@ def _pmf(law: LatticeLaw, /) -> Floats:
     return np.asarray(found / found.sum())
 
 
-def _part_laws(shows: _Shows, steps: Ints, base: int, /) -> list[Floats]:
+def _part_laws(shows: _Shows, often: Ints, base: int, /) -> list[Floats]:
     """For each class of shown values the law of raw - shown, from -far to far."""
     away = np.arange(-shows.far, shows.far + 1)
     found = []
@@ -186,18 +187,18 @@ def _part_laws(shows: _Shows, steps: Ints, base: int, /) -> list[Floats]:
         if shows.small_up:
             small = (raw >= 1) & (2 * raw < 3 * base)
             chances = np.where(small, float(step == 1), np.where(raw == 0, float(step == 0), chances))
-        if step < CLASSES - 1:
-            chances = chances * _density(raw, steps, base)
+        if step < CLASSES - 1 and often.any():
+            chances = chances * _density(raw, often, base)
             if step == 0:
-                chances = _with_empty(chances, raw, int(steps[0]))
+                chances = _with_empty(chances, raw, int(often[0]))
         total = chances.sum()
         found.append(chances / total if total > 0 else np.eye(1, raw.size, shows.far).ravel())
     return found
 
 
-def _density(raw: Ints, steps: Ints, base: int, /) -> Floats:
+def _density(raw: Ints, often: Ints, base: int, /) -> Floats:
     """How often raw counts are about these, from how often multiples of the base are shown: log-linear between them."""
-    logs = np.log((steps + 0.5) / base)
+    logs = np.log((often + 0.5) / base)
     slope = float(np.clip(logs[2] - logs[1], -3.0, 3.0))
     place = raw / base
     inner = np.interp(place, np.arange(1, 7), logs[1:7])
