@@ -269,9 +269,9 @@ class Facts:
         # Too few sums to tell, and all that there are hold: what follows if the shown counts are exact.
         taken = {name for name, one in self.recognised.items() if one.perhaps_exact and name not in raw}
         base, lattice = tables[0].name, self.recognised[tables[0].name].base or 1
-        if lattice > 1:  # too few multiples to show a lattice are rounded all the same
-            taken = {one.name for one in tables if one.name in taken and (one.values % lattice != 0).any()}
-        told = base not in taken and lattice == 1
+        if lattice > 1:  # what rounding and noise of totals explain alike proves nothing of rounded counts
+            taken = set()
+        told = base not in taken
         told = told or stated is not None or self.request.noise is not None
         raw |= set() if told else taken
         ranges = [
