@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,16 +13,6 @@ from noisegate.tables import CARD, Agreement, BesideCard, Card, StatedTable, Tab
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
     from noisegate.assessment.facts import Facts
-
-#: Laws that residuals alone do not always tell apart.
-_FAMILIES = {
-    "laplace": "laplace",
-    "rounded-laplace": "laplace",
-    "discrete-laplace": "laplace",
-    "gaussian": "gaussian",
-    "rounded-gaussian": "gaussian",
-    "discrete-gaussian": "gaussian",
-}
 
 WORDS: Mapping[str, Words] = {
     "card": Words(
@@ -171,20 +160,13 @@ def _compare(
         return good, bad
     low, high = fit.interval
     what = f"{cells.name}: recovered scale {fit.scale:.3g} ({low:.3g} to {high:.3g}), the card says {stated.scale:.3g}"
-    if _FAMILIES.get(fit.law, fit.law) != _FAMILIES.get(stated.law, stated.law):
+    if not fit.allows(stated.law):
         bad.append(f"{cells.name}: the noise is {fit.law}, the card says {stated.law}")
     elif low <= stated.scale <= high or (reconciled and fit.scale <= stated.scale):
         good.append(f"{what}; reconciling makes it smaller" if reconciled else what)
-    elif _far(fit, stated.scale):
+    elif fit.contradicts(stated.law, stated.scale):
         bad.append(what)
     return good, bad
-
-
-def _far(fit: NoiseFit, stated: float, /) -> bool:
-    """Whether the stated scale is well outside: the interval alone would cry wolf once in twenty times."""
-    low, high = fit.interval
-    slack = math.sqrt(high / low)
-    return stated < low / slack or stated > high * slack
 
 
 def show(_: Assessment, /) -> None:

@@ -103,7 +103,8 @@ def assess(
     noise: Annotated[
         str | None,
         typer.Option(
-            metavar="LAW:SCALE", help="Noise of tables from which none can be recovered: laplace:1.4."
+            metavar="LAW:SCALE",
+            help="Noise of the tables, such as laplace:1.4; it is used whatever the tables tell.",
         ),
     ] = None,
     attacker: Annotated[

@@ -78,7 +78,10 @@ def query(
     ] = None,
     noise: Annotated[
         str | None,
-        typer.Option(metavar="LAW:SCALE", help="Noise of tables without a card, if it cannot be recovered."),
+        typer.Option(
+            metavar="LAW:SCALE",
+            help="Noise of tables without a card, such as laplace:1.4; else it is recovered.",
+        ),
     ] = None,
     json: JsonOption = None,
     form: FormatOption = None,
