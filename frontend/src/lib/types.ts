@@ -173,6 +173,7 @@ export interface FilesPage extends OfCase {
   not_examined: Record<string, string>;
   findings: Finding[];
   checks: number;
+  proved: boolean;
   states: Partial<Record<StateName, number>>;
   couplings: string[];
   card: { agrees: string[]; disagrees: string[] };

@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import Any
 
 from noisegate.assessment import Assessment, CloseLook
-from noisegate.report.maps import CellMap, map_of
+from noisegate.report.maps import CellMap, inferred_map
 
 Show = Callable[[Mapping[str, str]], dict[str, Any]]
 Look = Callable[[int, list[str]], CloseLook]
@@ -50,9 +50,9 @@ class Live:
 
 def live_of(assessment: Assessment, /) -> Live | None:
     """The pages of an assessment whose cells were worked out; None for any other."""
-    cells = map_of(assessment)
-    if assessment.inference is None or cells is None or cells.base.size > _MAP_CELLS * _MAPS:
+    if assessment.inference is None or assessment.inference.cells.size > _MAP_CELLS * _MAPS:
         return None
+    cells = inferred_map(assessment.inference)
     level = cells.facts.level
     tables = [one.to_json(level=level) for one in assessment.tables]
     said = {"case": _case(assessment), "timetable": assessment.vehicles is not None, "known": 0, "noise": ""}

@@ -52,16 +52,22 @@ class MapFacts:
 
 
 def map_of(assessment: Assessment, /) -> CellMap | None:
-    """The cells of an assessment, ready to be laid out; None if they were neither inferred nor bounded."""
-    if assessment.inference is not None:
-        return CellMap(
-            facts=_inferred(assessment.inference), microscope=Microscope(inference=assessment.inference)
-        )
-    known = assessment.known_counts
+    """The cells of an assessment, ready to be laid out; None if they were neither inferred nor bounded.
+
+    Where counts are known to stand as they are, what sums prove needs no law.
+    """
+    known, inference = assessment.known_counts, assessment.inference
+    if inference is not None and (known is None or known.assumed):
+        return inferred_map(inference)
     if known is None:
         return None
     scope = ProofScope(known=known)
     return CellMap(facts=_proved(known, scope), microscope=scope)
+
+
+def inferred_map(inference: Inference, /) -> CellMap:
+    """The cells of an inference, ready to be laid out."""
+    return CellMap(facts=_inferred(inference), microscope=Microscope(inference=inference))
 
 
 def _inferred(inference: Inference, /) -> MapFacts:

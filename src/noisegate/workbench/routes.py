@@ -469,6 +469,7 @@ class Bench:
             "findings": _keyed(content["findings"]),
             "checks": len(content["checks"]),
             "states": opened.states,
+            "proved": opened.mapped and opened.map.facts.level >= 1,
             "decided": notes.decisions,
             "card": {
                 "agrees": _evidence(content["checks"], "card"),
