@@ -80,11 +80,11 @@ def _suppressed(seed, path, *, own_sign, noise=False):
     for k in [] if noise else np.flatnonzero((signs == "c").sum(axis=1) == 1).tolist():
         rest = np.flatnonzero(signs[k] == "")
         signs[k, rest[np.argmin(raw[k, rest])]] = "s" if own_sign else "c"
-    added = rng.integers(-2, 3, raw.shape) * noise
+    added = rng.integers(-2, 3, 40) * noise
     lines = ["place,group,count"]
     for k in range(40):
-        lines += [f"p{k:02d},g{j},{signs[k, j] or max(raw[k, j] + added[k, j], 0)}" for j in range(6)]
-        lines.append(f"p{k:02d},Total,{raw[k].sum()}")
+        lines += [f"p{k:02d},g{j},{signs[k, j] or raw[k, j]}" for j in range(6)]
+        lines.append(f"p{k:02d},Total,{raw[k].sum() + added[k]}")
     path.write_text("\n".join(lines) + "\n")
     return raw
 
