@@ -23,7 +23,7 @@ from noisegate.assessment import (
 from noisegate.assessment import assess as judge_tables
 from noisegate.errors import DataError, OutputError, SpecError
 from noisegate.inference import TableSets
-from noisegate.mechanisms import parse_noise
+from noisegate.mechanisms import stated_noise
 from noisegate.places import check_directory
 from noisegate.reading import (
     Overrides,
@@ -299,7 +299,7 @@ def find_slivers(
     """
     decided = _decided(decisions)
     one, other = (read_structure(tables, overrides=decided) for tables in (first, second))
-    law = None if noise is None else parse_noise(noise)
+    law = None if noise is None else stated_noise(noise)
     small = None if areas is None else Path(areas)
     return compare_pair(one, one.base, other, other.base, noise=law, level=level, same=same, areas=small)
 
