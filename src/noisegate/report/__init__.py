@@ -9,7 +9,7 @@ from noisegate.report.build import page_of
 from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
 from noisegate.report.html import VARIABLE, browser_command, find_browser, print_pdf, render_html
 from noisegate.report.live import Live, as_data, as_script, embedded_looks, embedded_maps, finite, live_of
-from noisegate.report.maps import CellMap
+from noisegate.report.maps import CellMap, map_of
 from noisegate.report.markdown import escaped, render_markdown
 from noisegate.report.programme import Programme, programme_form, programme_text
 from noisegate.report.sarif import as_sarif
@@ -34,6 +34,7 @@ __all__ = [
     "find_browser",
     "finite",
     "live_of",
+    "map_of",
     "page_of",
     "print_pdf",
     "print_report",
