@@ -155,7 +155,13 @@ REPORT = (
         name="Publish method and parameters",
         asks="Say how counts were perturbed, totals included: it helps analysts, and it can be recovered anyway.",
         person="Publishing it.",
-        results=("noise-recovered", "noise-not-recovered", "card", "card-disagrees"),
+        results=(
+            "noise-recovered",
+            "noise-not-recovered",
+            "stated-noise-disagrees",
+            "card",
+            "card-disagrees",
+        ),
     ),
     AskedItem(
         name="Perturb zeros",
