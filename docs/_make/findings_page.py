@@ -35,7 +35,11 @@ def findings_page() -> str:
         "## Findings\n\n" + _table("severity", findings, _SEVERITIES, words),
         "## Checks\n\n" + _table("outcome", checks, _OUTCOMES, words),
         "## How findings are worked out",
-        *(f"### {name}\n\n{words[name].method}" for name in sorted(findings) if words[name].method),
+        *(
+            f"### {name}\n\n{words[name].method}"
+            for name in sorted({*findings, *checks})
+            if words[name].method
+        ),
     ]
     return page("Findings and checks", "\n\n".join(parts))
 
@@ -66,6 +70,29 @@ def _made() -> Iterator[tuple[str, str, set[str]]]:
                     if node.func.id in {"Finding", "Check"} and isinstance(name, ast.Constant):
                         said = given.get("severity", given.get("outcome"))
                         yield node.func.id, str(name.value), set(_words(said, function))
+                    elif node.func.id in _makers(tree) and node.args:
+                        # A function that makes findings of a kind that it is told.
+                        kinds = [str(one.value) for one in node.args if isinstance(one, ast.Constant)]
+                        said = given.get("most", given.get("severity"))
+                        yield "Finding", kinds[0], set(_up_to(set(_words(said, function))))
+
+
+def _makers(tree: ast.Module, /) -> set[str]:
+    """Functions of a module that make a finding whose id is one of their parameters."""
+    found = set()
+    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        named = {one.arg for one in (*function.args.posonlyargs, *function.args.args)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                kinds = (one.value for one in node.keywords if one.arg == "id")
+                found |= {function.name for one in kinds if isinstance(one, ast.Name) and one.id in named}
+    return found
+
+
+def _up_to(most: set[str], /) -> Iterator[str]:
+    """The severities that a finding of at most this one can have: a single count, or what is conditional, weighs less."""
+    for one in most:
+        yield from ("medium", "high") if one == "high" else (one,)
 
 
 def _words(said: ast.expr | None, function: ast.FunctionDef, /) -> Iterator[str]:
