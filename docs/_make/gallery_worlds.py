@@ -357,7 +357,7 @@ SIMULATED = (
         published="The same taps, with a promise about everything that a person does in a day: at most 4 cells, epsilon 2, noise on every cell of the domain, margins reconciled, a card that says so.",
         shows="The noise is no secret and cannot be subtracted. Hidden cells with people in them are estimated to within {error}, without the other tables to within {without}: next to nothing is gained. "
         "Whether somebody is in the data at all is guessed right in {event} % for one event, {day} % for a day and **{week} % for somebody who travels on all seven days**: days add up. "
-        "{present} hidden cells are so busy around them that somebody is surely there; {right} % are right.",
+        "{present} hidden cells are said to hold somebody with more than 99 %, from what is shown around them; {right} % of them do.",
         caption="How often the best test is right about one event, a day, a week",
         command="noisegate release city/spec.yaml --out week\nnoisegate assess week --truth city/taps.parquet --person card_id --out assessed",
         make=_city_proper,
