@@ -39,7 +39,7 @@ LONG_S, TOO_LONG_S = 30, 600
 NEEDS = {
     "opendp": ["opendp[polars]>=0.12,<1", "pyarrow"],
     "tumult": ["tmlt.analytics>=0.20,<1", "pyarrow"],
-    "diffprivlib": ["diffprivlib>=0.6,<1", "duckdb", "pyarrow"],
+    "diffprivlib": ["diffprivlib>=0.6,<1", "scikit-learn<1.7", "duckdb", "pyarrow"],
     "mbi": ["mbi>=1,<3", "duckdb", "pyarrow"],
     "pytauargus": ["pytauargus>=0.6,<1", "numpy", "scipy"],
 }
@@ -172,7 +172,7 @@ def measure(folder, command):
     seconds = time.perf_counter() - began
     if child.returncode:
         lines = [line for line in (folder / "log").read_text(errors="replace").splitlines() if line.strip()]
-        return {"failed": (lines or ["no message"])[-1][:200]}
+        return {"failed": (lines or ["no message"])[-1].replace(f"{ROOT}/", "")[:200]}
     return {"wall_s": seconds, "memory_mb": peak}
 
 

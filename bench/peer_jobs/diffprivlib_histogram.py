@@ -19,5 +19,5 @@ cells = keys.execute(
 ).fetchnumpy()["cell"]
 size = keys.execute("SELECT count(*) FROM keys").fetchone()[0]
 counts, _ = diffprivlib.tools.histogram(np.asarray(cells), epsilon=1.0, bins=size, range=(-0.5, size - 0.5))
-listed = keys.execute("SELECT date, tap, time, location FROM keys ORDER BY cell").fetch_arrow_table()
+listed = keys.execute("SELECT date, tap, time, location FROM keys ORDER BY cell").to_arrow_table()
 pq.write_table(listed.append_column("count", pa.array(counts.astype(np.int64))), "out.parquet")

@@ -1,12 +1,15 @@
 """Tumult Analytics on a local Spark: a private count over the full public domain."""
 
 import json
+import os
+import sys
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 from tmlt.analytics import AddOneRow, KeySet, PureDPBudget, QueryBuilder, Session
 
+os.environ["PYSPARK_PYTHON"] = sys.executable  # workers find the same packages
 spark = (
     SparkSession.builder.master("local[2]")
     .config("spark.driver.memory", "3g")
