@@ -67,6 +67,7 @@ _MEANINGS: Mapping[str, str] = {
     "Publication.region": "which region it is about",
     "Publication.sector": "of the registry's list",
     "Publication.justification": "why unit, bounds and epsilon were chosen so",
+    "Publication.license": "under which licence the tables are published: its name, or better its address (for `ro-crate-metadata.json`)",
     "Publication.sources": "where more is written",
     "Publication.authors": "who filled in the record; the curators if absent",
     "Series.weeks": "how many weeks; the dates must be so many times 7 days",

@@ -17,11 +17,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import yaml
+from typing import TYPE_CHECKING
 
 from noisegate import limits
 from noisegate.errors import DataError, InputError, OutputError, SpecError
+
+if TYPE_CHECKING:
+    import yaml
 
 #: What a file says that must not be published, near its start or its end.
 MARK = "for the custodian only"
@@ -32,8 +34,6 @@ STANDARD_OUTPUT = Path("-")
 #: The files by which the directory of a release is known.
 _CARDS = ("card.json", "CARD.md")
 _LOOKED_AT = 1 << 16
-#: The quick reader of YAML where it is installed; both give the same nodes.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 50
 #: How files start that this program writes, by the ending of their names; others are never replaced.
 _OURS = {
@@ -87,9 +87,11 @@ def compose_yaml(text: str, /, *, name: str) -> yaml.Node | None:
     SpecError
         If it is no YAML, or holds too many values, or nests them too deep, or an alias contains itself.
     """
+    import yaml
+
     try:
         _refuse_depth(text, name)  # the quick reader would exhaust the stack
-        root: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
+        root: yaml.Node | None = yaml.compose(text, Loader=_loader())
         if root is not None:
             _Written(name).values(root, 1)
     except yaml.MarkedYAMLError as error:
@@ -101,9 +103,18 @@ def compose_yaml(text: str, /, *, name: str) -> yaml.Node | None:
     return root
 
 
+def _loader() -> type:
+    """The quick reader of YAML where it is installed; both give the same nodes."""
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _refuse_depth(text: str, name: str, /) -> None:
+    import yaml
+
     depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in yaml.parse(text, Loader=_loader()):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise _too_deep(f"{name}, line {event.start_mark.line + 1}")
@@ -123,6 +134,8 @@ class _Written:
 
     def values(self, node: yaml.Node, depth: int, /) -> tuple[int, int]:
         """How many values a node stands for, and how deep they nest."""
+        import yaml
+
         at = f"{self._name}, line {node.start_mark.line + 1}"
         if id(node) in self._open:
             raise SpecError(f"{at}: an alias contains itself; write the value out.")

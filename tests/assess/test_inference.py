@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import noisegate
 from noisegate.assessment import assess
 from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms import parse_noise
@@ -144,7 +145,7 @@ def nearly_all_shown(tables, invent, noise=None):
 
 def test_likely_counts_have_the_baseline_of_a_cell_by_itself(tables, invent):
     """By itself a suppressed cell only says that it was below the threshold, or a little above it."""
-    result = assess(nearly_all_shown(tables, invent, noise=0.3), noise="laplace:0.3")
+    result = assess(nearly_all_shown(tables, invent, noise=0.15), noise="laplace:0.15")
     found = next(one for one in result.findings if one.id == "pinned-cells")
     threshold = result.inference.evidence.base.mechanism.whole_threshold
     assert threshold <= found.baseline["hi"] + 1 <= threshold + 8
@@ -197,6 +198,33 @@ def test_derived_margins_are_left_out(tables, invent):
 def test_stated_noise_is_checked(text, sentence):
     with pytest.raises(SpecError, match=sentence):
         parse_noise(text)
+
+
+def test_stated_noise_is_never_overridden(tables, invent):
+    """Not by what is recovered either: estimates are as wide as was stated, and it is said that the tables contradict it."""
+    rng = np.random.default_rng(3)
+    raw = rng.integers(30, 60, size=(20, 14)).astype(float)
+    dimensions = {"date": invent.days(20), "location": [f"S{k}" for k in range(14)]}
+    shown = raw + np.rint(rng.laplace(scale=1.0, size=raw.shape))
+    total = raw.sum(axis=1) + np.rint(rng.laplace(scale=1.0, size=20))
+    paths = tables(base=(dimensions, shown), total=({"date": dimensions["date"]}, total))
+    widths = {}
+    for noise in (None, "laplace:1", "laplace:6"):
+        result = assess(paths, noise=noise)
+        assert result.tables[0].noise.fit is not None
+        made = result.inference.to_json()["mechanisms"]
+        if noise is not None:
+            assert {one["scale"] for one in made.values()} == {float(noise[8:])}
+        widths[noise] = float(np.mean(result.inference.posterior.high - result.inference.posterior.low))
+        against = [one for one in result.findings if one.id == "stated-noise-disagrees"]
+        assert len(against) == (noise == "laplace:6")
+        said = any("contradict" in line for line in result.inference.evidence.assumes)
+        assert said == (noise == "laplace:6")
+        asked = noisegate.open_tables(paths, noise=noise).answer(where="date=2016-07-25")
+        widths[noise, "query"] = int(asked.high[0] - asked.low[0])
+    assert widths[None] == pytest.approx(widths["laplace:1"], rel=0.4)
+    assert widths["laplace:6"] > 3 * widths["laplace:1"]
+    assert widths["laplace:6", "query"] > 2.5 * widths["laplace:1", "query"]
 
 
 def test_truth_that_does_not_fit_is_refused_without_its_content(published, tmp_path):

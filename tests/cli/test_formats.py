@@ -88,3 +88,65 @@ def test_a_shell_completes_commands_and_options():
 
     assert completed("noisegate ass") == ["assess"]
     assert "--fail-on" in completed("noisegate assess --fa")
+
+
+HIDDEN = "area,sex,count\nA,m,5\nA,f,7\nA,total,12\nB,m,1\nB,f,..\nB,total,3\n"
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    def given(octets):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(octets)))
+
+    return given
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "markdown", "parquet"])
+def test_findings_are_a_table(noisegate, tmp_path, form):
+    (tmp_path / "table.csv").write_text(HIDDEN)
+    written = tmp_path / "findings"
+    code, out, _ = noisegate("assess", tmp_path / "table.csv", "--quiet", "--format", form, "--to", written)
+    assert code == 0
+    assert "MEDIUM" in out
+    if form == "parquet":
+        rows = pq.read_table(written).to_pylist()
+    elif form == "json":
+        rows = json.loads(written.read_text())
+    elif form == "csv":
+        rows = list(csv.DictReader(written.read_text().splitlines()))
+    else:
+        head, _, *body = (
+            [cell.strip() for cell in line.split("|")[1:-1]] for line in written.read_text().splitlines()
+        )
+        rows = [dict(zip(head, line, strict=True)) for line in body]
+    assert {(one["id"], one["severity"]) for one in rows} >= {("known-exactly", "medium")}
+    assert list(rows[0])[:3] == ["id", "severity", "title"]
+
+
+def test_no_finding_is_a_table_without_rows(noisegate, tmp_path):
+    (tmp_path / "table.csv").write_text("area,count\nA,5\nB,7\n")
+    code, out, _ = noisegate("assess", tmp_path / "table.csv", "--quiet", "--format", "csv")
+    assert code == 0
+    assert out.startswith("id,severity,title,")
+    assert len(out.splitlines()) == 1
+
+
+def test_a_table_comes_by_standard_input(noisegate, stdin):
+    stdin(HIDDEN.encode())
+    code, out, _ = noisegate("assess", "-", "--quiet", "--format", "json", "--to", "-")
+    assert code == 0
+    assert "known-exactly" in {one["id"] for one in json.loads(out)}
+    stdin(HIDDEN.encode())
+    code, out, _ = noisegate("query", "-", "--by", "area", "--quiet", "--format", "csv")
+    assert code == 0
+    assert [line.split(",")[0] for line in out.splitlines()] == ["area", "A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("octets", "arguments", "says"), [(b"", ("-",), "Nothing came"), (b"x", ("-", "-"), "once")]
+)
+def test_standard_input_that_cannot_be_is_refused(noisegate, stdin, octets, arguments, says):
+    stdin(octets)
+    code, out, err = noisegate("assess", *arguments, "--quiet")
+    assert (code, out) == (2, "")
+    assert says in err

@@ -229,21 +229,23 @@ def test_sums_of_cells_are_surer_than_their_cells():
     assert (np.abs(raw - sums.mean)[several] < 4 * sums.sd[several]).all()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="7 and 11 where their profile has 45: both are said to be 0, as a cell may be empty for a reason of its own but not nearly so",
-)
 def test_hidden_counts_far_below_their_profile():
-    """Two cells of a table that is shown but for these; their totals leave 7 and 11, up to noise of 2.6."""
-    raw = np.random.default_rng(2).integers(30, 60, size=(8, 14))
-    raw[2, 3], raw[5, 9] = 7, 11
-    made = Mechanism(law=Laplace(0.5), threshold=30, rule="ge", rounding="nearest", zeros="perturb")
-    world = make_world(
-        {"date": 8, "stop": 14},
-        margins={"total": ["date"]},
-        mechanism={BASE: made, "total": Mechanism(law=Laplace(0.5), rounding="nearest", zeros="perturb")},
-        counts=raw,
-        rng=np.random.default_rng(1),
-    )
-    known, hidden = world.engine().cells(0.95), world.hidden
-    assert ((known.low[hidden] <= world.counts[hidden]) & (world.counts[hidden] <= known.high[hidden])).all()
+    """Two cells of a table that is shown but for these hold 7 and 11 where 45 are expected: three in 24 were said to be 0 for sure."""
+    total = Mechanism(law=Laplace(0.5), rounding="nearest", zeros="perturb")
+    made = replace(total, threshold=30, rule="ge")
+    far, hits = np.array([2 * 14 + 3, 5 * 14 + 9]), []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        raw = rng.integers(30, 60, size=(8, 14))
+        raw.flat[far] = 7, 11
+        world = make_world(
+            {"date": 8, "stop": 14},
+            margins={"total": ["date"]},
+            mechanism={BASE: made, "total": total},
+            counts=raw,
+            rng=rng,
+        )
+        known = world.engine().cells(0.95)
+        assert (known.high[far] > 0).all()
+        hits += ((known.low[far] <= [7, 11]) & (known.high[far] >= [7, 11])).tolist()
+    assert np.mean(hits) >= 0.75

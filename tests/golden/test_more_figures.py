@@ -22,7 +22,10 @@ def test_flows_are_those_of_the_papers(items):
     assert items["flows-delta"].exact == pytest.approx(2.1e-29, rel=0.01)
     assert items["flows-gain"].formula == pytest.approx(0.16, abs=0.005)
     verdicts = {name: item.verdict for name, item in items.items() if name.startswith("flows-")}
-    assert [name for name, verdict in verdicts.items() if verdict != "agrees"] == ["flows-32-trips", "flows-typical"]
+    assert [name for name, verdict in verdicts.items() if verdict != "agrees"] == [
+        "flows-32-trips",
+        "flows-typical",
+    ]
     assert 15 < items["flows-typical"].exact["trips from which on it is above 90 %"] < 25
 
 

@@ -11,6 +11,7 @@ import pytest
 from noisegate import limits
 from noisegate.inference import Posterior
 from noisegate.query import Kept, open_release
+from noisegate.tables import PROTOCOL, RELEASE_FILES
 
 QUESTIONS = [
     {"by": "mode"},
@@ -66,9 +67,7 @@ def test_the_second_time_nothing_is_worked_out_and_all_is_the_same(own, place, w
     assert not works
     assert sorted(path.name for path in own.iterdir()) == sorted(
         [
-            "CARD.md",
-            "card.json",
-            "registry.yaml",
+            *(RELEASE_FILES - {PROTOCOL}),
             *(f"{name}.{end}" for name in ("base", "time", "stops") for end in ("csv", "parquet")),
         ]
     )

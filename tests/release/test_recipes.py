@@ -10,6 +10,7 @@ from noisegate.errors import SpecError
 from noisegate.ledger import open_ledger
 from noisegate.releases import make_plan
 from noisegate.spec import load_spec, parse_spec
+from noisegate.tables import PROTOCOL, RELEASE_FILES
 
 AS_IN_2016 = {
     "unit": "event",
@@ -44,7 +45,7 @@ def check_files(made, spec):
     """Nothing but what belongs there; both forms equal; every row a cell of the public domain, in its order."""
     tables = made.card["tables"]
     files = {f"{name}.{kind}" for name in tables for kind in ("csv", "parquet")}
-    assert {path.name for path in made.folder.iterdir()} == files | {"card.json", "CARD.md", "registry.yaml"}
+    assert {path.name for path in made.folder.iterdir()} == files | (RELEASE_FILES - {PROTOCOL})
     for name, table in tables.items():
         domain = spec.domain if table["base"] else spec.margins[name].domain
         assert made.csv[name] == made.parquet[name]

@@ -1,8 +1,11 @@
 """Findings as SARIF: a rule for each kind, a result for each finding, the level by severity."""
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import noisegate
 from noisegate.report import as_sarif
@@ -31,3 +34,23 @@ def test_findings_become_results(tmp_path):
         assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "new.csv"
     (sliver,) = [one for one in run["results"] if one["ruleId"] == "slivers"]
     assert sliver["level"] == "error"
+
+
+def test_the_log_is_valid_against_the_schema_of_oasis(tmp_path):
+    """The schema may not be copied into this repository; NOISEGATE_SARIF_SCHEMA names one's own copy."""
+    schema = os.environ.get("NOISEGATE_SARIF_SCHEMA", "")
+    if not schema:
+        pytest.skip("NOISEGATE_SARIF_SCHEMA names no copy of sarif-schema-2.1.0.json")
+    jsonschema = pytest.importorskip("jsonschema")
+    content = json.loads(Path(schema).read_text())
+    validator = jsonschema.validators.validator_for(content)(content)
+    (tmp_path / "two words.csv").write_text(
+        "area,sex,count\nA,m,5\nA,f,7\nA,total,12\nB,m,1\nB,f,..\nB,total,3\n"
+    )
+    found = noisegate.assess(tmp_path / "two words.csv")
+    assert found.findings
+    log = json.loads(json.dumps(as_sarif(found)))
+    assert not list(validator.iter_errors(log))
+    assert log["runs"][0]["artifacts"][0]["location"]["uri"] == "two%20words.csv"
+    del log["runs"][0]["tool"]
+    assert list(validator.iter_errors(log))

@@ -162,7 +162,7 @@ def open_tables(
     decisions
         What is decided about the tables already: a YAML file, or what it would hold as a dictionary.
     noise
-        The noise of tables from which none can be recovered, as LAW:SCALE ("laplace:1.4").
+        The noise of the tables, as LAW:SCALE ("laplace:1.4"), used whatever the tables tell; else it is recovered.
     progress
         Called with what is being done.
 

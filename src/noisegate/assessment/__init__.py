@@ -14,6 +14,7 @@ from noisegate.assessment.finding import SEVERITIES, Check, Finding, Outcome, Re
 from noisegate.assessment.growth import Persons, check_weeks
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Listing, Section, Words
+from noisegate.assessment.intruder import protocol_of
 from noisegate.assessment.job import assess
 from noisegate.assessment.judgement import INQUIRIES, exhibits_of, figures_of, words_of
 from noisegate.assessment.known_counts import KnownCounts
@@ -117,6 +118,7 @@ __all__ = [
     "percent",
     "plain",
     "plural",
+    "protocol_of",
     "random_trajectories",
     "read_person_events",
     "recognised_law",

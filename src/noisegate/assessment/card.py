@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from noisegate.assessment.finding import Check, Finding, Result
 from noisegate.assessment.inquiry import Words
-from noisegate.errors import DataError
 from noisegate.recovery import Noise, NoiseFit, ZeroRule
-from noisegate.tables import CARD, REGISTRY, Card, StatedTable, Table, read_record, record_against
+from noisegate.tables import CARD, Agreement, BesideCard, Card, StatedTable, Table, statements_against
 
 if TYPE_CHECKING:
     from noisegate.assessment.assessment import Assessment
     from noisegate.assessment.facts import Facts
-
-#: Laws that residuals alone do not always tell apart.
-_FAMILIES = {
-    "laplace": "laplace",
-    "rounded-laplace": "laplace",
-    "discrete-laplace": "laplace",
-    "gaussian": "gaussian",
-    "rounded-gaussian": "gaussian",
-    "discrete-gaussian": "gaussian",
-}
 
 WORDS: Mapping[str, Words] = {
     "card": Words(
@@ -44,39 +32,73 @@ WORDS: Mapping[str, Words] = {
     "registry-disagrees": Words(
         says="The record for a registry of deployments states another loss, unit or variant than the card, or cannot be read.",
         meaning="Whoever reads the registry is promised something else than whoever reads the card.",
-        method="Epsilon, delta, privacy unit and variant in `registry.yaml` are compared with those on the card beside it.",
+        method="Epsilon, delta, privacy unit, variant and date in `registry.yaml` are compared with those on the card beside it.",
+    ),
+    "hazards": Words(
+        says="The statement on the hazards of NIST SP 800-226 says what the card supports.",
+    ),
+    "hazards-disagrees": Words(
+        says="The statement on the hazards of NIST SP 800-226 claims more than the card supports, leaves a hazard out, or cannot be read.",
+        meaning="Whoever relies on that statement believes in protection that is not there.",
+        method=(
+            "Each hazard is worked out again from the card beside `nist-sp-800-226.json`: no status may be better, and no fact other, than "
+            "what follows from it. Words may differ."
+        ),
+    ),
+    "crate": Words(
+        says="The RO-Crate says what the card says, and lists the files as they are.",
+    ),
+    "crate-disagrees": Words(
+        says="The RO-Crate states another loss, unit or date than the card, or a file is not the one that it lists.",
+        meaning="Tables, card or their description were changed after the release was made.",
+        method=(
+            "Name, date, unit and loss in `ro-crate-metadata.json` are compared with the card beside it, and the SHA-256 digest and the "
+            "size of each file with those that it lists."
+        ),
+    ),
+    "intruder-test": Words(
+        says="The protocol of a motivated-intruder test that lies beside the tables says what this assessment finds.",
+    ),
+    "intruder-test-disagrees": Words(
+        says="The protocol of a motivated-intruder test was changed, is about other files, or lists less than this assessment finds.",
+        meaning="Whoever relies on that test believes that less was found than can be found.",
+        method=(
+            "The digests, the date, the loss and the findings in `motivated-intruder.json` are compared with the files and with this "
+            "assessment. Findings that it lists and this assessment does not are passed over: they may need other options."
+        ),
     ),
 }
 
 
 def ask(facts: Facts, /) -> list[Result]:
     """Where the tables agree with the card, and where they do not."""
-    return [*facts.agreement, *about_record(facts.stated_card)]
+    return [*facts.agreement, *about_statements(facts.stated_card)]
 
 
-def about_record(card: Card | None, /) -> list[Result]:
-    """Whether the record for a registry of deployments, if one lies beside the card, says what the card says."""
-    if card is None or card.path is None or not (card.path.parent / REGISTRY).exists():
-        return []
-    try:
-        good, bad = record_against(read_record(card.path.parent / REGISTRY), card)
-    except DataError as problem:
-        good, bad = [], [str(problem)]
+def about_statements(card: Card | None, /) -> list[Result]:
+    """Whether each statement that lies beside the card says what the card says."""
+    return [] if card is None else [_about(one, agreement) for one, agreement in statements_against(card)]
+
+
+def _about(statement: BesideCard, agreement: Agreement, /) -> Result:
+    good, bad = agreement
+    numbers = {"record": statement.file}
     if not bad:
-        title = f"the registry record agrees with the card in {len(good)} points"
-        return [
-            Check(id="registry", outcome="fine", title=title, numbers={"record": REGISTRY}, evidence=good)
-        ]
-    return [
-        Finding(
-            id="registry-disagrees",
-            severity="high",
-            title=f"The registry record is not what the card says: {bad[0]}",
-            numbers={"record": REGISTRY, "disagreements": len(bad)},
-            evidence=bad,
-            advice="Find out which is wrong, the card or the record, and correct the record before it is handed in.",
+        return Check(
+            id=statement.id,
+            outcome="fine",
+            title=f"the {statement.name} agrees with the card in {len(good)} points",
+            numbers=numbers,
+            evidence=good,
         )
-    ]
+    return Finding(
+        id=f"{statement.id}-disagrees",
+        severity="high",
+        title=f"The {statement.name} is not what the card says: {bad[0]}",
+        numbers={**numbers, "disagreements": len(bad)},
+        evidence=bad,
+        advice=f"Find out which is wrong, the card, {statement.file} or the files, and correct it before anybody relies on either.",
+    )
 
 
 def about_card(
@@ -138,20 +160,13 @@ def _compare(
         return good, bad
     low, high = fit.interval
     what = f"{cells.name}: recovered scale {fit.scale:.3g} ({low:.3g} to {high:.3g}), the card says {stated.scale:.3g}"
-    if _FAMILIES.get(fit.law, fit.law) != _FAMILIES.get(stated.law, stated.law):
+    if not fit.allows(stated.law):
         bad.append(f"{cells.name}: the noise is {fit.law}, the card says {stated.law}")
     elif low <= stated.scale <= high or (reconciled and fit.scale <= stated.scale):
         good.append(f"{what}; reconciling makes it smaller" if reconciled else what)
-    elif _far(fit, stated.scale):
+    elif fit.contradicts(stated.law, stated.scale):
         bad.append(what)
     return good, bad
-
-
-def _far(fit: NoiseFit, stated: float, /) -> bool:
-    """Whether the stated scale is well outside: the interval alone would cry wolf once in twenty times."""
-    low, high = fit.interval
-    slack = math.sqrt(high / low)
-    return stated < low / slack or stated > high * slack
 
 
 def show(_: Assessment, /) -> None:

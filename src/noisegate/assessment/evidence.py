@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 from noisegate.assessment.finding import Check, Result
 from noisegate.assessment.inquiry import Words
 from noisegate.errors import DataError
-from noisegate.inference import CellEstimates, Evidence, Layout, Observation, RowMap
+from noisegate.inference import (
+    CellEstimates,
+    Evidence,
+    LatentScale,
+    Layout,
+    Observation,
+    RowMap,
+    likely_scale,
+)
 from noisegate.laws import PointMass
 from noisegate.reading import Structure, assemble
 from noisegate.recovery import Coupling, Makers, MarginRows, Seen, equal_pairs, perturbed_apart
@@ -102,6 +110,25 @@ class AttackEvidence:
             couplings=inside,
             zero=zero,
         )
+
+    @classmethod
+    def without_noise_known(
+        cls,
+        structure: Structure,
+        rows: Sequence[MarginRows],
+        makers: Makers,
+        /,
+        *,
+        couplings: Sequence[Coupling] = (),
+        zero: Bools | None = None,
+    ) -> AttackEvidence | None:
+        """The evidence where no sum is whole, with the scale of noise as far as totals tell it that lack a part; None if none does."""
+        trying = replace(makers, latent=LatentScale(scale=1.0, doubt=0.0, totals=0))
+        found = cls.of(structure, rows, trying, couplings=couplings, zero=zero)
+        told = None if found is None or not found.margins else likely_scale(found.known)
+        if told is None:
+            return None
+        return cls.of(structure, rows, replace(makers, latent=told), couplings=couplings, zero=zero)
 
     @property
     def cells(self) -> Table:
@@ -195,6 +222,8 @@ def _scale_doubt(tables: Sequence[Seen], makers: Makers, /) -> float:
     """How unsure the scale of noise is that was recovered, as the standard deviation of its log; 0 if a person states it, or a card."""
     if makers.stated is not None:
         return 0.0
+    if makers.latent is not None:
+        return min(makers.latent.doubt, _MOST_DOUBT)
     recovered = [one for one in tables if one.known.source in {"recovered", "borrowed"}]
     fits = [fit for one in recovered if (fit := makers.noise[one.cells.name].fit) is not None]
     spans = [
@@ -221,8 +250,10 @@ def _row_map(link: MarginLink, /) -> RowMap:
 
 
 def _released(structure: Structure, makers: Makers, /) -> Release | None:
-    """The release that a card describes, all tables with the card's labels; None if there is no such card, or the tables are others."""
+    """The release that a card describes, all tables with the card's labels; None if there is no such card, a person states other noise, or the tables are others."""
     card = makers.card
+    if any(makers.against_stated(table) for table in structure.tables):
+        return None
     tables = {table.name: table for table in structure.tables}
     if card is None or not card.complete or set(tables) != {stated.name for stated in card.tables}:
         return None

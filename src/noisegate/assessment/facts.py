@@ -269,9 +269,9 @@ class Facts:
         # Too few sums to tell, and all that there are hold: what follows if the shown counts are exact.
         taken = {name for name, one in self.recognised.items() if one.perhaps_exact and name not in raw}
         base, lattice = tables[0].name, self.recognised[tables[0].name].base or 1
-        if lattice > 1:  # too few multiples to show a lattice are rounded all the same
-            taken = {one.name for one in tables if one.name in taken and (one.values % lattice != 0).any()}
-        told = base not in taken and lattice == 1
+        if lattice > 1:  # what rounding and noise of totals explain alike proves nothing of rounded counts
+            taken = set()
+        told = base not in taken
         told = told or stated is not None or self.request.noise is not None
         raw |= set() if told else taken
         ranges = [
@@ -432,18 +432,28 @@ class Facts:
             return None, _SUMS
         if self._ranges_suffice:
             return None, _BY_RANGES
-        makers = replace(self.makers, consistent=consistent_tables(self.rows))
-        zero = None if self.request.outside.gtfs is None else self.timetable.structural_zero()
-        evidence = AttackEvidence.of(self.structure, self.rows, makers, couplings=self.couplings, zero=zero)
-        if evidence is None:
-            made = self.recognised.get(self.structure.base.name)
-            sums = made is not None and (made.raw_counts or made.rounded)
-            return None, _BY_SUMS if sums else _NO_NOISE
+        made = self.recognised.get(self.structure.base.name)
+        evidence = self._attack_evidence(counted=made is not None and (made.raw_counts or made.rounded))
+        if isinstance(evidence, str):
+            return None, evidence
         level = self.request.level
         try:
             return infer_cells(evidence, attacker=attacker, level=level, report=self.report), ""
         except DataError as problem:
             return None, f"not inferred: {problem}"
+
+    def _attack_evidence(self, *, counted: bool) -> AttackEvidence | str:
+        """What speaks about the cells of the base, or why nothing does; `counted` says that counts stand as they are, or rounded."""
+        makers = replace(self.makers, consistent=consistent_tables(self.rows))
+        zero = None if self.request.outside.gtfs is None else self.timetable.structural_zero()
+        given = (self.structure, self.rows, makers)
+        found = AttackEvidence.of(*given, couplings=self.couplings, zero=zero)
+        if found is None and counted:
+            return _BY_SUMS
+        if found is None:
+            self.report("weighing scales of noise")
+            found = AttackEvidence.without_noise_known(*given, couplings=self.couplings, zero=zero)
+        return _NO_NOISE if found is None else found
 
     @property
     def _ranges_suffice(self) -> bool:

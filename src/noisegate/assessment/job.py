@@ -9,6 +9,7 @@ from noisegate import limits
 from noisegate.assessment.assessment import Assessment
 from noisegate.assessment.facts import Facts, Progress, find_facts
 from noisegate.assessment.grouping import grouped
+from noisegate.assessment.intruder import with_protocol
 from noisegate.assessment.judgement import judge
 from noisegate.assessment.provenance import Provenance
 from noisegate.assessment.request import AnyPath, Said
@@ -36,7 +37,8 @@ def assess(
     facts = find_facts(tables, overrides=overrides, card=card, progress=progress, **said)
     files = [file for one in facts.structure.every for table in one.sources for file in table.files]
     origin = Provenance.of(files, title=title, command=command)
-    return replace(_with_beside(judge(facts), facts), provenance=origin)
+    result = replace(_with_beside(judge(facts), facts), provenance=origin)
+    return with_protocol(result, files[0].parent if files else None, facts.stated_card)
 
 
 def _with_beside(assessment: Assessment, facts: Facts) -> Assessment:

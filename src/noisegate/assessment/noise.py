@@ -12,6 +12,7 @@ from noisegate.assessment.inquiry import Exhibit, Figure, Grid, Words
 from noisegate.assessment.loss import CLEAR_LAW, shown_mechanism
 from noisegate.assessment.words import interval, percent, short
 from noisegate.laws import RoundedLaplace
+from noisegate.mechanisms import state_noise
 from noisegate.pictures import Differences, Responses
 from noisegate.recovery import CANDIDATES, Noise, NoiseFit, Recognition
 from noisegate.tables import StatedTable
@@ -47,6 +48,13 @@ WORDS: Mapping[str, Words] = {
             "noise of any useful size is ruled out."
         ),
     ),
+    "stated-noise-disagrees": Words(
+        says="The noise that was stated with `--noise` is not what the tables show; it is used all the same.",
+        meaning="Estimates rest on noise that the tables contradict.",
+        method=(
+            "What a person states is never overridden. Where law or scale lie well outside what was recovered from the tables, that is said."
+        ),
+    ),
     "noise-not-recovered": Words(
         says="Why there is no number: no identity, too few, or too many noises in each.",
     ),
@@ -78,6 +86,7 @@ def ask(facts: Facts, /) -> list[Result]:
             spread=float(np.std(cells.values)) if cells.values.size else 0.0,
         )
     ]
+    found += _against_stated(facts)
     # How a table was made that has no noise to recover is said where its mechanism is.
     told = {
         name
@@ -85,6 +94,30 @@ def ask(facts: Facts, /) -> list[Result]:
         if one.raw_counts or one.rounded or one.kind == "summed"
     }
     return [one for one in found if one.id != "noise-not-recovered" or one.numbers["table"] not in told]
+
+
+def _against_stated(facts: Facts, /) -> list[Result]:
+    """That a person states another noise than the tables show; what is stated is used all the same."""
+    law = facts.request.noise
+    told = [(one.name, facts.makers.against_stated(one)) for one in facts.structure.tables]
+    against = [f"{name}: {why}" for name, why in told if why]
+    if law is None or not against:
+        return []
+    return [
+        Finding(
+            id="stated-noise-disagrees",
+            severity="medium",
+            title=f"The tables are not what was stated of their noise: {against[0]}, stated was {state_noise(law)}",
+            numbers={
+                "stated": state_noise(law),
+                "disagreements": len(against),
+                "tables": [name for name, why in told if why],
+            },
+            evidence=against,
+            assumptions=("every estimate is made with the noise as stated",),
+            advice="Leave the statement out to use what was recovered, or find out why the tables show another noise.",
+        )
+    ]
 
 
 def picture_name(place: int, /) -> str:

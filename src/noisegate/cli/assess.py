@@ -14,6 +14,8 @@ from typer.core import TyperCommand
 
 from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, number, write_json
 from noisegate.cli.questions import show_questions
+from noisegate.cli.standard_input import with_standard_input
+from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,8 @@ _MARKS = {
     "cannot tell": "? ",
     "refused": "[yellow]! [/yellow]",
 }
+#: What is written of a finding by --format.
+_COLUMNS = ("id", "severity", "title", "numbers", "evidence", "advice", "baseline", "assumptions", "picture")
 #: Joins the pairs of several --pair options; nobody types it.
 _JOINT = "\x1f"
 _SHOWN = 4
@@ -69,7 +73,7 @@ def assess(
         list[Path],
         typer.Argument(
             metavar="TABLE...",
-            help="Published tables: CSV or Parquet, in any order; or the directory of a release.",
+            help="Published tables: CSV or Parquet, in any order; or the directory of a release; - is standard input.",
         ),
     ],
     spec: Annotated[
@@ -99,7 +103,8 @@ def assess(
     noise: Annotated[
         str | None,
         typer.Option(
-            metavar="LAW:SCALE", help="Noise of tables from which none can be recovered: laplace:1.4."
+            metavar="LAW:SCALE",
+            help="Noise of the tables, such as laplace:1.4; it is used whatever the tables tell.",
         ),
     ] = None,
     attacker: Annotated[
@@ -195,6 +200,8 @@ def assess(
         typer.Option("--verbose", help="Print every table, finding and check, not only what matters most."),
     ] = False,
     json: JsonOption = None,
+    form: FormatOption = None,
+    to: ToOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Find structure, cuts and noise of published tables, and what follows for privacy.
@@ -210,6 +217,8 @@ def assess(
     A corrected version: noisegate assess new.csv --against old.csv
 
     A gate in a pipeline: noisegate assess release/*.csv --fail-on medium
+
+    The findings as a table: noisegate assess release --format csv > findings.csv
     """
     from noisegate.assessment import assess as run
     from noisegate.assessment import at_least
@@ -226,14 +235,15 @@ def assess(
         inputs=[*tables, *(against or ()), spec, card, truth, workload, gtfs, stops, areas, out],
         sarif=sarif,
     )
+    table = TableOutput.asked(form, to, json_to=json, inputs=[*tables, *(against or ())])
     if pdf and out is None:
         raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
     overrides = None if spec is None else load_overrides(spec)
     if out is not None:
         check_directory(out)
-    with Steps(silent=quiet) as steps:
+    with Steps(silent=quiet) as steps, with_standard_input(tables) as files:
         result = run(
-            tables,
+            files,
             overrides=overrides,
             pairs=[]
             if pair is None
@@ -265,6 +275,7 @@ def assess(
             write_assessment(result, out, progress=steps.show)
     (show if verbose else show_brief)(result)
     write_json(json, result.to_json())
+    table.write([one.to_json() for one in result.findings], columns=_COLUMNS)
     if sarif is not None:
         from noisegate.report import as_sarif
 

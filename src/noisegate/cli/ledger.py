@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +15,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from noisegate.cli.output import JsonOption, check_outputs, console, write_json
+from noisegate.cli.output import JsonOption, LedgerOption, check_outputs, console, ledger_file, write_json
 from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 from noisegate.errors import DataError, GateError
 from noisegate.ledger import (
@@ -33,7 +32,6 @@ from noisegate.ledger import (
     as_epsilon,
     as_unit,
     budget_document,
-    default_target,
     entry_document,
     open_ledger,
     problem_document,
@@ -48,16 +46,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-
-LedgerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        metavar="PATH|URL",
-        help="An SQLite file or postgresql://… (default: $NOISEGATE_LEDGER, or ledger.sqlite in your state directory)",
-        show_default=False,
-    ),
-]
 
 _SHOW = """Examples:
 
@@ -233,12 +221,6 @@ def set_budget(
     _print_accounts([account])
     _say_large(budget, by=by or ())
     write_json(json_file, {"ledger": book.place, "dataset": dataset, "budget": budget_document(budget)})
-
-
-def ledger_file(target: str | None) -> Path | None:
-    """The file of the ledger that is meant, which nothing else may be written to; None if it is a database."""
-    named = target if target is not None else default_target()
-    return None if "://" in named else Path(named).expanduser()
 
 
 def _left_by_counts() -> tuple[Discrepancy, ...]:

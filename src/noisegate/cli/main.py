@@ -10,43 +10,39 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib import metadata
+from importlib import import_module
 from types import FrameType
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from noisegate.cli import ledger
-from noisegate.cli.assess import AssessCommand, assess
-from noisegate.cli.demo import demo
-from noisegate.cli.init import init
-from noisegate.cli.mechanism import mechanism
 from noisegate.cli.output import console
-from noisegate.cli.query import query
-from noisegate.cli.release import release
-from noisegate.cli.reproduce import reproduce
-from noisegate.cli.serve import serve
-from noisegate.cli.simulate import simulate
 from noisegate.errors import NoisegateError
 
-app = typer.Typer(
-    name="noisegate",
-    no_args_is_help=True,
-    add_completion=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Make private count releases properly, and take published count tables apart, exactly.",
-    epilog="Start with: noisegate demo",
+#: The commands in the order of the help; each is the function of its name in the module of its name.
+_COMMANDS = (
+    "demo",
+    "reproduce",
+    "mechanism",
+    "simulate",
+    "init",
+    "release",
+    "query",
+    "assess",
+    "serve",
 )
+_LEDGER_HELP = "What each population may spend, has spent, and on what."
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - the shape Typer calls
     if wanted:
+        from importlib import metadata
+
         typer.echo(f"noisegate {metadata.version('noisegate')}")
         raise typer.Exit
 
 
-@app.callback()
 def _main(
     *,
     version: Annotated[
@@ -56,23 +52,53 @@ def _main(
     del version
 
 
-app.command()(demo)
-app.command()(reproduce)
-app.command()(mechanism)
-app.command()(simulate)
-app.command()(init)
-app.command()(release)
-app.command()(query)
-app.command(cls=AssessCommand)(assess)
-app.command()(serve)
-app.add_typer(ledger.app, name="ledger")
+def program(only: str | None = None, /, *, described: bool = False) -> typer.Typer:
+    """The command line; with one command only if it is known which one runs, as what others need takes time to load.
+
+    `described` is enough to list the commands: the ledger's own commands are not loaded then.
+    """
+    app = typer.Typer(
+        name="noisegate",
+        no_args_is_help=True,
+        add_completion=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Make private count releases properly, and take published count tables apart, exactly.",
+        epilog="Start with: noisegate demo",
+    )
+    app.callback()(_main)
+    for name in _COMMANDS:
+        if only in {None, name}:
+            module = import_module(f"noisegate.cli.{name}")
+            own = {"cls": module.AssessCommand} if name == "assess" else {}
+            app.command(**own)(getattr(module, name))
+    if described:
+        app.add_typer(typer.Typer(help=_LEDGER_HELP), name="ledger")
+    elif only in {None, "ledger"}:
+        app.add_typer(import_module("noisegate.cli.ledger").app, name="ledger")
+    return app
+
+
+def _program_for(arguments: Sequence[str], /) -> typer.Typer:
+    """As much of the command line as the arguments ask for."""
+    first = next(iter(arguments), "")
+    completing = any(name.endswith("_COMPLETE") for name in os.environ)
+    if not completing and first in {*_COMMANDS, "ledger"}:
+        return program(first)
+    return program(described=not completing and first in {"", "--help", "-h", "--version"})
+
+
+def __getattr__(name: str, /) -> typer.Typer:
+    """`app`: the whole command line, for those who describe it."""
+    if name == "app":
+        return program()
+    raise AttributeError(name)
 
 
 def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for each kind of ending
     """Run the command line and return its exit code."""
     console.stderr = False
     try:
-        result = app(list(arguments), prog_name="noisegate", standalone_mode=False)
+        result = _program_for(arguments)(list(arguments), prog_name="noisegate", standalone_mode=False)
     except typer.Exit as done:
         return int(done.exit_code)
     except (typer.Abort, KeyboardInterrupt):

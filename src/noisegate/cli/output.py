@@ -9,20 +9,15 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from noisegate.places import STANDARD_OUTPUT, check_file, write_file
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 console = Console(highlight=False, soft_wrap=False)
 
@@ -33,6 +28,15 @@ JsonOption = Annotated[
         metavar="FILE",
         help="Also write the result as JSON; to standard output if it is -.",
         allow_dash=True,
+    ),
+]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="PATH|URL",
+        help="An SQLite file or postgresql://… (default: $NOISEGATE_LEDGER, or ledger.sqlite in your state directory)",
+        show_default=False,
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No progress.")]
@@ -61,6 +65,14 @@ def write_json(path: Path | None, content: Any, /) -> None:
         return
     sys.stdout.write(octets.decode())
     sys.stdout.flush()
+
+
+def ledger_file(target: str | None, /) -> Path | None:
+    """The file of the ledger that is meant, which nothing else may be written to; None if it is a database."""
+    from noisegate.ledger import default_target
+
+    named = target if target is not None else default_target()
+    return None if "://" in named else Path(named).expanduser()
 
 
 def number(value: float | None, /) -> str:
@@ -119,6 +131,8 @@ class Steps(_Late):
         if not self._ready():
             return
         if self._bar is None:
+            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
             columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task("", total=None)
@@ -140,6 +154,8 @@ class Bar(_Late):
         if not self._ready():
             return
         if self._bar is None:
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
             columns = (TextColumn(self._what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task("", total=total)

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from noisegate.cli.output import Bar, JsonOption, QuietOption, Steps, check_outputs, console, write_json
+from noisegate.cli.standard_input import with_standard_input
 from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 from noisegate.errors import SpecError
 
@@ -30,7 +31,7 @@ def query(
         list[Path],
         typer.Argument(
             metavar="RELEASE_DIR|TABLE...",
-            help="A directory that 'noisegate release' made; or tables of any maker, whose noise is recovered from them.",
+            help="A directory that 'noisegate release' made; or tables of any maker, whose noise is recovered from them; - is standard input.",
         ),
     ],
     where: Annotated[
@@ -77,7 +78,10 @@ def query(
     ] = None,
     noise: Annotated[
         str | None,
-        typer.Option(metavar="LAW:SCALE", help="Noise of tables without a card, if it cannot be recovered."),
+        typer.Option(
+            metavar="LAW:SCALE",
+            help="Noise of tables without a card, such as laplace:1.4; else it is recovered.",
+        ),
     ] = None,
     json: JsonOption = None,
     form: FormatOption = None,
@@ -113,8 +117,12 @@ def query(
         forms=[bool(compare), bool(ratio), since is not None, rank],
         ranked=rank and not names,
     )
-    with Bar("working out what is missing", silent=quiet) as bar, Steps(silent=quiet) as steps:
-        source = _opened(tables, spec=spec, noise=noise, bar=bar, steps=steps)
+    with (
+        Bar("working out what is missing", silent=quiet) as bar,
+        Steps(silent=quiet) as steps,
+        with_standard_input(tables) as files,
+    ):
+        source = _opened(files, spec=spec, noise=noise, bar=bar, steps=steps)
         if workload:
             answered = _answered_workload(source, level)
         else:

@@ -10,8 +10,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from noisegate.cli.checking import asking, show_check
-from noisegate.cli.ledger import ledger_file
-from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, number, write_json
+from noisegate.cli.output import (
+    JsonOption,
+    QuietOption,
+    check_outputs,
+    console,
+    ledger_file,
+    number,
+    write_json,
+)
 from noisegate.cli.utility import measured_json, measuring, show_measured, show_plan
 from noisegate.errors import OutputError, SpecError
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from noisegate.cli.ledger import LedgerOption
-from noisegate.cli.output import console
+from noisegate.cli.output import LedgerOption, console
 
 
 def serve(

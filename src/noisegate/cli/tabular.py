@@ -80,11 +80,11 @@ class TableOutput:
             console.stderr = True
         return cls(form=form, to=place)
 
-    def write(self, rows: Sequence[Row], /) -> None:
-        """Write the rows, whole or not at all."""
+    def write(self, rows: Sequence[Row], /, *, columns: Sequence[str] = ()) -> None:
+        """Write the rows, whole or not at all; `columns` are named even if there is no row."""
         if self.form is None:
             return
-        octets = _WRITERS[self.form](rows)
+        octets = _WRITERS[self.form](rows, list(dict.fromkeys([*columns, *_columns(rows)])))
         if self.to != STANDARD_OUTPUT:
             write_file(self.to, octets)
             return
@@ -112,23 +112,22 @@ def _text(value: Any, /) -> str:
     return str(value)
 
 
-def _csv(rows: Sequence[Row], /) -> bytes:
-    columns, out = _columns(rows), io.StringIO()
+def _csv(rows: Sequence[Row], columns: Sequence[str], /) -> bytes:
+    out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([_text(row.get(name)) for name in columns] for row in rows)
     return out.getvalue().encode("utf-8", errors="backslashreplace")
 
 
-def _json(rows: Sequence[Row], /) -> bytes:
+def _json(rows: Sequence[Row], _: Sequence[str], /) -> bytes:
     text = json.dumps([dict(row) for row in rows], indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return text.encode("utf-8", errors="backslashreplace")
 
 
-def _markdown(rows: Sequence[Row], /) -> bytes:
-    columns = _columns(rows)
+def _markdown(rows: Sequence[Row], columns: Sequence[str], /) -> bytes:
     cells = [[_text(row.get(name)) for name in columns] for row in rows]
-    lines = [columns, ["---"] * len(columns), *cells]
+    lines = [list(columns), ["---"] * len(columns), *cells]
     text = "".join("| " + " | ".join(map(_one_line, line)) + " |\n" for line in lines)
     return text.encode("utf-8", errors="backslashreplace")
 
@@ -137,11 +136,11 @@ def _one_line(text: str, /) -> str:
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
 
 
-def _parquet(rows: Sequence[Row], /) -> bytes:
+def _parquet(rows: Sequence[Row], names: Sequence[str], /) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in _columns(rows)}
+    columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
     for name, values in columns.items():
         kinds = {type(value) for value in values if value is not None}
         if len(kinds) > 1 - bool(kinds & {dict, list, tuple}) and not kinds <= {int, float}:

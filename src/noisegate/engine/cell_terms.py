@@ -36,6 +36,12 @@ class SqlDialect:
     days: str = "({day} - DATE {first})"
     weekday: str = "(CAST(extract(isodow FROM {day}) AS BIGINT) - 1)"
 
+    def term(self, value: str, size: int, /, *, start: int, step: int) -> str:
+        """`start` and so many steps as `value` says; NULL unless it is one of `size` numbers from 0 on."""
+        return (
+            f"CASE WHEN {value} BETWEEN 0 AND {size - 1} THEN {start} + CAST({value} AS BIGINT) * {step} END"
+        )
+
     def number_of(self, day: str, spec: DateDimension | CalendarDimension, /) -> str:
         """The number of a day, a day of the week, a week or a month."""
         if isinstance(spec, DateDimension):
@@ -110,7 +116,7 @@ class CellTerms:
         if dimension.steps is None:
             return self.dialect.looked_up.format(n=n, column=f"t{block}")
         start, step = dimension.steps[block]
-        return f"CASE WHEN {self._inside(n, dimension.size)} THEN {start} + {self._wide(n)} * {step} END"
+        return self.dialect.term(self.dialect.value.format(n=n), dimension.size, start=start, step=step)
 
     def _condition(self, reason: Reason, n: int, /) -> str:
         missing, value = self.dialect.missing.format(n=n), self.dialect.value.format(n=n)

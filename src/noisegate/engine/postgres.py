@@ -1,8 +1,9 @@
 """Counting in PostgreSQL: one statement, and what comes back is one row for each cell, never a person.
 
-Events are coded and grouped by the server. A unit with too many cells draws its lots there too: each of its cells gets a version-4
-UUID, 122 bits of the server's cryptographic generator (`pg_strong_random`), and the lowest stay. Two equal ones at a border would
-favour one cell; the chance is below n²/2^123 for n cells of all units (docs/proofs/sliced-noise.md).
+Events are coded and grouped by the server; where there is no bound they are grouped by their values first, so that only groups are looked
+up, and a combination of values that has no cell comes as a row of its own. A unit with too many cells draws its lots there too: each of its
+cells gets a version-4 UUID, 122 bits of the server's cryptographic generator (`pg_strong_random`), and the lowest stay. Two equal ones at a
+border would favour one cell; the chance is below n²/2^123 for n cells of all units (docs/proofs/sliced-noise.md).
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ _WHOLE = ("smallint", "integer", "bigint")
 _NESTED = ("json", "jsonb", "xml", "bytea", "point", "polygon")
 _NAIVE, _AWARE = "timestamp without time zone", "timestamp with time zone"
 _TEXTS = ("text", "character varying", "character", '"char"', "name")
-_DIALECT = SqlDialect()
 #: Two thousand years in seconds: keeps times before 1970 positive.
 _SHIFT_S = 730_500 * 86_400
 _DATE = "[0-9]{4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])"
@@ -49,8 +49,27 @@ _OFFSET = "( ?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?))?"
 _ROW = np.dtype([("fields", ">i2"), *((f"{kind}{n}", kind) for n in range(4) for kind in (">i4", ">i8"))])
 _HEADER = 19
 _ROWS_AT_ONCE = 1 << 20
-#: What a sort or a hash table of the statement may take on the server before it goes to disk there.
-_WORK_MEM = "256MB"
+#: For the statement alone. What a sort or a hash table may take before it goes to disk; no sort of all events to join them with small lists,
+#: whose rows the server cannot guess; nothing is compiled, which would take seconds.
+_SETTINGS = {"work_mem": "256MB", "enable_mergejoin": "off", "jit": "off"}
+#: Above all that `gen_random_uuid` gives.
+_LAST_LOT = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid"
+#: Numbers up to so many are looked up in an array.
+_LISTED = 10_000
+
+
+class _Postgres(SqlDialect):
+    """Terms of few numbers stand in an array, so that the number is worked out once: the server does not keep what it has worked out."""
+
+    def term(self, value: str, size: int, /, *, start: int, step: int) -> str:
+        """`start` and so many steps as `value` says; an array has NULL beyond its ends."""
+        if size > _LISTED:
+            return super().term(value, size, start=start, step=step)
+        listed = ",".join(str(start + step * number) for number in range(size))
+        return f"('{{{listed}}}'::bigint[])[({value})::int + 1]"
+
+
+_DIALECT = _Postgres()
 
 
 def count_with_postgres(
@@ -69,7 +88,8 @@ def count_with_postgres(
         code = _Code(wanted, plan, connection)
         sums = _Sums(wanted, plan, place)
         with connection.transaction(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL work_mem = {literal(_WORK_MEM)}")
+            for name, value in _SETTINGS.items():
+                cursor.execute(f"SET LOCAL {name} = {literal(value)}")
             if wanted.timezone is not None:
                 cursor.execute(f"SET LOCAL TimeZone = {literal(wanted.timezone)}")
             for rows in _binary_rows(cursor, code.statement(), code.arguments):
@@ -143,10 +163,10 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """SQL of a value (NULL if it is missing or no time), and of whether the column itself is missing."""
+    """SQL of a value (NULL if it is missing or no time), and of whether the column itself is missing; None if that is when the value is."""
 
     value: str
-    missing: str
+    missing: str | None
 
 
 @dataclass
@@ -174,44 +194,62 @@ class _Code:
     def statement(self) -> str:
         """Four numbers for each cell or reason: key, events, those that count, those of cells that lots leave out."""
         bound = self.wanted.bound
-        coded = self._coded()
         if bound is None:
-            return f"SELECT key, count(*), count(*), 0::bigint FROM ({coded}) AS c GROUP BY key"  # noqa: S608 - quoted parts
-        pairs = f"SELECT person, day, key, count(*)::int AS n FROM ({coded}) AS c GROUP BY person, day, key"  # noqa: S608
-        lot = "row_number() OVER (PARTITION BY person, day ORDER BY gen_random_uuid())"
-        lots = (
-            f"SELECT key, n, least(n, {bound.per_cell}) AS kept, key >= 0 AND {lot} > {bound.cells} AS gone "  # noqa: S608
-            f"FROM ({pairs}) AS p"
-        )
+            groups = self._grouped()
+            if self._merges():
+                groups = f"SELECT key, sum(n)::bigint AS n FROM ({groups}) AS c GROUP BY key"  # noqa: S608 - quoted parts
+            return f"SELECT key, n, n, 0::bigint FROM ({groups}) AS c"  # noqa: S608
+        pairs = f"SELECT person, day, key, count(*)::int AS n FROM ({self._coded()}) AS c GROUP BY person, day, key"  # noqa: S608
+        size = "count(*) FILTER (WHERE key >= 0) OVER (PARTITION BY person, day) AS size"
+        sized = f"SELECT person, day, key, n, {size} FROM ({pairs}) AS p"  # noqa: S608
+        lot = f"CASE WHEN key < 0 THEN {_LAST_LOT} WHEN size > {bound.cells} THEN gen_random_uuid() END"
+        gone = f"size > {bound.cells} AND row_number() OVER (PARTITION BY person, day ORDER BY {lot}) > {bound.cells}"
+        lots = f"SELECT key, n, least(n, {bound.per_cell}) AS kept, key >= 0 AND {gone} AS gone FROM ({sized}) AS s"  # noqa: S608
         return (
             "SELECT key, sum(n), sum(CASE WHEN gone THEN 0 ELSE kept END), sum(CASE WHEN gone THEN kept ELSE 0 END) "  # noqa: S608
             f"FROM ({lots}) AS l GROUP BY key"
         )
 
-    def _coded(self) -> str:
+    def _merges(self) -> bool:
+        """Whether two combinations of values may have one cell."""
+        plan = self.plan
+        terms = [dim.terms[0][dim.keys[1]] for dim in plan.dimensions if dim.steps is None]
+        return plan.blocks > 1 or bool(plan.nests) or any(np.unique(one).size < one.size for one in terms)
+
+    def _grouped(self) -> str:
+        """Key and number of events for each combination of values."""
         columns = [self._column(dim) for dim in self.plan.dimensions]
-        selected = [f"{one.value} AS v{n}, {one.missing} AS m{n}" for n, one in enumerate(columns)]
-        by_person = self.wanted.bound is not None
-        if by_person:
-            selected.append(f"{self._person()} AS person")
-        events = f"(SELECT {', '.join(selected)} FROM {self._table}) AS e"  # noqa: S608
+        values = [f"{one.value} AS v{n}" for n, one in enumerate(columns)]
+        values += [f"{one.missing} AS m{n}" for n, one in enumerate(columns) if one.missing is not None]
+        places = ", ".join(str(place + 1) for place in range(len(values)))
+        groups = f"SELECT {', '.join(values)}, count(*) AS n FROM {self._table} GROUP BY {places}"  # noqa: S608
+        # What is missing is found again among the groups, if a value says so by itself.
+        missing = [f"v{n} IS NULL AS m{n}" for n, one in enumerate(columns) if one.missing is None]
+        events = self._looked_up(f"(SELECT {', '.join(['*', *missing])} FROM ({groups}) AS g) AS e")  # noqa: S608
+        return f"SELECT coalesce({self._terms.cell}, {self._terms.why})::bigint AS key, e.n FROM {events}"  # noqa: S608
+
+    def _coded(self) -> str:
+        """Key, person and day of each event. An event that has no cell keeps its person, which its key then says is not meant."""
+        columns = [self._column(dim) for dim in self.plan.dimensions]
+        selected = [
+            f"{one.value} AS v{n}, {one.missing or f'{one.value} IS NULL'} AS m{n}"
+            for n, one in enumerate(columns)
+        ]
+        selected.append(f"{self._person()} AS person")
+        events = self._looked_up(f"(SELECT {', '.join(selected)} FROM {self._table}) AS e")  # noqa: S608
+        nobody = next(self.plan.code(one) for one in self.plan.reasons if one.cause == "person")
+        day = f"{self._terms.day}::int" if self.wanted.unit == "person-day" else "0"
+        cell = f"CASE WHEN e.person IS NOT NULL THEN {self._terms.cell} END"
+        return f"SELECT coalesce({cell}, {self._terms.why}, {nobody})::bigint AS key, e.person, {day} AS day FROM {events}"  # noqa: S608
+
+    def _looked_up(self, events: str, /) -> str:
+        """Events, or groups of them, with the small tables of their values."""
         for n, dim in enumerate(self.plan.dimensions):
             if dim.steps is None:
                 events += self._lookup(lookup_table(dim), f"l{n}", f"e.v{n} = l{n}.value")
         for n, nest in enumerate(self.plan.nests):
             events += self._lookup(nest_table(nest), f"n{n}", f"{self._terms.nest_key(nest)} = n{n}.key")
-        if not by_person:
-            return f"SELECT coalesce({self._terms.cell}, {self._terms.why})::bigint AS key FROM {events}"  # noqa: S608
-        nobody = next(self.plan.code(one) for one in self.plan.reasons if one.cause == "person")
-        day = f"{self._terms.day}::int" if self.wanted.unit == "person-day" else "0"
-        cell = f"CASE WHEN e.person IS NOT NULL THEN {self._terms.cell} END"
-        whole = (
-            f"SELECT {cell} AS cell, ({self._terms.why})::bigint AS why, e.person, {day} AS day FROM {events}"  # noqa: S608
-        )
-        return (
-            f"SELECT coalesce(k.cell, k.why, {nobody})::bigint AS key, CASE WHEN k.cell IS NOT NULL THEN k.person END AS person, "  # noqa: S608
-            f"CASE WHEN k.cell IS NOT NULL THEN k.day ELSE 0 END AS day FROM ({whole}) AS k"
-        )
+        return events
 
     def _lookup(self, table: Any, name: str, condition: str, /) -> str:
         """A join with a small table that is sent along as arrays, so that parallel workers of the server can use it."""
@@ -248,7 +286,7 @@ class _Code:
                 raise DataError(
                     f"Column {dimension.column!r} of {self.wanted.source_name} holds {kind}; plain text or numbers are needed."
                 )
-            return _Column(value=f"{name}::text", missing=f"{name} IS NULL")
+            return _Column(value=f"{name}::text", missing=None)
         if isinstance(spec, BandDimension):
             value = self._band(dimension, spec, name, kind)
         elif isinstance(spec, DateDimension | CalendarDimension):
@@ -256,7 +294,7 @@ class _Code:
             value = _DIALECT.number_of(day, spec)
         else:
             value = self._bin(dimension, spec, name, kind)
-        return _Column(value=value, missing=f"{name} IS NULL")
+        return _Column(value=value, missing=f"{name} IS NULL" if kind in _TEXTS else None)
 
     def _band(self, dimension: DimensionPlan, spec: BandDimension, name: str, kind: str, /) -> str:
         number = f"{name}::double precision"

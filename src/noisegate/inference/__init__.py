@@ -21,6 +21,7 @@ from noisegate.inference.engine import Engine, engine_for
 from noisegate.inference.evidence import Evidence, Observation, RowMap
 from noisegate.inference.excess import ThresholdExcess, shown_histogram
 from noisegate.inference.hidden import FromRows, ShownTotals
+from noisegate.inference.latent import LatentScale, likely_scale
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
 from noisegate.inference.linked.inference import Options, infer
@@ -83,6 +84,7 @@ __all__ = [
     "Identities",
     "Intensities",
     "Ints",
+    "LatentScale",
     "Layout",
     "LevelTotal",
     "LinkedCells",
@@ -129,6 +131,7 @@ __all__ = [
     "lattice_law",
     "level_logs",
     "level_posterior",
+    "likely_scale",
     "link_cells",
     "parts_of",
     "shown_histogram",

@@ -324,14 +324,13 @@ class Posterior:
         self.prepare()
         if self.flat:
             return Flat()
-        mean, shape, share = np.zeros(len(cells)), np.ones(len(cells)), np.zeros(len(cells))
+        pieces = []
         for unit in self._units():
             place = np.minimum(np.searchsorted(unit.cells, cells), len(unit.cells) - 1)
             here = np.flatnonzero(unit.cells[place] == cells)
             if here.size and isinstance(unit.prior, NegativeBinomial):
-                law = unit.prior.at(place[here])
-                mean[here], shape[here], share[here] = law.mean, law.shape, law.zero_share
-        return NegativeBinomial(mean=mean, shape=shape, zero_share=share)
+                pieces.append((here, unit.prior.at(place[here])))
+        return _joined(pieces, len(cells))
 
     def alone(self, level: float, /) -> CellEstimates:
         """The same under the same prior, from the record of each cell alone."""
@@ -532,10 +531,11 @@ class Posterior:
 
 def _joined(pieces: list[tuple[Ints, NegativeBinomial]], size: int, /) -> NegativeBinomial:
     """Priors of parts put together, each at its places; no count elsewhere."""
-    mean, shape, share = np.zeros(size), np.ones(size), np.zeros(size)
+    mean, shape, share, stray = np.zeros(size), np.ones(size), np.zeros(size), np.zeros(size)
     for places, law in pieces:
-        mean[places], shape[places], share[places] = law.mean, law.shape, law.zero_share
-    return NegativeBinomial(mean=mean, shape=shape, zero_share=share)
+        mean[places], shape[places] = law.mean, law.shape
+        share[places], stray[places] = law.zero_share, law.stray_share
+    return NegativeBinomial(mean=mean, shape=shape, zero_share=share, stray_share=stray)
 
 
 def _split(evidence: Evidence, /) -> tuple[NDArray[np.int32], Ints]:
@@ -560,6 +560,11 @@ def _split(evidence: Evidence, /) -> tuple[NDArray[np.int32], Ints]:
             ties.append(np.unique(part[evidence.equal].astype(np.int64), axis=1))
     edges = np.concatenate(ties, axis=1)
     return part, components(edges[0], edges[1], count)
+
+
+def parts_of_cells(evidence: Evidence, /) -> NDArray[np.int32]:
+    """The part of each cell: what a profile is fitted to by itself."""
+    return _split(evidence)[0]
 
 
 def _without_gaps(codes: NDArray[np.int32], /) -> NDArray[np.int32]:

@@ -254,14 +254,14 @@ def tried(evidence: Evidence, cells: Ints, learn: Learner, /) -> Trust:
     )
 
 
-def some_parts(evidence: Evidence, part_of: NDArray[np.int32], /) -> Ints:
+def some_parts(evidence: Evidence, part_of: NDArray[np.int32], /, *, most: int = MOST_TRIED) -> Ints:
     """Cells to try a law on: all of them, or of many some whole parts, or of one large part those of some labels of one dimension."""
     size = evidence.layout.size
-    if size <= MOST_TRIED:
+    if size <= most:
         return np.arange(size)
     sizes = np.bincount(part_of)
     order = np.random.default_rng(1).permutation(len(sizes))
-    chosen = order[np.cumsum(sizes[order]) <= MOST_TRIED]
+    chosen = order[np.cumsum(sizes[order]) <= most]
     if chosen.size:
         return np.flatnonzero(np.isin(part_of, chosen))
     cells = np.flatnonzero(part_of == int(np.argmax(sizes)))
@@ -269,7 +269,7 @@ def some_parts(evidence: Evidence, part_of: NDArray[np.int32], /) -> Ints:
     codes = dict(zip(layout.names, layout.decode(cells), strict=True))
     name = max(layout.names, key=lambda one: (one in layout.days, len(np.unique(codes[one]))))
     labels = np.unique(codes[name])
-    wanted = max(1, len(labels) * MOST_TRIED // len(cells))
+    wanted = max(1, len(labels) * most // len(cells))
     return cells[np.isin(codes[name], labels[:: max(1, len(labels) // wanted)][:wanted])]
 
 

@@ -21,6 +21,7 @@ from noisegate.mechanisms.known import (
     known_mechanism,
     named_law,
     parse_noise,
+    state_noise,
     whole_rounding,
 )
 from noisegate.mechanisms.loss import LossAtoms, NoLoss, PrivacyLoss
@@ -129,6 +130,7 @@ __all__ = [
     "second_algorithm",
     "seen_by",
     "stability_histogram",
+    "state_noise",
     "statement",
     "success_bound",
     "threshold_for",

@@ -356,7 +356,9 @@ def _plus(one: GridLoss, other: GridLoss, side: Side, /) -> GridLoss:
     else:
         size = len(one.mass) + len(other.mass) - 1
         n = 1 << (size - 1).bit_length()
-        mass = np.fft.irfft(np.fft.rfft(one.mass, n) * np.fft.rfft(other.mass, n), n)[:size]
+        first = np.fft.rfft(one.mass, n)
+        second = first if other is one else np.fft.rfft(other.mass, n)
+        mass = np.fft.irfft(first * second, n)[:size]
         mass = np.maximum(mass, 0.0)
     infinite = one.infinite + other.infinite - one.infinite * other.infinite
     return trimmed(GridLoss(one.step, one.first + other.first, mass, infinite), side, most=_TAIL)

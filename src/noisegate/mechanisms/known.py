@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Literal, Self, get_args
 
 import numpy as np
@@ -249,3 +249,9 @@ def parse_noise(text: str, /) -> Law:
             "--noise", found=text, allowed="a law and its scale, such as laplace:1.4"
         ) from None
     return make_law(name.strip(), scale=width)
+
+
+def state_noise(law: Law, /) -> str:
+    """A law as a person states it: what `parse_noise` reads."""
+    (scale,) = astuple(law)  # type: ignore[call-overload]  # every named law is a dataclass of its scale
+    return f"{law.name}:{scale:g}"

@@ -37,6 +37,29 @@ _REFUSED = {
     b"%PDF": "a PDF document; export its table as CSV",
     b"SQLite format": "a database; export the table as CSV",
 }
+#: Text that is no table of rows, by how it starts, and the way out.
+_NO_ROWS = (
+    (re.compile(r"\{\\rtf"), "a text document; save its table as CSV"),
+    (
+        re.compile(r'\{.*"class"\s*:\s*"(?:dataset|collection|dimension)"|\{\s*"dataset"\s*:', re.DOTALL),
+        "a JSON-stat file; download the same table as CSV, which the site that gave it also offers",
+    ),
+    (re.compile(r"[{\[]"), "a JSON file; write its rows as CSV, one for each count"),
+    (
+        re.compile(
+            r"(?:CHARSET|AXIS-VERSION|CODEPAGE|LANGUAGE|CREATION-DATE|MATRIX|SUBJECT-AREA)\s*=", re.IGNORECASE
+        ),
+        "a PC-Axis file (PX); save the table as CSV or Excel where it was downloaded",
+    ),
+    (
+        re.compile(r"<(?:!doctype html|html|table|head|body|div)\b", re.IGNORECASE),
+        "a web page, whatever its name says; open it in a spreadsheet and save the table as CSV or .xlsx",
+    ),
+    (
+        re.compile(r"<\?xml|<\w+:?\w*[\s>]", re.IGNORECASE),
+        "an XML file; download the same table as CSV (of SDMX sources as SDMX-CSV), or save it as .xlsx",
+    ),
+)
 _NUMERIC = re.compile(r"[-+]?\d[\d.,:/ -]*")
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -108,6 +131,7 @@ def find_dialect(
         raise DataError(f"{path} is empty; a table needs a header line and rows.")
     encoding = encoding or _encoding(start, path)
     lines = _lines(start, encoding=encoding, path=path)
+    _refuse_no_rows("\n".join(lines[:200]), path)
     delimiter, fields = _delimiter(lines, delimiter, path)
     if columns is not None:
         return Dialect(
@@ -202,6 +226,14 @@ def _lines(start: bytes, *, encoding: str, path: Path) -> list[str]:
     return lines[: 4 * VOTERS]
 
 
+def _refuse_no_rows(text: str, path: Path) -> None:
+    """Refuse text that holds a table in another way than by rows, by its name."""
+    start = text.lstrip()
+    for pattern, what in _NO_ROWS:
+        if pattern.match(start):
+            raise DataError(f"{path} is {what}.")
+
+
 def _fields(lines: list[str], delimiter: str) -> list[list[str]]:
     try:
         return list(csv.reader(lines, delimiter=delimiter))
@@ -232,12 +264,12 @@ def _header(
     lines: list[str], delimiter: str, width: int, path: Path
 ) -> tuple[int, int, tuple[tuple[str, ...], ...]]:
     """The line on which the header starts, how many lines it has, and what its columns are called."""
-    reader = csv.reader(lines, delimiter=delimiter)
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
     rows: list[list[str]] = []
     starts = [0]
     try:
         for row in reader:
-            rows.append([field.strip() for field in row])
+            rows.append([" ".join(field.split()) for field in row])
             starts.append(reader.line_num)
     except csv.Error:
         rows = rows[:VOTERS]

@@ -6,7 +6,8 @@ them elsewhere. A value that no word calls a total (a code, a language that is n
 sum of all others in many rows, which does not happen by chance.
 
 Subtotals cover some of the values. Which ones is told by their ages, or by where they stand: a subtotal follows its parts, or goes
-before them, or sums all that stands above it.
+before them, or sums all that stands above it. Where a total is too large for the other values, subtotals that no word names are looked for: each the exact
+sum of what follows it, or goes before it, and the total the exact sum of what is left.
 """
 
 from __future__ import annotations
@@ -124,7 +125,23 @@ def _unworded(table: PublishedTable, position: int) -> Totals:
             how = "exactly" if exact else "within noise"
             note = f"{called} of {dimension.name} is the total of its other values: it is their sum, {how}, wherever all are published"
             return Totals(dimension=position, total=code, notes=(note,))
+    return _all_in_blocks(table, position, full)
+
+
+def _all_in_blocks(table: PublishedTable, position: int, full: Grid) -> Totals:
+    """Subtotals that no word names and that cover every value, each the exact sum of those beside it; several rows and several of them are no chance."""
+    dimension, order = table.dimensions[position], _order(table, position)
+    sizes = np.unique(full, axis=0).shape[0]
+    for backwards in (False, True) if sizes >= _ROWS_OF_BLOCKS else ():
+        blocks = _blocks(full, order[::-1] if backwards else order)
+        leaves = [code for code in order if code not in blocks]
+        if len(blocks) > 1 and set(leaves) == {code for members in blocks.values() for code in members}:
+            return _levelled(position, dimension, blocks, leaves)
     return Totals(dimension=position)
+
+
+#: Different rows in which subtotals that no word names must be sums.
+_ROWS_OF_BLOCKS = 2
 
 
 def _no_less(grid: Grid, code: int, others: Sequence[int]) -> bool:
@@ -190,10 +207,65 @@ def _one_total(table: PublishedTable, position: int, code: int) -> Totals:
     if _adds_up(table, position, code):
         note = f"{label!r} of {dimension.name} is the total of its other values"
         return Totals(dimension=position, total=code, notes=(note,))
+    if (found := _with_unnamed(table, position, code)) is not None:
+        return found
     if is_country(label):
         return Totals(dimension=position)
     note = f"{label!r} of {dimension.name} does not add up; it was kept as a value like any other"
     return Totals(dimension=position, notes=(note,))
+
+
+def _with_unnamed(table: PublishedTable, position: int, total: int) -> Totals | None:
+    """The total with the subtotals that no word names and that make up what the other values are too large by; None if there are none."""
+    dimension, grid = table.dimensions[position], _grid(table, position)
+    if grid is None:
+        return None
+    full = grid[np.isfinite(grid).all(axis=1)]
+    full = full[full[:, total] > 0]
+    order = [code for code in _order(table, position) if code != total]
+    if not full.size or len(order) < _FEWEST_UNNAMED:
+        return None
+    for backwards in (False, True):
+        blocks = _blocks(full, order[::-1] if backwards else order)
+        leaves = [code for code in order if code not in blocks]
+        if blocks and (full[:, leaves].sum(axis=1) == full[:, total]).all():
+            return _levelled(position, dimension, {total: tuple(sorted(leaves)), **blocks}, leaves)
+    return None
+
+
+#: Two parts and two subtotals at least beside a total.
+_FEWEST_UNNAMED = 4
+
+
+def _blocks(full: Grid, order: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Values that are, in every row, the exact sum of those that follow, and of subtotals of such, with the values that are no sums."""
+    found: dict[int, tuple[int, ...]] = {}
+    rest = list(order)
+    while new := _blocks_of(full, rest):
+        for code, members in new.items():
+            found[code] = tuple(sorted(leaf for one in members for leaf in found.get(one, (one,))))
+        inside = {code for members in new.values() for code in members}
+        rest = [code for code in rest if code not in inside]
+    return found
+
+
+def _blocks_of(full: Grid, order: Sequence[int]) -> dict[int, list[int]]:
+    """Values that are the exact sum of those that follow, each of as few as there can be, two at least."""
+    found: dict[int, list[int]] = {}
+    place = 0
+    while place < len(order) - 2:
+        target = full[:, order[place]]
+        summed = full[:, order[place + 1]].copy()
+        end = place + 2
+        while end < len(order) and (summed <= target).all():
+            summed += full[:, order[end]]
+            end += 1
+            if (summed == target).all() and target.any():
+                found[order[place]] = list(order[place + 1 : end])
+                place = end - 1
+                break
+        place += 1
+    return found
 
 
 def _adds_up(table: PublishedTable, position: int, code: int) -> bool:

@@ -117,7 +117,11 @@ _MONTH = re.compile(
     r"|\d{4}[-/m ]?(?:0[1-9]|1[0-2])",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?:fy\s?)?(?:19|20)\d{2}(?:\s?[-/–]\s?(?:\d{2}|\d{4}))?", re.IGNORECASE)
+#: A year, or two; provisional, revised and estimated ones have a letter behind them.
+_YEAR = re.compile(
+    r"(?:fy\s?)?(?:19|20)\d{2}(?:\s?[-/–]\s?(?:\d{2}|\d{4}))?(?:\s?(?:[pre*]|\((?:[a-z]|prov\.?|rev\.?|est\.?)\)|\[[a-z]\]))?",
+    re.IGNORECASE,
+)
 _QUARTER = re.compile(
     r"(?:19|20)\d{2}\s?[-/ ]?[qkt][1-4]|[qkt][1-4]\s?[-/ ]?(?:(?:19|20)?\d{2})?", re.IGNORECASE
 )

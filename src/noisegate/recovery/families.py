@@ -160,6 +160,18 @@ class IdentityLedger:
         """The families that nothing may rest on: refuted, or sums of published parts alone."""
         return tuple(one.number for one in self.families if one.refuted_by or one.derived)
 
+    def steps(self, family: Family, base: int, most: int, /) -> Ints:
+        """How many parts of each complete equation are shown as 0, 1, ... times the base, from `most` - 1 on together."""
+        linked = self.linked
+        mine = linked.equations.take(linked.family == family.number)
+        shown = np.concatenate([table.status(np.arange(table.size)) == 0 for table in linked.tables])
+        shown = np.append(shown, np.zeros(linked.low.size - shown.size, bool))
+        rows, parts = len(mine), mine.signs > 0
+        complete = np.bincount(mine.owner, weights=~shown[mine.cells], minlength=rows) == 0
+        step = np.minimum(np.abs(linked.low[mine.cells[parts]]) // base, most - 1)
+        found = np.bincount(mine.owner[parts] * most + step, minlength=rows * most)
+        return np.asarray(found.reshape(rows, most)[complete])
+
     def of(self, table: str, /) -> tuple[Family, ...]:
         """The families that a table takes part in and nothing refutes."""
         return tuple(

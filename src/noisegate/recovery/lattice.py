@@ -1,29 +1,18 @@
-"""Published values that are multiples of a base: which base, and whether they were rounded to the nearest multiple or at random.
-
-Rounding leaves a lattice that no smooth law of counts makes. How totals differ from the sums of their parts then tells the two
-kinds of rounding apart: remainders of parts are taken to be equally likely, and that of a total is the sum of theirs.
-"""
+"""Published values that are multiples of a base, and of which: rounding leaves a lattice that no smooth law of counts makes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.tables import Table
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-RoundingKind = Literal["nearest-rounding", "random-rounding"]
-
 #: The largest base that is looked for, the share of values that may be odd exceptions, and the log-odds that make a lattice.
 _LARGEST, _ODD, _SURE = 1_000, 0.02, 12.0
-_NEVER = 1e-12
 #: So many values are looked at first.
 _SOME = 50
 
@@ -107,79 +96,3 @@ def _log_odds(n: int, odd: int, base: int, /) -> float:
     """How much likelier so few exceptions are if values are rounded than if remainders are equally likely."""
     choices = math.lgamma(n + 1) - math.lgamma(odd + 1) - math.lgamma(n - odd + 1)
     return (n - odd) * math.log(base) - odd * math.log(base / (base - 1)) - choices - 2 * math.log(base)
-
-
-@lru_cache(maxsize=256)
-def _change(kind: RoundingKind, base: int, /) -> tuple[tuple[int, int, float], ...]:
-    """For each remainder what may be added, and how likely: (remainder, change, probability)."""
-    if kind == "nearest-rounding":
-        return tuple((r, base - r if 2 * r >= base else -r, 1.0) for r in range(base))
-    down = [(r, -r, 1 - r / base) for r in range(base)]
-    return (*down, *((r, base - r, r / base) for r in range(1, base)))
-
-
-def residual_pmf(kind: RoundingKind, base: int, parts: int, /, *, total: int = 0) -> tuple[int, Floats]:
-    """The law of a rounded total minus the sum of its rounded parts: the least value, and probabilities from there on.
-
-    Parameters
-    ----------
-    parts
-        How many parts are rounded.
-    total
-        The base that the total is rounded to: the same, or 1 if it is not rounded; 0 is the same.
-    """
-    changes = np.zeros(2 * base + 1)
-    for _, change, chance in _change(kind, base):
-        changes[change + base] += chance / base
-    summed, first = _power(changes, parts), -base * parts
-    if total == 1:
-        return -(first + summed.size - 1), summed[::-1]
-    low = -base - (first + summed.size - 1)
-    law = np.zeros(base - first - low + 1)
-    by_rest: dict[int, list[tuple[int, float]]] = {}
-    for rest, change, chance in _change(kind, base):
-        by_rest.setdefault(rest, []).append((change, chance))
-    for place, weight in enumerate(summed.tolist()):
-        value = first + place
-        if weight > 0:
-            for change, chance in by_rest[-value % base]:
-                law[change - value - low] += weight * chance
-    return low, law
-
-
-def _power(law: Floats, n: int, /) -> Floats:
-    """The n-fold convolution of a law with itself."""
-    found, factor = np.ones(1), law
-    while n:
-        if n & 1:
-            found = np.convolve(found, factor)
-        n >>= 1
-        if n:
-            factor = np.convolve(factor, factor)
-    return found
-
-
-def rounding_evidence(
-    residual: Ints, parts: Ints, /, *, base: int, totals: int, noise: Floats | None = None
-) -> Mapping[RoundingKind, float]:
-    """The log-likelihood of each kind of rounding.
-
-    Parameters
-    ----------
-    totals
-        The base that totals are rounded to.
-    noise
-        The law of noise that totals have, from its least value to its largest, if they have any.
-    """
-    kinds: Sequence[RoundingKind] = ("nearest-rounding", "random-rounding")
-    found = dict.fromkeys(kinds, 0.0)
-    for kind in kinds:
-        for number in np.unique(parts).tolist():
-            low, law = residual_pmf(kind, base, int(number), total=1 if totals == 1 else 0)
-            if noise is not None:
-                low, law = low - noise.size // 2, np.convolve(law, noise)
-            place = residual[parts == number] - low
-            inside = (place >= 0) & (place < law.size)
-            chance = np.where(inside, law[np.where(inside, place, 0)], 0.0)
-            found[kind] += float(np.log(np.maximum(chance, _NEVER)).sum())
-    return found

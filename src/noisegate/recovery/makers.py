@@ -1,19 +1,20 @@
 """How each table was made, as far as it is known: what inference about its cells rests on.
 
-The noise of a table is what its card says, unless the tables contradict the card; else what was recovered from
-it; else what a person states; else that of another table. The cut is the one on the card, or the one found.
+The noise of a table is what a person states, whatever else is known of it: that the tables contradict it is then said, and assumed away. Else it is what its
+card says, unless the tables contradict the card; else what was recovered from it; else that of another table. The cut is the one on the card, or the one found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.laws import LAWS, Law, PointMass, make_law
+from noisegate.inference import LatentScale
+from noisegate.laws import LAWS, Laplace, Law, PointMass, make_law
 from noisegate.mechanisms import (
     Authority,
     Cut,
@@ -159,12 +160,14 @@ class Makers:
     card
         What the makers say; leave it out if the tables contradict it.
     stated
-        What a person says, for tables of which neither is known.
+        What a person says of all tables; it is never overridden.
     zeros
         The zero rule; None if it is not known, and then there are two rivals.
     consistent
         Tables that add up where it can be checked, and hold more than their published parts. If nothing is
         known about noise, their counts are taken as they were before suppression.
+    latent
+        The scale of the noise as far as totals tell it that all lack a part; for tables of which nothing else is known.
     """
 
     noise: Mapping[str, Noise]
@@ -172,6 +175,7 @@ class Makers:
     stated: Law | None
     zeros: Zeros | None
     consistent: frozenset[str] = frozenset()
+    latent: LatentScale | None = None
 
     def of(self, cells: Table, structure: Structure, /) -> Seen | None:
         """One table as evidence; None if nothing is known about its noise, or counts are not whole."""
@@ -200,11 +204,18 @@ class Makers:
 
     def _noise(self, cells: Table, structure: Structure, /) -> _Noise | None:
         """Law, rounding, who says so, and what is assumed."""
+        if self.stated is not None:
+            said = f"{cells.name}: noise as stated"
+            why = self.against_stated(cells)
+            return (
+                self.stated,
+                whole_rounding(self.stated),
+                "person",
+                (f"{said}, though the tables contradict it: {why}" if why else said,),
+            )
         own = self._own(cells)
         if own is not None:
             return (*own, ())
-        if self.stated is not None:
-            return self.stated, whole_rounding(self.stated), "person", (f"{cells.name}: noise as stated",)
         if cells.name in self.consistent:
             return (
                 PointMass(),
@@ -216,7 +227,22 @@ class Makers:
             borrowed = self._own(other)
             if borrowed is not None:
                 return (*borrowed[:2], "borrowed", (f"{cells.name}: noise as in {other.name}",))
-        return None
+        if self.latent is None:
+            return None
+        law, (low, high) = Laplace(self.latent.scale), self.latent.interval
+        said = f"Laplace noise of one scale in all tables, {low:.2g} to {high:.2g} by {self.latent.totals:,} totals that lack parts"
+        return law, whole_rounding(law), "recovered", (said,)
+
+    def against_stated(self, cells: Table, /) -> str:
+        """How a table or its card contradicts what a person states of its noise, in words; empty if neither does."""
+        if self.stated is None:
+            return ""
+        law, (scale,) = self.stated.name, astuple(self.stated)  # type: ignore[call-overload]  # every named law is a dataclass of its scale
+        said = self.card.about(cells) if self.card is not None else None
+        if said is not None and said.scale is not None and (said.law, said.scale) != (law, scale):
+            return f"its card says {said.law} of scale {said.scale:.3g}"
+        fit = self.noise[cells.name].fit
+        return "" if fit is None else fit.contradicts(law, float(scale))
 
     def _own(self, cells: Table, /) -> tuple[Law, Rounding, Authority] | None:
         said = self.card.about(cells) if self.card is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -119,6 +120,29 @@ class NoiseFit:
         own = "" if self.law == "none" else CANDIDATES[self.name].family
         others = {f: p for f, p in self._families().items() if f != own and p >= _POSSIBLE}
         return dict(sorted(others.items(), key=lambda item: -item[1]))
+
+    def allows(self, law: str, /) -> bool:
+        """Whether noise of the family of this law is possible."""
+        family = CANDIDATES[law].family if law in CANDIDATES else law
+        return self._families().get(family, 0.0) >= _POSSIBLE
+
+    def contradicts(self, law: str, scale: float, /) -> str:
+        """Why noise of this law and scale is not what the identities show, in words; empty if it may be.
+
+        A scale is another one only if it is well outside: the interval alone would cry wolf once in twenty times.
+        """
+        if self.law == "none":
+            return "counts that should be equal are exactly equal, so there is no noise"
+        if not self.allows(law):
+            return f"the noise is {self.law}"
+        family = CANDIDATES[law].family
+        members = [one for name, one in self.evidence.items() if CANDIDATES[name].family == family]
+        best = max(members, key=lambda one: one.probability)
+        low, high = best.interval
+        slack = math.sqrt(high / low)
+        if low / slack <= scale <= high * slack:
+            return ""
+        return f"recovered scale {best.scale:.3g} ({low:.3g} to {high:.3g})"
 
     def _families(self) -> dict[str, float]:
         total: dict[str, float] = {}

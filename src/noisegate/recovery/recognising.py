@@ -19,22 +19,20 @@ from noisegate.mechanisms import Known, Mechanism
 from noisegate.recovery.complete import CompleteIdentities
 from noisegate.recovery.families import SLIPS, Family, IdentityLedger
 from noisegate.recovery.identity_sets import IdentitySet
-from noisegate.recovery.lattice import RoundingBase, find_lattice, rounding_evidence
-from noisegate.recovery.noise_kind import NAMED, NoiseEvidence, known_laws, noise_kind
+from noisegate.recovery.lattice import RoundingBase, find_lattice
+from noisegate.recovery.noise_kind import NoiseEvidence, known_laws, noise_kind
 from noisegate.recovery.recognition import MechanismKind, Recognition
+from noisegate.recovery.rounding_kind import CLASSES, RoundedSums, RoundingWeights, how_often, weigh_rounding
 from noisegate.tables import Table
 
 _FEWEST = 5
 #: So much more likely must exact tables be than ones with a noise of about one person.
 _EXACT = 4.6
-#: So many totals may be off for reasons of their own.
-_SLIP = 1
-_PARTED = 200
-#: Rounding to the nearest is the commoner of the two, but for base 3: log-odds beforehand.
-_USUALLY = math.log(2)
-#: Log-odds beforehand that totals of a rounded table stand as counted, for whoever rounds a table hardly adds noise to its totals; and the
-#: standard deviations of noise that they are compared with.
-_HARDLY_NOISY, _NOISY = 2.0, (1.0, 2.0, 4.0)
+#: A kind of rounding is named from this probability on. What is proven rests on every account of it that is likelier than the first of the next two; if
+#: noise before rounding is likelier than the second, nothing is.
+_NAMED_ROUNDING, _HAS_WEIGHT, _PERHAPS_NOISY = 0.9, 1e-3, 0.01
+#: Totals of a rounded table stand as counted from this probability on.
+_AS_COUNTED = 0.999
 #: How likely tables that add up were perturbed, or their records swapped, and made to add up afterwards: nothing in them tells.
 _ADDS_UP = 0.1
 
@@ -84,9 +82,8 @@ class _Recogniser:
         families = () if self.ledger is None else self.ledger.of(table.name)
         inside = [one for one in self.sets if one.inside == table.name]
         if lattice.base > 1:
-            found = [CompleteIdentities.of_family(one) for one in families]
-            found += [CompleteIdentities.of_set(one, lattice=lattice.base) for one in inside]
-            return _rounded(table, lattice, [one for one in found if one.residual.size])
+            sums = self._rounded_sums(lattice.base, families, inside)
+            return _rounded(table, lattice, weigh_rounding(lattice.base, sums))
         if self._is_summed(table, families):
             said = "its cells are the sums of what is published beside it, which has noise of its own"
             return Recognition(table=table.name, kind="summed", rivals={"summed": 1.0}, evidence=said)
@@ -99,7 +96,7 @@ class _Recogniser:
         used = noisy or list(families)
         for one in used:
             if one.total.name == table.name and (base := self._base(one.parts)) > 1:
-                return _over_rounded(table, one, base)
+                return self._over_rounded(table, one, base)
         complete = [CompleteIdentities.of_family(one) for one in used]
         complete += [CompleteIdentities.of_set(one, lattice=1) for one in inside]
         n = sum(one.residual.size for one in complete)
@@ -117,6 +114,64 @@ class _Recogniser:
             )
             return Recognition(table=table.name, kind="unknown", n=n, evidence=few)
         return noise_kind(table.name, noise)
+
+    def _rounded_sums(
+        self, base: int, families: Sequence[Family], inside: Sequence[IdentitySet], /
+    ) -> list[RoundedSums]:
+        """All sums that tell how a table was rounded; not totals that are the sums of what is shown."""
+        found = [self._sums_of(one, base) for one in families if self._base(one.total) in {1, base}]
+        for one in inside:
+            pairs = CompleteIdentities.of_set(one, lattice=base)
+            found.append(RoundedSums.of_large(pairs.residual, pairs.parts))
+        return [one for one in found if one.residual.any()]
+
+    def _sums_of(self, family: Family, base: int, /) -> RoundedSums:
+        assert self.ledger is not None
+        return RoundedSums(
+            residual=family.residual,
+            classes=self.ledger.steps(family, base, CLASSES),
+            rounded_parts=self._base(family.parts) == base,
+            often=how_often(family.parts.values, base),
+            lattice_totals=bool((np.asarray(family.total.values) % base == 0).all())
+            or self._base(family.total) == base,
+        )
+
+    def _over_rounded(self, table: Table, family: Family, base: int, /) -> Recognition:
+        """Totals of a rounded table: as counted, if rounding alone explains what they differ by and no noise on them does."""
+        assert self.ledger is not None
+        mine = self._sums_of(family, base)
+        exact: MechanismKind = "hidden-ranges" if table.suppressed > 0 else "exact"
+        said = f"nothing but {family.parts.name} can be compared with it, and that is rounded"
+        n = int(mine.residual.size)
+        if (
+            n < _FEWEST or mine.lattice_totals
+        ):  # few multiples of the base show no lattice, and are rounded all the same
+            return Recognition(table=table.name, kind="unknown", n=n, evidence=said)
+        others = [
+            one
+            for one in self.ledger.of(family.parts.name)
+            if one is not family and one.parts is family.parts
+        ]
+        sums = [mine, *self._rounded_sums(base, others, ())]
+        chances = weigh_rounding(base, sums).totals[0]
+        counted = chances.get("exact", 0.0)
+        rivals = {kind: p for kind, p in ((exact, counted), ("noise", 1 - counted)) if p > 1e-4}
+        if counted < _AS_COUNTED:
+            return Recognition(
+                table=table.name, kind="unknown", rivals=rivals, n=n, evidence=said, noise_sd=None
+            )
+        return Recognition(
+            table=table.name,
+            kind=exact,
+            rivals=rivals,
+            known=Known.sure(Mechanism(law=PointMass(), rule="ge", zeros="keep"), source="recovered"),
+            bound=0,
+            n=n,
+            evidence=(
+                f"{n:,} of its sums differ from {family.parts.name} by what rounding to {base} alone explains: its own counts "
+                "are not rounded, and no noise is seen in them"
+            ),
+        )
 
     @property
     def noise(self) -> NoiseEvidence | None:
@@ -157,32 +212,24 @@ class _Recogniser:
         return noisy and not finer <= silent
 
 
-def _rounded(table: Table, lattice: RoundingBase, complete: Sequence[CompleteIdentities], /) -> Recognition:
-    """A table on a lattice: rounded to the nearest, at random, or nobody can tell."""
-    base = lattice.base
-    logs: dict[str, float] = {"nearest-rounding": 0.0, "random-rounding": 0.0}
-    n, beyond = 0, 0
-    for one in complete:
-        if one.totals not in {1, base} or not one.residual.any():
-            continue
-        near = one.parts <= _PARTED
-        residual, parts = one.residual[near], one.parts[near]
-        possible = np.abs(residual) <= (parts + (one.totals > 1)) * (base - 1)
-        found = rounding_evidence(residual[possible], parts[possible], base=base, totals=one.totals)
-        for name, log in found.items():
-            logs[name] += log
-        n, beyond = n + int(near.sum()), beyond + int((~possible).sum())
-    if beyond > max(_SLIP, SLIPS * n):
-        said = f"{lattice.evidence}; {beyond:,} of {n:,} totals are further from their parts than rounding alone can take them"
-        return Recognition(table=table.name, kind="unknown", n=n, evidence=said)
-    gap = logs["nearest-rounding"] - logs["random-rounding"] + (0.0 if base == 3 else _USUALLY)
-    nearest = 1 / (1 + math.exp(-max(min(gap, 700.0), -700.0)))
-    chance = dict(
-        sorted({"nearest-rounding": nearest, "random-rounding": 1 - nearest}.items(), key=lambda one: -one[1])
-    )
-    likely: MechanismKind = "nearest-rounding" if nearest >= 0.5 else "random-rounding"
-    kind: MechanismKind = likely if n and chance[likely] >= NAMED else "rounding"
-    laws = {"nearest-rounding": NearestRounding(base), "random-rounding": RandomRounding(base)}
+def _rounded(table: Table, lattice: RoundingBase, found: RoundingWeights, /) -> Recognition:
+    """A table on a lattice: rounded to the nearest, at random, or nobody can tell; with noise before that, perhaps."""
+    base, n = lattice.base, found.n
+    chance = dict(found.parts)
+    small_up = chance.pop("small-up")
+    nearest = chance["nearest-rounding"] = chance["nearest-rounding"] + small_up
+    chance = dict(sorted(chance.items(), key=lambda one: -one[1]))
+    likely = next(iter(chance))
+    rivals = {name: p for name, p in chance.items() if p > 1e-4}
+    if n and chance["noise"] > 1 - _NAMED_ROUNDING:
+        said = f"{lattice.evidence}; what {n:,} totals differ from their parts by may be noise that was added before rounding"
+        return Recognition(table=table.name, kind="unknown", rivals=rivals, n=n, evidence=said)
+    named = n and likely in _LAWS and chance[likely] >= _NAMED_ROUNDING
+    kind: MechanismKind = likely if named else "rounding"  # type: ignore[assignment]
+    laws = {law(base): chance[name] for name, law in _LAWS.items()}
+    others = 1 - nearest - chance["noise"]
+    within = base // 2 if n and others < _HAS_WEIGHT else base - 1
+    proven = not n or chance["noise"] < _PERHAPS_NOISY
     how = (
         f"; from {n:,} totals and their parts"
         if n
@@ -192,48 +239,18 @@ def _rounded(table: Table, lattice: RoundingBase, complete: Sequence[CompleteIde
         table=table.name,
         kind=kind,
         base=base,
-        rivals={name: p for name, p in chance.items() if p > 1e-4},
-        known=known_laws({laws[name]: p for name, p in chance.items()}),
-        bound=base // 2 if kind == "nearest-rounding" else base - 1,
-        n=n,
-        evidence=f"{lattice.evidence}{how}",
-    )
-
-
-def _over_rounded(table: Table, family: Family, base: int, /) -> Recognition:
-    """Totals of a rounded table: as counted, if rounding alone explains what they differ by and noise of one person on them does not."""
-    complete = CompleteIdentities.of_family(family)
-    near = complete.parts <= _PARTED
-    residual, parts = complete.residual[near], complete.parts[near]
-    said = f"nothing but {family.parts.name} can be compared with it, and that is rounded"
-    gap = 0.0
-    # Few totals that are all multiples of the base show no lattice, and are rounded all the same.
-    if residual.size >= _FEWEST and (np.asarray(table.values) % base != 0).any():
-        far = np.abs(np.arange(-24, 25))
-        noises = [np.exp(-math.sqrt(2.0) * far / sd) for sd in _NOISY]
-        logs = [
-            max(rounding_evidence(residual, parts, base=base, totals=1, noise=law).values())
-            for law in (None, *(one / one.sum() for one in noises))
-        ]
-        gap = logs[0] - max(logs[1:]) + _HARDLY_NOISY
-    exact: MechanismKind = "hidden-ranges" if table.suppressed > 0 else "exact"
-    chance = 1 / (1 + math.exp(-max(min(gap, 700.0), -700.0)))
-    rivals = {name: p for name, p in ((exact, chance), ("noise", 1 - chance)) if p > 1e-4}
-    if gap < _EXACT:
-        n, found = int(residual.size), rivals if gap > 0 else {}
-        return Recognition(table=table.name, kind="unknown", rivals=found, n=n, evidence=said)
-    return Recognition(
-        table=table.name,
-        kind=exact,
         rivals=rivals,
-        known=Known.sure(Mechanism(law=PointMass(), rule="ge", zeros="keep"), source="recovered"),
-        bound=0,
-        n=int(residual.size),
-        evidence=(
-            f"{residual.size:,} of its sums differ from {family.parts.name} by what rounding to {base} alone explains: its own counts "
-            "are not rounded, and no noise is seen in them"
-        ),
+        known=known_laws(laws) if max(laws.values()) > _HAS_WEIGHT else None,
+        bound=base // 2 if kind == "nearest-rounding" else base - 1,
+        within=within if proven else None,
+        small_up=small_up > _HAS_WEIGHT,
+        n=n,
+        evidence=f"{lattice.evidence}{how}{'' if proven else _NOT_PROVEN}",
     )
+
+
+_NOT_PROVEN = "; noise before rounding is not excluded, so that nothing is proven of single counts"
+_LAWS = {"nearest-rounding": NearestRounding, "random-rounding": RandomRounding}
 
 
 def _exact(table: Table, n: int, off: int, families: Sequence[Family], /) -> Recognition:

@@ -52,6 +52,9 @@ class Recognition:
         P(0), P(1), ... of one noise, where a law was fitted, and how far off each may be (one standard error), where the law is free.
     excluded
         How far out bounded laws are excluded, where the likeliest law is unbounded.
+    within, small_up
+        How far a value that was rounded can be from its raw count for certain, None if nothing says so; and whether any count above 0 may be
+        shown as one base.
     noise_sd
         The standard deviation of one noise, where there is one.
     same_cell, zeros_kept
@@ -72,6 +75,8 @@ class Recognition:
     pmf: tuple[float, ...] = ()
     pmf_se: tuple[float, ...] = ()
     excluded: Excluded | None = None
+    within: int | None = None
+    small_up: bool = False
     noise_sd: float | None = None
     same_cell: bool = False
     zeros_kept: bool = False
@@ -120,11 +125,7 @@ class Recognition:
     @property
     def reach(self) -> int | None:
         """How far a published value can be from its raw count for certain; None if nothing says so."""
-        if self.raw_counts:
-            return 0
-        if self.base is None:
-            return None
-        return self.base // 2 if self.kind == "nearest-rounding" else self.base - 1
+        return 0 if self.raw_counts else self.within
 
     def ranges(self, table: Table, /) -> tuple[Floats, Floats] | None:
         """The least and the largest raw count of every cell of the table; None if its mechanism sets no limits."""
@@ -132,7 +133,10 @@ class Recognition:
             return None
         low, high = table.ranges()
         shown = table.status(np.arange(table.size)) == 0
-        return np.where(shown, np.maximum(low - self.reach, 0), low), np.where(shown, high + self.reach, high)
+        least = np.maximum(low - self.reach, 0)
+        if self.small_up:
+            least = np.where(high == self.base, np.minimum(least, 1), least)
+        return np.where(shown, least, low), np.where(shown, high + self.reach, high)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values for JSON."""

@@ -54,6 +54,7 @@ def make_card(
     reservation: str,
     simulated: bool,
     series: Mapping[str, Any] | None = None,
+    published: str | None = None,
 ) -> Card:
     """The card of a release. `rows` are the published rows of each table, `dataset` its public name if any."""
     privacy = plan.spec.privacy
@@ -90,6 +91,7 @@ def make_card(
         workload=workload_statement(plan),
         payment=StatedPayment(dataset=dataset, reservation=reservation),
         series=series,
+        published=published,
     )
 
 

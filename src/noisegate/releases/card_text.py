@@ -65,6 +65,7 @@ def _promise(card: Card, /) -> list[str]:
         f"Protected: {escaped(card.unit_description or '')}.",
         f"All tables together: epsilon {_number(charged.epsilon)}, delta {_number(charged.delta)}",
         f"({card.dp_variant}, one unit added or removed).",
+        *([] if card.published is None else ["", f"Released on {escaped(card.published)}."]),
         "",
         "| whose | epsilon | delta |",
         "|---|---|---|",

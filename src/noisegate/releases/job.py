@@ -63,7 +63,7 @@ from noisegate.releases.series_week import (
 )
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
-from noisegate.tables import REGISTRY, Card, registry_record, write_record
+from noisegate.tables import Card, write_statements
 
 #: What chooses a bound once that was charged, and counts by it as long as the context.
 ByChoice = Callable[[], AbstractContextManager[tuple[Plan, SlicedCounts]]]
@@ -319,6 +319,7 @@ class _Job:
             )
             clipped = report_clipped(spec, counts.clipping, entropy=entropy)
             report("writing tables")
+            published = datetime.now(UTC).date().isoformat()
 
             def written(plan: Plan, tables: Tables, folder: Path, **told: Any) -> tuple[Card, bytes]:
                 _write_tables(plan, tables, folder)
@@ -328,12 +329,13 @@ class _Job:
                     dataset=spec.account,
                     reservation=reservation.id,
                     simulated=entropy.simulated,
+                    published=published,
                     **told,
                 )
+                content = write_card(folder, card, card_text(card))
                 said = {} if spec.publication is None else spec.publication.model_dump(exclude_none=True)
-                record = registry_record(card, said=said, published=datetime.now(UTC).date())
-                write_record(folder / REGISTRY, record)
-                return card, write_card(folder, card, card_text(card))
+                write_statements(folder, card, said=said)
+                return card, content
 
             with staged(reservation.staging, reservation.output) as folder:
                 stated = None

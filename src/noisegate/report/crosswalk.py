@@ -133,7 +133,7 @@ REGISTRY = (
         name="Tier 3: implementation and security",
         asks="How the noise is drawn and the raw data kept, with the reasons for the choices made.",
         person="Source of randomness, access to raw data, review of the code, and why these parameters.",
-        results=("card", "card-disagrees", "registry-disagrees"),
+        results=("card", "card-disagrees", "registry-disagrees", "hazards-disagrees", "crate-disagrees"),
     ),
 )
 

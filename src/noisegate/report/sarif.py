@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 from typing import Any, Final
+from urllib.parse import quote
 
 from noisegate.assessment import Assessment, Finding, words_of
 
@@ -33,7 +34,7 @@ def as_sarif(assessment: Assessment, /) -> dict[str, Any]:
                         "rules": [_rule(kind, assessment) for kind in kinds],
                     }
                 },
-                "artifacts": [{"location": {"uri": name}} for name in files],
+                "artifacts": [{"location": {"uri": quote(name)}} for name in files],
                 "results": [_result(one, kinds, files) for one in assessment.findings],
                 "properties": {"notExamined": dict(assessment.not_examined)},
             }
@@ -64,7 +65,7 @@ def _result(finding: Finding, kinds: list[str], files: list[str], /) -> dict[str
         "level": _LEVELS[finding.severity],
         "message": {"text": "\n".join(line for line in lines if line)},
         "locations": [
-            {"physicalLocation": {"artifactLocation": {"uri": name, "index": k}}}
+            {"physicalLocation": {"artifactLocation": {"uri": quote(name), "index": k}}}
             for k, name in enumerate(files)
         ],
         "properties": {"severity": finding.severity, "assumptions": list(finding.assumptions)},

@@ -10,10 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from noisegate.assessment import Assessment, cells_batches, noise, vehicles_table, weeks
+from noisegate.assessment import Assessment, cells_batches, noise, protocol_of, vehicles_table, weeks
 from noisegate.errors import OutputError
 from noisegate.places import MARK, MARK_KEY, check_directory, new_directory
 from noisegate.report.html import print_pdf
+from noisegate.tables import PROTOCOL
 
 #: The files of an assessment: for programs, and for people.
 ASSESSMENT, CELLS, VEHICLES = "assessment.json", "cells.parquet", "vehicles.parquet"
@@ -29,7 +30,7 @@ def write_assessment(
     """Write everything that an assessment leaves to `folder`, which must not exist: all of it, or nothing.
 
     `assessment.json`, `cells.parquet` and `vehicles.parquet` for programs, pictures, `report.html` and `report.md` for
-    people.
+    people, `motivated-intruder.json` as the protocol of the test that it is.
 
     Raises
     ------
@@ -41,6 +42,8 @@ def write_assessment(
     with new_directory(folder) as staging:
         text = json.dumps(assessment.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (staging / ASSESSMENT).write_text(text, encoding="utf-8")
+        protocol = json.dumps(protocol_of(assessment), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        (staging / PROTOCOL).write_text(protocol, encoding="utf-8")
         marked = assessment.custodian_only
         if assessment.vehicles is not None:
             content = vehicles_table(assessment.vehicles.services)

@@ -121,6 +121,7 @@ class Publication(SpecBlock):
     ) = None
     justification: Text | None = None
     sources: Text | None = None
+    license: Text | None = None
     authors: Annotated[tuple[str, ...], PlainValidator(_people)] = ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noisegate.tables.agreement import NOT_STATED, Agreement, same
 from noisegate.tables.axis import Axis, Block, Ints, Mask, combine
 from noisegate.tables.card import (
     CARD,
@@ -26,6 +27,7 @@ from noisegate.tables.card import (
     read_document,
     stated_payment,
 )
+from noisegate.tables.crate import CRATE, crate_against, read_crate
 from noisegate.tables.dimension import (
     DAY_S,
     NO_ORDINAL,
@@ -40,19 +42,19 @@ from noisegate.tables.dimension import (
     listed,
 )
 from noisegate.tables.domain import Domain
+from noisegate.tables.hazards import HAZARDS, hazards_against, hazards_statement, read_hazards
 from noisegate.tables.margin import Margin
 from noisegate.tables.question import Asked, Form, Question
-from noisegate.tables.registry import (
-    NOT_STATED,
-    REGISTRY,
-    RELEASE_FILES,
-    read_record,
-    record_against,
-    registry_record,
-    write_record,
-)
+from noisegate.tables.registry import REGISTRY, read_record, record_against, registry_record
 from noisegate.tables.selection import Groups, Selection
 from noisegate.tables.stated import state_domain, stated_domain
+from noisegate.tables.statements import (
+    PROTOCOL,
+    RELEASE_FILES,
+    BesideCard,
+    statements_against,
+    write_statements,
+)
 from noisegate.tables.table import (
     Counts,
     MarginLink,
@@ -78,13 +80,18 @@ from noisegate.tables.where import (
 
 __all__ = [
     "CARD",
+    "CRATE",
     "DAY_S",
+    "HAZARDS",
     "NOT_STATED",
     "NO_ORDINAL",
+    "PROTOCOL",
     "REGISTRY",
     "RELEASE_FILES",
+    "Agreement",
     "Asked",
     "Axis",
+    "BesideCard",
     "Block",
     "Bounding",
     "Card",
@@ -129,23 +136,30 @@ __all__ = [
     "combine",
     "condition_text",
     "conditions_of",
+    "crate_against",
     "find_card",
     "find_dimension",
     "folded",
+    "hazards_against",
+    "hazards_statement",
     "kind_of",
     "label_code",
     "listed",
     "locate",
     "members",
+    "read_crate",
     "read_document",
+    "read_hazards",
     "read_record",
     "record_against",
     "registry_record",
+    "same",
     "shares_of_values",
     "spelled_parts",
     "split_conditions",
     "state_domain",
     "stated_domain",
     "stated_payment",
-    "write_record",
+    "statements_against",
+    "write_statements",
 ]

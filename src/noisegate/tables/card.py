@@ -51,6 +51,7 @@ _KEYS: Final = frozenset(
         "workload",
         "ledger",
         "series",
+        "published",
         "version",
     ]
 )
@@ -469,6 +470,8 @@ class Card:
         The public cells of the base; None on cards of other programs.
     series
         Which week of a series it is, or which weeks it sums, and what that was estimated from; None if it stands alone.
+    published
+        The day on which the release was made, in universal time; None on cards that do not say.
     extra
         Keys that this version does not know, kept as they are.
     path
@@ -497,6 +500,7 @@ class Card:
     workload: tuple[StatedQuestion, ...] = ()
     payment: StatedPayment = StatedPayment(dataset=None, reservation=None)
     series: Mapping[str, Any] | None = None
+    published: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = field(default=None, compare=False)
 
@@ -549,6 +553,7 @@ class Card:
             **({"workload": [entry.to_json() for entry in self.workload]} if self.workload else {}),
             "ledger": self.payment.to_json(),
             **({} if self.series is None else {"series": dict(self.series)}),
+            **({} if self.published is None else {"published": self.published}),
             "version": self.version,
             **self.extra,
         }
@@ -823,6 +828,7 @@ def _card(top: _Block, /) -> Card:
         if payment is None
         else StatedPayment(dataset=payment.text("dataset"), reservation=payment.text("reservation")),
         series=None if (series := top.block("series")) is None else _plain(series.content, series.at),
+        published=top.text("published"),
         extra={key: _plain(value, key) for key, value in top.content.items() if key not in _KEYS},
     )
 

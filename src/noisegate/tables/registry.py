@@ -8,34 +8,28 @@ missing, since silence would look like an answer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from noisegate.errors import DataError
 from noisegate.places import read_octets
-from noisegate.tables.card import CARD, Card, Json, StatedTable
+from noisegate.tables.agreement import NOT_STATED, Agreement, block_of, compared
+from noisegate.tables.card import Card, Json, StatedTable
 
 #: What the record is called when it lies beside the tables.
 REGISTRY: Final = "registry.yaml"
-#: What a release holds beside its tables.
-RELEASE_FILES: Final = frozenset([CARD, "CARD.md", REGISTRY])
-#: What stands where somebody has to say something and nobody did.
-NOT_STATED: Final = "Not stated."
 _MOST: Final = 1 << 20
 _VARIANTS = {"pure dp": "Pure DP", "approximate dp": "Approximate DP", "zcdp": "Zero-concentrated DP"}
 
 
-def registry_record(card: Card, /, *, said: Mapping[str, Any], published: date) -> Json:
+def registry_record(card: Card, /, *, said: Mapping[str, Any]) -> Json:
     """The record of a release: a draft, which a person completes and hands in."""
     return {
         "url_slug": (card.name or "release").lower().replace(".", "_").replace("-", "_"),
         "status": "Draft",
         "tier": 3,
         "deployment": {
-            "basic": _basic(card, said, published),
+            "basic": _basic(card, said),
             "dp_variant": {
                 "variant_name": _variant(card),
                 "data_domain": _domain(card),
@@ -63,6 +57,8 @@ def registry_record(card: Card, /, *, said: Mapping[str, Any], published: date) 
 
 def write_record(path: Path, record: Json, /) -> None:
     """Write a record as YAML."""
+    import yaml
+
     path.write_text(yaml.safe_dump(record, sort_keys=False, allow_unicode=True, width=100), "utf-8")
 
 
@@ -74,6 +70,8 @@ def read_record(path: Path, /) -> Json:
     DataError
         If it cannot be read, or is no record.
     """
+    import yaml
+
     octets = read_octets(path, most=_MOST, what="the registry record")
     try:
         found = yaml.safe_load(octets)
@@ -84,28 +82,23 @@ def read_record(path: Path, /) -> Json:
     return found
 
 
-def record_against(record: Mapping[str, Any], card: Card, /) -> tuple[list[str], list[str]]:
+def record_against(record: Mapping[str, Any], card: Card, /) -> Agreement:
     """In which points a record says what the card says, and in which it does not."""
     told = record.get("deployment", {})
-    loss, variant = _block(told, "privacy_loss"), _block(told, "dp_variant")
-    stated = _block(loss, "privacy_parameters")
-    ours = _parameters(card)
-    points = [
+    loss, variant = block_of(told, "privacy_loss"), block_of(told, "dp_variant")
+    stated, ours = block_of(loss, "privacy_parameters"), _parameters(card)
+    points: list[tuple[str, object, object]] = [
         ("epsilon", stated.get("epsilon"), ours.get("epsilon")),
         ("delta", stated.get("delta", 0.0), ours.get("delta", 0.0)),
         ("privacy unit", loss.get("privacy_unit"), card.unit),
         ("variant", variant.get("variant_name"), _variant(card)),
     ]
-    good, bad = [], []
-    for name, theirs, mine in points:
-        if _same(theirs, mine):
-            good.append(f"the registry record has the card's {name}")
-        else:
-            bad.append(f"{name}: the registry record says {_shown(theirs)}, the card {_shown(mine)}")
-    return good, bad
+    if card.published is not None:
+        points.append(("date", block_of(told, "basic").get("publication_date"), card.published))
+    return compared("the registry record", points)
 
 
-def _basic(card: Card, said: Mapping[str, Any], published: date, /) -> Json:
+def _basic(card: Card, said: Mapping[str, Any], /) -> Json:
     tables = ", ".join(f"{one.name} ({' x '.join(one.dimensions)})" for one in card.tables)
     basic: Json = {
         "name": card.name or NOT_STATED,
@@ -114,7 +107,7 @@ def _basic(card: Card, said: Mapping[str, Any], published: date, /) -> Json:
         "data_product_type": "Summary statistics",
         "data_product_region": said.get("region") or NOT_STATED,
         "description": said.get("summary") or f"Counts of events in {len(card.tables)} tables: {tables}.",
-        "publication_date": published.isoformat(),
+        "publication_date": card.published or NOT_STATED,
     }
     if said.get("sector"):
         basic["data_product_sector"] = said["sector"]
@@ -226,21 +219,3 @@ def _noise(table: StatedTable, /) -> str:
 
 def _listed(parts: Sequence[str], /) -> str:
     return "; ".join(parts) + "." if parts else "None."
-
-
-def _block(told: object, name: str, /) -> Mapping[str, Any]:
-    found = told.get(name) if isinstance(told, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def _same(theirs: object, mine: object, /) -> bool:
-    if isinstance(mine, float) or isinstance(theirs, int | float):
-        try:
-            return abs(float(theirs) - float(mine)) <= 1e-9 * max(1.0, abs(float(mine)))  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            return False
-    return theirs == mine
-
-
-def _shown(value: object, /) -> str:
-    return "nothing" if value is None else f"{value:g}" if isinstance(value, float) else str(value)[:100]

@@ -90,7 +90,9 @@ def _prior_weights(prior: Prior, cell: int, counts: Ints, /) -> Floats:
     m, r, share = float(prior.mean[cell]), float(prior.shape[cell]), float(prior.zero_share[cell])
     logs = special.gammaln(counts + r) - special.gammaln(r) - special.gammaln(counts + 1.0)
     logs += r * np.log(r / (r + m)) + special.xlogy(counts, m / (r + m))
-    return np.asarray(share * (counts == 0) + (1 - share) * np.exp(logs))
+    stray = float(prior.stray_share[cell])
+    geometric = (m / (1 + m)) ** counts / (1 + m)
+    return np.asarray(share * (counts == 0) + stray * geometric + (1 - share - stray) * np.exp(logs))
 
 
 def _along(axis: int, count: int, values: Floats, /) -> Floats:

@@ -155,7 +155,9 @@ class Part:
 def weighed(pmfs: Pmfs, prior: NegativeBinomial, /) -> Pmfs:
     """`pmfs` times the prior of the same unknowns."""
     p = pmfs.p.astype(np.float64)
-    multiply_negative_binomial(pmfs.low, pmfs.start, p, prior.mean, prior.shape, prior.zero_share)
+    multiply_negative_binomial(
+        pmfs.low, pmfs.start, p, prior.mean, prior.shape, prior.zero_share, prior.stray_share
+    )
     if not normalise(pmfs.start, p):
         raise contradiction()
     return Pmfs(low=pmfs.low, start=pmfs.start, p=p)
@@ -200,7 +202,10 @@ def _prior_top(prior: Prior, cells: Ints, nats: float, /) -> Floats:
         raise unheard()
     local = prior.at(cells)
     spread = np.sqrt(local.mean + local.mean**2 / local.shape)
-    return np.ceil(local.mean + nats * np.maximum(spread, local.mean / local.shape) + nats)
+    tail = np.where(local.stray_share > 0, 1.0, 1 / local.shape)
+    return np.ceil(
+        local.mean + nats * np.maximum(spread, local.mean * np.maximum(tail, 1 / local.shape)) + nats
+    )
 
 
 T = TypeVar("T")

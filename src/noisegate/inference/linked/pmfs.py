@@ -5,6 +5,7 @@ Sums of them with evidence on the sum are exact convolutions; products with a Ga
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -117,10 +118,28 @@ def _gather_multiply(
 
 
 @compiled
+def stray_weight(first: int, mean: float, shape: float, zero_share: float, stray_share: float, /) -> float:
+    """How much likelier a count is by a stray than by the negative binomial of its cell, shares and all."""
+    if stray_share <= 0 or mean <= 0:
+        return 0.0
+    own = math.lgamma(first + shape) - math.lgamma(shape) - math.lgamma(first + 1.0)
+    own += first * math.log(mean / (mean + shape)) - shape * math.log1p(mean / shape)
+    stray = first * math.log(mean / (mean + 1.0)) - math.log1p(mean)
+    return stray_share / (1.0 - zero_share - stray_share) * math.exp(min(max(stray - own, -300.0), 300.0))
+
+
+@compiled
 def multiply_negative_binomial(
-    low: Ints, start: Ints, p: Floats, mean: Floats, shape: Floats, zero_share: Floats, /
+    low: Ints,
+    start: Ints,
+    p: Floats,
+    mean: Floats,
+    shape: Floats,
+    zero_share: Floats,
+    stray_share: Floats,
+    /,
 ) -> None:
-    """Multiply zero-inflated negative binomial weights into the distributions, in place.
+    """Multiply negative binomial weights, with a share of zeros and of strays, into the distributions, in place.
 
     By the recurrence P(k+1) / P(k) = (k + r) / (k + 1) * m / (m + r), from the window's low end.
     """
@@ -128,17 +147,21 @@ def multiply_negative_binomial(
         ratio = mean[i] / (mean[i] + shape[i])
         weight = 1.0
         extra = 0.0
+        stray = stray_weight(low[i], mean[i], shape[i], zero_share[i], stray_share[i])
+        falling = mean[i] / (mean[i] + 1.0)
         if low[i] == 0 and zero_share[i] > 0:
             log_empty = -shape[i] * np.log1p(mean[i] / shape[i])
-            extra = zero_share[i] / (1 - zero_share[i]) * np.exp(min(-log_empty, 300.0))
+            extra = zero_share[i] / (1 - zero_share[i] - stray_share[i]) * np.exp(min(-log_empty, 300.0))
         for k in range(start[i + 1] - start[i]):
-            p[start[i] + k] *= weight + (extra if k == 0 else 0.0)
+            p[start[i] + k] *= weight + stray + (extra if k == 0 else 0.0)
             z = low[i] + k
             weight *= (z + shape[i]) / (z + 1) * ratio
+            stray *= falling
             if weight > _LARGE:
                 for j in range(k + 1):
                     p[start[i] + j] /= _LARGE
                 weight /= _LARGE
+                stray /= _LARGE
 
 
 @compiled

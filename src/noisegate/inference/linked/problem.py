@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -52,9 +52,9 @@ class Sums:
                 allowed=f"one for each of {len(indptr) - 1} rows",
             )
         _check_values(values, mechanism=self.mechanism, name=self.name)
-        for field, array in (("indptr", indptr), ("indices", indices), ("values", values)):
+        for name, array in (("indptr", indptr), ("indices", indices), ("values", values)):
             array.flags.writeable = False
-            object.__setattr__(self, field, array)
+            object.__setattr__(self, name, array)
 
     @property
     def rows(self) -> int:
@@ -95,8 +95,8 @@ class Identities:
         signs = np.array(self.signs, dtype=np.int64)
         if signs.shape != indices.shape or not np.isin(signs, (-1, 1)).all():
             raise SpecError("an identity needs a sign, 1 or -1, for each of its cells.")
-        for field, array in (("indptr", indptr), ("indices", indices), ("signs", signs)):
-            object.__setattr__(self, field, array)
+        for name, array in (("indptr", indptr), ("indices", indices), ("signs", signs)):
+            object.__setattr__(self, name, array)
 
     @classmethod
     def between_cells(cls, left: ArrayLike, right: ArrayLike, /) -> Self:
@@ -236,12 +236,14 @@ class NegativeBinomial:
     """Over-dispersed counts, one mean for every cell: the informed attacker.
 
     Cell i has variance `mean[i] + mean[i]**2 / shape[i]`; with probability `zero_share[i]` it is
-    zero for a reason of its own (no service). A shape of 1e9 is as good as Poisson.
+    zero for a reason of its own (no service). With probability `stray_share[i]` it strays from its mean for a reason of its
+    own (half a service): any count is possible then, by a geometric law with the same mean. A shape of 1e9 is as good as Poisson.
     """
 
     mean: Floats
     shape: Floats
     zero_share: Floats
+    stray_share: Floats = field(default_factory=lambda: np.zeros(1))
 
     def __post_init__(self) -> None:
         mean = np.array(self.mean, dtype=np.float64)
@@ -251,16 +253,21 @@ class NegativeBinomial:
         share = np.broadcast_to(np.asarray(self.zero_share, dtype=np.float64), mean.shape).copy()
         if not (np.isfinite(shape) & (shape > 0)).all():
             raise SpecError("prior shapes must be finite and above 0.")
-        if not ((share >= 0) & (share < 1)).all():
-            raise SpecError("shares of zeros must be at least 0 and below 1.")
+        stray = np.broadcast_to(np.asarray(self.stray_share, dtype=np.float64), mean.shape).copy()
+        if not ((share >= 0) & (stray >= 0) & (share + stray < 1)).all():
+            raise SpecError("shares of zeros and of strays must be at least 0 and together below 1.")
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "zero_share", share)
+        object.__setattr__(self, "stray_share", stray)
 
     def at(self, cells: Ints, /) -> NegativeBinomial:
         """The prior of some of the cells."""
         return NegativeBinomial(
-            mean=self.mean[cells], shape=self.shape[cells], zero_share=self.zero_share[cells]
+            mean=self.mean[cells],
+            shape=self.shape[cells],
+            zero_share=self.zero_share[cells],
+            stray_share=self.stray_share[cells],
         )
 
 

@@ -1,0 +1,289 @@
+"""How a table on a lattice was rounded, and whether its totals stand as counted: one likelihood of all totals and their parts.
+
+Given what is shown of the parts, their raw counts are as likely as counts nearby are in the table and as their rounding makes them; the
+raw total is their sum. Each account of the parts (to the nearest, at random, up, down, noise before rounding) is weighed beside
+each account of the totals (rounded likewise, as counted, with noise of their own). What is proven of a count must hold under every account that has weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisegate.laws import BoundedUniform, DiscreteGaussian, DiscreteLaplace, LatticeLaw
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Totals = Literal["rounded", "exact", "noise"]
+_Kind = TypeVar("_Kind", bound=str)
+
+#: Shown values of 0, 1, ... times the base have laws of their own, from the last on one for all.
+CLASSES = 6
+_STEPS = 8
+#: How likely each account of the parts is beforehand; `small-up` shows whatever is not 0 as one base at least. Rounding at random is the custom with base 3
+#: and known with base 5. Residuals of a few hundred totals hardly tell little noise before rounding from rounding at random, so that this decides.
+_USUAL = {
+    "nearest-rounding": 0.68,
+    "small-up": 0.05,
+    "random-rounding": 0.20,
+    "rounding-up": 0.02,
+    "rounding-down": 0.03,
+    "noise": 0.01,
+}
+_USUAL_OF = {
+    3: {**_USUAL, "nearest-rounding": 0.19, "random-rounding": 0.70, "noise": 0.005},
+    5: {**_USUAL, "nearest-rounding": 0.56, "random-rounding": 0.33, "noise": 0.005},
+}
+#: That totals which are no multiples of the base have noise, where their parts were only rounded, and where these have noise.
+_NOISY_TOTALS, _BOTH_NOISY = 0.12, 0.6
+#: The share of totals that may be off for reasons of their own.
+_OFF = 0.002
+#: Sums of more parts than this, or wider than this, are left out; and so much work is done at once and in all.
+_MOST_PARTS, _WIDEST, _AT_ONCE, _MOST_WORK = 200, 20_000, 1 << 20, 3 << 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundedSums:
+    """Totals beside the parts that are shown.
+
+    Attributes
+    ----------
+    residual
+        Each total minus its parts as shown.
+    classes
+        How many parts are shown as 0, 1, ... times the base; (n, CLASSES).
+    rounded_parts
+        Whether parts are on the lattice; otherwise they are what they are.
+    lattice_totals
+        Whether all totals are multiples of the base.
+    often
+        How often 0, 1, ... times the base are shown in the table of the parts, from the last on together; all 0 if parts are large.
+    """
+
+    residual: Ints
+    classes: Ints
+    rounded_parts: bool
+    lattice_totals: bool
+    often: Ints = field(default_factory=lambda: np.zeros(_STEPS, np.int64))
+
+    @classmethod
+    def of_large(cls, residual: Ints, parts: Ints, /) -> RoundedSums:
+        """Of multiples of the base that are all large, so many in each sum."""
+        classes = np.zeros((residual.size, CLASSES), np.int64)
+        classes[:, -1] = parts
+        return cls(residual=residual, classes=classes, rounded_parts=True, lattice_totals=True)
+
+    def usable(self, base: int, /) -> RoundedSums:
+        """Those of few parts, as many as are worth the work."""
+        parts = self.classes.sum(axis=1)
+        keep = np.flatnonzero((parts <= _MOST_PARTS) & (parts * base <= _WIDEST))
+        if keep.size:
+            most = max(_MOST_WORK // _length(base, int(parts[keep].max()), self.residual[keep]), 20)
+            keep = keep[:: -(-keep.size // most)]
+        return replace(self, residual=self.residual[keep], classes=self.classes[keep])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundingWeights:
+    """How likely each account is.
+
+    Attributes
+    ----------
+    parts
+        Of how the table was rounded.
+    totals
+        Of each group of sums: whether totals are rounded likewise, as counted, or have noise of their own.
+    n
+        How many sums tell.
+    """
+
+    parts: Mapping[str, float]
+    totals: tuple[Mapping[Totals, float], ...]
+    n: int
+
+
+def how_often(values: NDArray[np.generic], base: int, /) -> Ints:
+    """How often 0, 1, ... times the base are among the values, from the last on together."""
+    steps = np.minimum(np.abs(np.asarray(values, np.float64)) // base, _STEPS - 1).astype(np.int64)
+    return np.bincount(steps, minlength=_STEPS).astype(np.int64)
+
+
+def weigh_rounding(base: int, sums: Sequence[RoundedSums], /) -> RoundingWeights:
+    """The probability of each account of a table whose values are multiples of the base, and of totals."""
+    found = [one.usable(base) for one in sums]
+    usual = _USUAL_OF.get(base, _USUAL)
+    logs: dict[str, list[float]] = {}
+    by_totals: list[dict[Totals, list[float]]] = [{} for _ in found]
+    for name, share, shows in _accounts(base):
+        tried = [_of_totals(one, name, shows, _part_laws(shows, one.often, base)) for one in found]
+        sides = [float(np.logaddexp.reduce(list(one.values()))) if one else 0.0 for one in tried]
+        whole = math.log(usual[name] * share) + sum(sides)
+        logs.setdefault(name, []).append(whole)
+        for mine, one, side in zip(by_totals, tried, sides, strict=True):
+            for kind, log in one.items():
+                mine.setdefault(kind, []).append(whole - side + log)
+    return RoundingWeights(
+        parts=_chances(logs),
+        totals=tuple(map(_chances, by_totals)),
+        n=sum(one.residual.size for one in found),
+    )
+
+
+def _chances(logs: Mapping[_Kind, Sequence[float]], /) -> dict[_Kind, float]:
+    """From log-probabilities of all that has a name, the likeliest name first."""
+    joint = {name: float(np.logaddexp.reduce(list(several))) for name, several in logs.items()}
+    total = float(np.logaddexp.reduce(list(joint.values()))) if joint else 0.0
+    return dict(
+        sorted(((name, math.exp(log - total)) for name, log in joint.items()), key=lambda one: -one[1])
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shows:
+    """P(shown - raw = e), for e from -far to far, of counts that are not small; and whether counts above 0 are shown as one base at least."""
+
+    chances: Floats
+    small_up: bool = False
+
+    @property
+    def far(self) -> int:
+        return self.chances.size // 2
+
+
+def _accounts(base: int, /) -> Iterator[tuple[str, float, _Shows]]:
+    """Every account of the parts: its name, its share among those of the name, and what it shows."""
+    away = np.arange(-base, base + 1)
+    near = (2 * np.abs(away) < base) + 0.5 * (2 * np.abs(away) == base)
+    yield "nearest-rounding", 1.0, _Shows(near)
+    yield "small-up", 1.0, _Shows(near, small_up=True)
+    yield "random-rounding", 1.0, _Shows(1 - np.abs(away) / base)
+    yield "rounding-up", 1.0, _Shows(((away >= 0) & (away < base)).astype(float))
+    yield "rounding-down", 1.0, _Shows(((away <= 0) & (away > -base)).astype(float))
+    spreads = [max(1.0, base / 8) * 2**step for step in range(5)]
+    laws = [law for sd in spreads for law in (DiscreteGaussian(sd), DiscreteLaplace(sd / math.sqrt(2)))]
+    for law in laws:
+        yield "noise", 1 / len(laws), _Shows(np.convolve(_pmf(law), near))
+
+
+def _pmf(law: LatticeLaw, /) -> Floats:
+    far = law.reach(20.0)
+    found = np.exp(law.logpmf(np.arange(-far, far + 1)))
+    return np.asarray(found / found.sum())
+
+
+def _part_laws(shows: _Shows, often: Ints, base: int, /) -> list[Floats]:
+    """For each class of shown values the law of raw - shown, from -far to far."""
+    away = np.arange(-shows.far, shows.far + 1)
+    found = []
+    for step in range(CLASSES):
+        value = step * base
+        raw = value + away
+        chances = shows.chances[::-1].copy()
+        if shows.small_up:
+            small = (raw >= 1) & (2 * raw < 3 * base)
+            chances = np.where(small, float(step == 1), np.where(raw == 0, float(step == 0), chances))
+        if step < CLASSES - 1 and often.any():
+            chances = chances * _density(raw, often, base)
+            if step == 0:
+                chances = _with_empty(chances, raw, int(often[0]))
+        total = chances.sum()
+        found.append(chances / total if total > 0 else np.eye(1, raw.size, shows.far).ravel())
+    return found
+
+
+def _density(raw: Ints, often: Ints, base: int, /) -> Floats:
+    """How often raw counts are about these, from how often multiples of the base are shown: log-linear between them."""
+    logs = np.log((often + 0.5) / base)
+    slope = float(np.clip(logs[2] - logs[1], -3.0, 3.0))
+    place = raw / base
+    inner = np.interp(place, np.arange(1, 7), logs[1:7])
+    return np.where(raw < 0, 0.0, np.exp(np.where(place < 1, logs[1] - slope * (1 - place), inner)))
+
+
+def _with_empty(chances: Floats, raw: Ints, shown: int, /) -> Floats:
+    """With as many counts of 0 as are shown as 0 beyond what small counts explain."""
+    others = float(chances[raw != 0].sum())
+    return np.where(raw == 0, np.maximum(chances, shown - others), chances)
+
+
+def _of_totals(sums: RoundedSums, name: str, shows: _Shows, laws: Sequence[Floats], /) -> dict[Totals, float]:
+    """The log-likelihood of the residuals under each account of the totals, with how likely that is beforehand."""
+    if not sums.residual.size:
+        return {}
+    noisy = _BOTH_NOISY if name == "noise" else _NOISY_TOTALS
+    made: dict[Totals, list[tuple[float, Floats]]] = {
+        "exact": [(1 - noisy, np.ones(1))],
+        "noise": [(noisy / len(_NOISES), one) for one in _NOISES],
+    }
+    if sums.lattice_totals:
+        made = {"rounded": [(1.0, shows.chances)], "exact": [(1 - noisy, np.ones(1))]}
+    if not sums.rounded_parts:
+        laws = [np.ones(1)] * CLASSES
+        made = {"rounded": [(1.0, shows.chances)]}
+    flat = [(kind, share, law) for kind, several in made.items() for share, law in several]
+    logs = _log_likelihoods(sums, laws, [law for _, _, law in flat])
+    found: dict[Totals, list[float]] = {}
+    for (kind, share, _), log in zip(flat, logs, strict=True):
+        found.setdefault(kind, []).append(math.log(share) + log)
+    return {kind: float(np.logaddexp.reduce(several)) for kind, several in found.items()}
+
+
+def _noises() -> list[Floats]:
+    """Laws of noise that totals may have."""
+    spreads = [0.5 * math.sqrt(2.0) ** step for step in range(10)]
+    laws: list[LatticeLaw] = [
+        law for sd in spreads for law in (DiscreteGaussian(sd), DiscreteLaplace(sd / math.sqrt(2)))
+    ]
+    return [_pmf(law) for law in (*laws, *(BoundedUniform(float(width)) for width in range(1, 8)))]
+
+
+_NOISES = _noises()
+
+
+def _log_likelihoods(sums: RoundedSums, laws: Sequence[Floats], totals: Sequence[Floats], /) -> list[float]:
+    """Of residuals that are sums of parts' laws and one law of the total, for each of the latter."""
+    rows, which = np.unique(sums.classes, axis=0, return_inverse=True)
+    largest = float(np.abs(sums.residual).max())
+    variance = max(float(((np.arange(law.size) - law.size // 2) ** 2 * law).sum()) for law in laws)
+    spread = math.sqrt(variance * int(rows.sum(axis=1).max()))
+    far = max(law.size // 2 for law in totals)
+    width = max(2 * far, *(law.size for law in laws))
+    length = 1 << int(2 * max(10 * spread, largest) + 4 * width).bit_length()
+    spectra = [_spectrum(law, length) for law in laws]
+    after = np.array([np.pad(law, far - law.size // 2) for law in totals])
+    wide = _OFF / (8 * width + 4 * largest)
+    found = np.zeros(len(totals))
+    at_once = max(_AT_ONCE // length, 1)
+    for start in range(0, len(rows), at_once):
+        some = rows[start : start + at_once]
+        product = np.ones((len(some), length // 2 + 1), complex)
+        for place, one in enumerate(spectra):
+            if some[:, place].any():
+                product *= one[None, :] ** some[:, place][:, None]
+        chances = np.fft.irfft(product, length, axis=1)
+        here = np.flatnonzero((which.ravel() >= start) & (which.ravel() < start + len(some)))
+        around = (sums.residual[here][:, None] - np.arange(-far, far + 1)[None, :]) % length
+        at = chances[(which.ravel()[here] - start)[:, None], around] @ after.T
+        found += np.log((1 - _OFF) * np.maximum(at, 0.0) + wide).sum(axis=0)
+    return [float(one) for one in found]
+
+
+def _spectrum(law: Floats, length: int, /) -> NDArray[np.complex128]:
+    """Of a law that is centred on 0."""
+    around = np.zeros(length)
+    np.add.at(around, np.arange(-(law.size // 2), law.size - law.size // 2) % length, law)
+    return np.asarray(np.fft.rfft(around))
+
+
+def _length(base: int, parts: int, residual: Ints, /) -> int:
+    return (
+        1
+        << int(
+            2 * max(10 * base * math.sqrt(parts), float(np.abs(residual).max(initial=0))) + 8 * base
+        ).bit_length()
+    )

@@ -1,0 +1,135 @@
+"""More downloads as offices write them: subtotals that no word names, flags behind years and counts, and files that are no tables of rows."""
+
+import json
+
+import numpy as np
+import pytest
+
+from noisegate.errors import DataError
+from noisegate.reading import find_structure, read_sources
+
+WARDS = ["Abbey", "Manor", "Castle", "Harbour", "Mill", "Station"]
+COUNTS = np.random.default_rng(7).integers(3, 90, (6, 3))
+
+
+def _structure(path):
+    read = read_sources([path])
+    return find_structure(read.tables, lookups=read.lookups, left_out=read.left_out)
+
+
+def _base(path):
+    base = _structure(path).base
+    return {one.name: one.labels for one in base.dimensions}, float(np.sum(base.values))
+
+
+@pytest.mark.parametrize("total", ["All causes", None])
+@pytest.mark.parametrize("above", [True, False])
+def test_indented_subtotals_are_not_counted_twice(write, total, above):
+    rows = [["Cause", "2019", "2020", "2021"]]
+    for name, members in (("Heart", (0, 1, 2)), ("Lungs", (3, 4, 5))):
+        parts = [[f"  {WARDS[k]} disease", *COUNTS[k].tolist()] for k in members]
+        head = [name, *COUNTS[list(members)].sum(axis=0).tolist()]
+        rows += [head, *parts] if above else [*parts, head]
+    rows += [[total, *COUNTS.sum(axis=0).tolist()]] if total else []
+    dimensions, summed = _base(write("t.csv", rows))
+    assert summed == COUNTS.sum()
+    assert len(dimensions["Cause"]) == 6
+
+
+def test_subtotals_of_subtotals(write):
+    rows = [["Cause", "Count", "Of these last year"]]
+    counts = COUNTS[:, :2]
+    rows += [["Body", *counts.sum(axis=0).tolist()]]
+    for name, members in (("Heart", (0, 1, 2)), ("Lungs", (3, 4, 5))):
+        rows += [[name, *counts[list(members)].sum(axis=0).tolist()]]
+        rows += [[WARDS[k], *counts[k].tolist()] for k in members]
+    rows += [
+        ["Mind", 40, 30],
+        ["Fear", 17, 13],
+        ["Grief", 23, 17],
+        ["Total", *(counts.sum(axis=0) + np.array([40, 30])).tolist()],
+    ]
+    found = _structure(write("t.csv", rows))
+    assert found.base.size == 8
+
+
+def test_values_that_happen_to_follow_a_sum_once_are_values(write):
+    """One row: 12 = 5 + 7 may be chance."""
+    rows = [["Ward", "Count"], ["A", 12], ["B", 5], ["C", 7], ["D", 9], ["E", 4], ["F", 5]]
+    assert _base(write("t.csv", rows))[1] == 42
+
+
+@pytest.mark.parametrize(("flag", "mark"), [("(p)", "(a)"), (" (p)", " r"), ("p", "r"), ("[e]", "(b)")])
+def test_provisional_years_and_flagged_counts(write, flag, mark):
+    rows = [["Region", "2018", "2019", f"2020{flag}"]]
+    rows += [[ward, *(f"{1000 + 7 * n:,}" for n in COUNTS[k].tolist())] for k, ward in enumerate(WARDS)]
+    rows[3][2] += mark
+    dimensions, summed = _base(write("t.csv", rows))
+    assert len(dimensions["year"]) == 3
+    assert summed == (1000 + 7 * COUNTS).sum()
+
+
+def test_line_breaks_in_column_names_are_blanks(write):
+    text = '"Local\nauthority",Age,"Number of\npeople"\n'
+    text += "".join(
+        f"{ward},{age},{COUNTS[k, j]}\n" for k, ward in enumerate(WARDS) for j, age in enumerate("abc")
+    )
+    assert "Local authority" in _base(write("t.csv", text))[0]
+
+
+JSON_STAT = {"version": "2.0", "class": "dataset", "id": ["area"], "size": [2], "value": [1, 2]}
+XML = '<?xml version="1.0"?><message:GenericData xmlns:message="m"><Obs value="3"/></message:GenericData>'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "called"),
+    [
+        ("t.json", json.dumps(JSON_STAT), "JSON-stat"),
+        ("t.json", json.dumps([{"area": "Abbey", "count": 3}]), "JSON file"),
+        ("t.px", 'CHARSET="ANSI";\nAXIS-VERSION="2010";\nSTUB="area";\nDATA=\n1 2\n3 4;\n', "PC-Axis"),
+        ("t.xls", "<html><table><tr><td>Abbey</td><td>3</td></tr></table></html>", "web page"),
+        ("t.xml", XML, "XML"),
+        ("t.rtf", "{\\rtf1 Abbey, 3\nManor, 4\n}", "text document"),
+    ],
+)
+def test_what_is_no_table_of_rows_is_refused_by_name_with_a_way_out(write, name, text, called):
+    with pytest.raises(DataError) as error:
+        read_sources([write(name, text)])
+    said = str(error.value)
+    assert called in said
+    assert "CSV" in said
+    assert said.count(". ") == 0
+
+
+@pytest.mark.parametrize("word", ["Total général", "Gesamt", "Ensemble", "合計", "Totale generale"])
+def test_totals_in_other_languages(write, word):
+    rows = [["Zone", "Groupe", "Count"]]
+    for k, ward in enumerate(WARDS):
+        rows += [[ward, f"g{j}", int(COUNTS[k, j])] for j in range(3)] + [[ward, word, int(COUNTS[k].sum())]]
+    rows += [[word, f"g{j}", int(COUNTS[:, j].sum())] for j in range(3)] + [[word, word, int(COUNTS.sum())]]
+    found = _structure(write("t.csv", rows))
+    assert found.base.size == 18
+    assert len(found.tables) == 4
+
+
+def test_sdmx_csv(write):
+    rows = [["DATAFLOW", "FREQ", "REF_AREA", "SEX", "TIME_PERIOD", "OBS_VALUE", "OBS_STATUS", "DECIMALS"]]
+    for k, area in enumerate(("DE", "FR", "NL", "BE", "AT", "PL")):
+        for sex, count in (("M", COUNTS[k, 0]), ("F", COUNTS[k, 1]), ("T", COUNTS[k, :2].sum())):
+            rows.append(["ESTAT:DEMO(1.0)", "A", area, sex, "2021", int(count), "A", "0"])
+    found = _structure(write("t.csv", rows))
+    assert float(np.sum(found.base.values)) == COUNTS[:, :2].sum()
+    assert len(found.tables) == 2
+
+
+def test_a_percent_column_beside_counts_is_set_aside(write):
+    rows = [["Gemeinde", "Geschlecht", "Anzahl", "Anteil in %"]]
+    for k, ward in enumerate(WARDS):
+        whole = COUNTS[k, :2].sum()
+        for sex, n in zip(("männlich", "weiblich"), COUNTS[k, :2].tolist(), strict=True):
+            rows.append([ward, sex, n, f"{100 * n / whole:.1f}".replace(".", ",")])
+        rows.append([ward, "Gesamt", int(whole), "100,0"])
+    path = write("t.csv", rows, delimiter=";", encoding="latin-1")
+    found = _structure(path)
+    assert float(np.sum(found.base.values)) == COUNTS[:, :2].sum()
+    assert len(found.every) == 1
