@@ -6,8 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from noisegate.inference import MixedNoise, Posterior, engine_for
-from noisegate.testing import publish_case
+import noisegate
+from noisegate.inference import MixedNoise, Posterior, RivalNoise, engine_for
+from noisegate.laws import DiscreteGaussian, Laplace
+from noisegate.mechanisms import Mechanism
+from noisegate.testing import BASE, make_world, publish_case
 
 DOUBT = 0.4
 
@@ -78,3 +81,46 @@ def test_without_a_table_it_is_still_a_mixture():
     assert engine.cells(0.95).mean[world.hidden].sum() == pytest.approx(
         world.counts[world.hidden].sum(), rel=0.2
     )
+
+
+def test_laws_that_remain_possible_are_averaged_over():
+    """The law of a cell is the mixture of its laws under each law of the noise, by their weights."""
+    world = publish_case("poisson", "independent", rng=np.random.default_rng(4), rows=12, columns=8)
+    given = world.evidence()
+    gaussian = {
+        name: replace(made, law=DiscreteGaussian(2.0**0.5 * made.law.scale))
+        for name, made in world.mechanisms.items()
+    }
+    rival = RivalNoise(weight=0.3, name="gaussian", mechanisms=gaussian)
+    mixed = engine_for(replace(given, rivals=(rival,)))
+    assert isinstance(mixed, MixedNoise)
+    own = engine_for(given)
+    other = own.under(given.under(rival))
+    found, one, two = mixed.cells(0.95), own.cells(0.95), other.cells(0.95)
+    np.testing.assert_allclose(found.mean, 0.7 * one.mean + 0.3 * two.mean, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.p_zero, 0.7 * one.p_zero + 0.3 * two.p_zero, atol=1e-5)
+    assert np.abs(one.mean - two.mean).max() > 0.05
+    (check,) = [one for one in mixed.checks if one.name == "noise"]
+    assert "gaussian with 30%" in check.says
+    assert "factor" not in check.says
+
+
+def test_few_identities_leave_a_second_law(tmp_path):
+    """Twenty sums of four parts do not tell Laplace from Gaussian noise, and both have their weight."""
+    rng = np.random.default_rng(1)
+    made = Mechanism(law=Laplace(1.4), threshold=18, rounding="nearest", cut="before")
+    counts = rng.integers(4, 90, size=(60, 4))
+    world = make_world(
+        {"town": 60, "age": 4},
+        margins={"total": ["town"]},
+        mechanism={BASE: made, "total": made},
+        counts=counts,
+        rng=rng,
+    )
+    found = noisegate.open_tables([str(path) for path in world.write(tmp_path)])
+    (rival,) = found.inference.evidence.known.rivals
+    assert rival.name == "gaussian"
+    assert 0.05 <= rival.weight <= 0.95
+    assert {made.law.name for made in rival.mechanisms.values()} == {"gaussian"}
+    stated = noisegate.open_tables([str(path) for path in world.write(tmp_path)], noise="laplace:1.4")
+    assert not stated.inference.evidence.known.rivals

@@ -97,7 +97,8 @@ class AttackEvidence:
         place = None
         if release is None:
             known = _as_read(base, used, equal=equal, zero=clear)
-            known = replace(known, scale_doubt=_scale_doubt([base, *(seen for _, seen in used)], makers))
+            tables = [base, *(seen for _, seen in used)]
+            known = replace(known, scale_doubt=_scale_doubt(tables, makers), rivals=makers.rivals(tables))
         else:
             place = _numbers(structure.base, release.domain, np.arange(structure.base.size))
             known = _as_stated(release, place, equal=equal, zero=clear)

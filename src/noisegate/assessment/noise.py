@@ -14,7 +14,7 @@ from noisegate.assessment.words import interval, percent, short
 from noisegate.laws import RoundedLaplace
 from noisegate.mechanisms import state_noise
 from noisegate.pictures import Differences, Responses
-from noisegate.recovery import CANDIDATES, Noise, NoiseFit, Recognition
+from noisegate.recovery import Noise, NoiseFit, Recognition
 from noisegate.tables import StatedTable
 
 if TYPE_CHECKING:
@@ -298,8 +298,7 @@ def _evidence(noise: Noise, /) -> list[str]:
 
 def _if_it_is(fit: NoiseFit, family: str, /) -> str:
     """What the scale would be under a law of a family that was not named."""
-    members = {name: one for name, one in fit.evidence.items() if CANDIDATES[name].family == family}
-    best = max(members.values(), key=lambda one: one.probability)
+    best = max(fit.members(family).values(), key=lambda one: one.probability)
     low, high = best.interval
     word = family.replace("-", " ").capitalize()
     return f"{word} noise is possible too ({fit.rivals[family]:.0%}): scale {best.scale:.3g} ({low:.3g} to {high:.3g})."

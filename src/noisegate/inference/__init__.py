@@ -18,7 +18,7 @@ from noisegate.inference.bounds import (
 )
 from noisegate.inference.draws import CellSampler
 from noisegate.inference.engine import Engine, engine_for
-from noisegate.inference.evidence import Evidence, Observation, RowMap
+from noisegate.inference.evidence import Evidence, Observation, RivalNoise, RowMap
 from noisegate.inference.excess import ThresholdExcess, shown_histogram
 from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.latent import LatentScale, likely_scale
@@ -102,6 +102,7 @@ __all__ = [
     "Problem",
     "ProfileEffect",
     "Report",
+    "RivalNoise",
     "RowMap",
     "Schedule",
     "SharedError",

@@ -14,7 +14,7 @@ import numpy as np
 from noisegate.inference.evidence import Evidence
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import Ints, Prior
-from noisegate.inference.mixture import MATTERS, MixedNoise
+from noisegate.inference.mixture import MixedNoise
 from noisegate.inference.posterior import Attacker, Posterior, Report
 from noisegate.inference.trial import FitCheck
 
@@ -64,7 +64,7 @@ class Engine(Protocol):
 def engine_for(
     evidence: Evidence, /, *, attacker: Attacker = "informed", report: Report | None = None
 ) -> Engine:
-    """The engine, with what an attacker (or an analyst, who is an informed one) believes; over all scales of noise that was recovered."""
+    """The engine, with what an attacker (or an analyst, who is an informed one) believes; over all scales and laws of noise that was recovered."""
     say = report or (lambda _what, _done, _all: None)
     found = Posterior(evidence=evidence, attacker=attacker, report=say)
-    return found if evidence.scale_doubt < MATTERS else MixedNoise(middle=found)
+    return MixedNoise(middle=found) if MixedNoise.matters(evidence) else found

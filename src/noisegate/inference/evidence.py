@@ -179,6 +179,21 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RivalNoise:
+    """Other noise that tables may have: how likely it is, what it is called, and how it makes each of some tables by name."""
+
+    weight: float
+    name: str
+    mechanisms: Mapping[str, Mechanism]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight < 1:
+            raise SpecError.for_value(
+                "the weight of a rival", found=self.weight, allowed="above 0 and below 1"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
     """A published table, the margins that observe sums of its cells, and what else is known of them.
 
@@ -196,6 +211,8 @@ class Evidence:
         Cells that are empty for a public reason.
     scale_doubt
         How unsure the scale of all noise is, where it was recovered: the standard deviation of its log; 0 where it is stated.
+    rivals
+        Other laws that recovered noise may have; the law that tables are given with has what is left of 1.
     """
 
     layout: Layout
@@ -205,6 +222,7 @@ class Evidence:
     equal: Ints | None = None
     zero: Bools | None = None
     scale_doubt: float = 0.0
+    rivals: tuple[RivalNoise, ...] = ()
     _excess: list[ThresholdExcess] = field(default_factory=list, init=False, repr=False)
     _cells_in: dict[str, Ints] = field(default_factory=dict, init=False, repr=False)
 
@@ -248,7 +266,18 @@ class Evidence:
             base=self.base.at_scale(factor),
             margins=tuple(margin.at_scale(factor) for margin in self.margins),
             scale_doubt=0.0,
+            rivals=(),
         )
+
+    def under(self, rival: RivalNoise, /) -> Evidence:
+        """The same tables under other noise, which is taken as it is."""
+        made = rival.mechanisms
+
+        def renewed(one: Observation) -> Observation:
+            return replace(one, mechanism=made.get(one.name, one.mechanism))
+
+        margins = tuple(renewed(margin) for margin in self.margins)
+        return replace(self, base=renewed(self.base), margins=margins, scale_doubt=0.0, rivals=())
 
     def among(self, cells: Ints, /) -> Evidence:
         """The evidence about some cells, numbered from 0; of margins those rows that hold no other cells."""

@@ -1,7 +1,7 @@
-"""Noise that was recovered and not stated: its scale is known up to an interval, and every estimate is averaged over it (MATH 10 c).
+"""Noise that was recovered and not stated: its scale is known up to an interval, its law up to rivals, and every estimate is averaged over both (MATH 10 c).
 
-Three engines, one at the likeliest scale and one at either side, stand for all scales: their weights are those of a rule that is exact for polynomials up to the fifth degree in the log of the scale. What is believed
-beforehand is learnt once. A cell has the mixture of its three laws; a sum the variance of its three laws and of their means; a draw comes from one of the engines, chosen by its weight.
+Three engines, one at the likeliest scale and one at either side, stand for all scales: their weights are those of a rule that is exact for polynomials up to the fifth degree in the log of the scale. Each law that is possible beside the likeliest one has
+an engine at its own likeliest scale. What is believed beforehand is learnt once. A cell has the mixture of its laws; a sum the variance of its laws and of their means; a draw comes from one of the engines, chosen by its weight.
 """
 
 from __future__ import annotations
@@ -15,33 +15,51 @@ import numpy as np
 from noisegate.inference.evidence import Evidence
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
-from noisegate.inference.linked.problem import Ints, Prior
+from noisegate.inference.linked.problem import Floats, Ints, Prior
 from noisegate.inference.posterior import Posterior
 from noisegate.inference.trial import FitCheck
 
 #: A scale that is known better than this, as a share of itself, is taken as it is: intervals would be wider by less than 1 in 100.
 MATTERS = 0.03
-#: Nodes and weights of Gauss and Hermite.
+#: Nodes and weights of Gauss and Hermite; the first is the likeliest scale.
 _NODES = (0.0, math.sqrt(3.0), -math.sqrt(3.0))
-_WEIGHTS = np.array([2 / 3, 1 / 6, 1 / 6])
+_WEIGHTS = (2 / 3, 1 / 6, 1 / 6)
 #: Laws of cells are mixed this many at a time.
 _AT_ONCE = 100_000
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class MixedNoise:
-    """What is known of every cell and sum, over all scales that the noise may have."""
+    """What is known of every cell and sum, over all scales and laws that the noise may have."""
 
     middle: Posterior
     _sides: list[Posterior] = field(init=False, default_factory=list)
 
+    @classmethod
+    def matters(cls, evidence: Evidence, /) -> bool:
+        """Whether the noise is so unsure that it matters."""
+        return bool(evidence.rivals) or evidence.scale_doubt >= MATTERS
+
     @property
     def engines(self) -> list[Posterior]:
-        """One engine for each scale, the likeliest first; what it believes beforehand all others do."""
+        """One engine for each scale and law, the likeliest first; what it believes beforehand all others do."""
         if not self._sides:
-            doubt = self.evidence.scale_doubt
-            self._sides = [self.middle.at_scale(math.exp(node * doubt)) for node in _NODES[1:]]
+            self._sides = [self.middle.under(other) for other in self._others()]
         return [self.middle, *self._sides]
+
+    def _others(self) -> list[Evidence]:
+        """The evidence under noise of other scales and laws."""
+        given = self.evidence
+        scales = _NODES[1:] if given.scale_doubt >= MATTERS else ()
+        found = [given.at_scale(math.exp(node * given.scale_doubt)) for node in scales]
+        return found + [given.under(rival) for rival in given.rivals]
+
+    @property
+    def weights(self) -> Floats:
+        """How likely the noise of each engine is."""
+        rivals = [rival.weight for rival in self.evidence.rivals]
+        scales = _WEIGHTS if self.evidence.scale_doubt >= MATTERS else (1.0,)
+        return np.array([(1 - sum(rivals)) * weight for weight in scales] + rivals)
 
     @property
     def evidence(self) -> Evidence:
@@ -70,10 +88,11 @@ class MixedNoise:
         live = self.evidence.live
         for first in range(0, len(live), _AT_ONCE):
             some = live[first : first + _AT_ONCE]
-            laws = _mixed([engine.laws(some) for engine in self.engines])
+            laws = _mixed([engine.laws(some) for engine in self.engines], self.weights)
             found.write(some, laws, exact=middle.exact[some])
-        mean = _WEIGHTS @ np.stack([one.mean for one in every])
-        square = _WEIGHTS @ np.stack([one.sd**2 + (one.mean - mean) ** 2 for one in every])
+        weights = self.weights
+        mean = weights @ np.stack([one.mean for one in every])
+        square = weights @ np.stack([one.sd**2 + (one.mean - mean) ** 2 for one in every])
         found.mean[:], found.sd[:] = mean, np.sqrt(square)
         # What was widened to bounds stays so.
         found.low[:], found.high[:] = np.minimum(found.low, middle.low), np.maximum(found.high, middle.high)
@@ -91,8 +110,9 @@ class MixedNoise:
         """What the cells of each of `size` groups add up to; cell k is in group `groups[k]`."""
         every = [engine.sums(cells, groups, size=size, level=level) for engine in self.engines]
         middle = every[0]
-        mean = _WEIGHTS @ np.stack([one.mean for one in every])
-        sd = np.sqrt(_WEIGHTS @ np.stack([one.sd**2 + (one.mean - mean) ** 2 for one in every]))
+        weights = self.weights
+        mean = weights @ np.stack([one.mean for one in every])
+        sd = np.sqrt(weights @ np.stack([one.sd**2 + (one.mean - mean) ** 2 for one in every]))
         # The interval of the likeliest scale, moved to the mean of all and as much wider as the law is.
         wider = np.divide(sd, middle.sd, out=np.ones(size), where=middle.sd > 0)
         low = np.floor(mean - wider * (middle.mean - middle.low) + 1e-9)
@@ -111,7 +131,7 @@ class MixedNoise:
 
     def draws(self, n: int, /, *, rng: np.random.Generator, cells: Ints | None = None) -> Iterator[Ints]:
         """`n` tables: the counts of all cells, or of these, drawn together from what is known."""
-        for which in rng.choice(len(_WEIGHTS), size=n, p=_WEIGHTS).tolist():
+        for which in rng.choice(len(self.weights), size=n, p=self.weights).tolist():
             yield from self.engines[which].draws(1, rng=rng, cells=cells)
 
     def without(self, *tables: str) -> MixedNoise:
@@ -123,24 +143,32 @@ class MixedNoise:
     @property
     def checks(self) -> tuple[FitCheck, ...]:
         """What it found when it tried itself on the tables, and what it made of it."""
-        doubt = self.evidence.scale_doubt
-        most = math.exp(1.96 * doubt)
+        doubt, rivals = self.evidence.scale_doubt, self.evidence.rivals
+        said = []
+        if doubt >= MATTERS:
+            said.append(
+                f"the scale of the noise was recovered to within a factor of {math.exp(1.96 * doubt):.2f}"
+            )
+        if rivals:
+            own = self.evidence.base.mechanism.law.name
+            beside = ", ".join(f"{rival.name} with {rival.weight:.0%}" for rival in rivals)
+            said.append(f"its law is {own} with {1 - sum(one.weight for one in rivals):.0%}, {beside}")
         check = FitCheck(
             name="noise",
             outcome="widened",
-            says=f"the scale of the noise was recovered to within a factor of {most:.2f}: estimates are averaged over it",
-            numbers={"doubt": doubt},
+            says=f"{'; '.join(said)}: estimates are averaged over it",
+            numbers={"doubt": doubt, "laws": {rival.name: rival.weight for rival in rivals}},
         )
         return (*self.middle.checks, check)
 
 
-def _mixed(laws: list[Pmfs], /) -> Pmfs:
-    """The mixture of the laws of the same cells, by the weights of the scales."""
+def _mixed(laws: list[Pmfs], weights: Floats, /) -> Pmfs:
+    """The mixture of the laws of the same cells."""
     low = np.min([one.low for one in laws], axis=0)
     high = np.max([one.low + one.sizes - 1 for one in laws], axis=0)
     found = Pmfs.ones(low, high)
     found.p[:] = 0.0
-    for one, weight in zip(laws, _WEIGHTS.tolist(), strict=True):
+    for one, weight in zip(laws, weights.tolist(), strict=True):
         places = np.repeat(found.start[:-1] + one.low - low - one.start[:-1], one.sizes) + np.arange(
             len(one.p)
         )

@@ -404,12 +404,12 @@ class Posterior:
             fits=dict(self.fits),
         )
 
-    def at_scale(self, factor: float, /) -> Posterior:
-        """What would be known under noise of another scale, what is believed beforehand and how far it is trusted held as they are."""
+    def under(self, evidence: Evidence, /) -> Posterior:
+        """What would be known under other noise, what is believed beforehand and how far it is trusted held as they are."""
         self.prepare()
         self._judge(np.arange(self.size))
         return Posterior(
-            evidence=self.evidence.at_scale(factor),
+            evidence=evidence,
             attacker=self.attacker,
             report=self.report,
             fits=dict(self.fits),

@@ -6,14 +6,15 @@ card says, unless the tables contradict the card; else what was recovered from i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.inference import LatentScale
+from noisegate.inference import LatentScale, RivalNoise
 from noisegate.laws import LAWS, Laplace, Law, PointMass, make_law
 from noisegate.mechanisms import (
     Authority,
@@ -28,6 +29,7 @@ from noisegate.mechanisms import (
     whole_rounding,
 )
 from noisegate.reading import Structure
+from noisegate.recovery.candidates import CANDIDATES
 from noisegate.recovery.identity_sets import IdentitySet
 from noisegate.recovery.outcome import DifferenceCurve, NoiseFit, difference_curve
 from noisegate.recovery.recognition import Recognition
@@ -115,6 +117,8 @@ class Noise:
 
 
 Floats = NDArray[np.float64]
+#: Families of laws without a largest value.
+_UNBOUNDED = ("laplace", "gaussian")
 _Noise = tuple[Law, Rounding, Authority, tuple[str, ...]]
 
 
@@ -232,6 +236,35 @@ class Makers:
         law, (low, high) = Laplace(self.latent.scale), self.latent.interval
         said = f"Laplace noise of one scale in all tables, {low:.2g} to {high:.2g} by {self.latent.totals:,} totals that lack parts"
         return law, whole_rounding(law), "recovered", (said,)
+
+    def rivals(self, tables: Sequence[Seen], /) -> tuple[RivalNoise, ...]:
+        """Other laws with which recovered noise of the first of some tables may have been made, each with all tables as it would have made them.
+
+        Noise that is bounded is no such rival: what it cannot have made it contradicts.
+        """
+        fit = self.noise[tables[0].cells.name].fit
+        if tables[0].known.source != "recovered" or fit is None or fit.law == "none":
+            return ()
+        return tuple(
+            RivalNoise(
+                weight=weight,
+                name=family,
+                mechanisms={one.cells.name: self._as_made_by(family, one) for one in tables},
+            )
+            for family, weight in fit.rivals.items()
+            if family in _UNBOUNDED
+        )
+
+    def _as_made_by(self, family: str, seen: Seen, /) -> Mechanism:
+        """How a table would have been made by noise of this family: at the scale that was recovered for it, else as wide as it is taken to be."""
+        fit = self.noise[seen.cells.name].fit
+        members = {} if fit is None else fit.members(family)
+        name = max(members, key=lambda one: members[one].probability) if members else f"rounded-{family}"
+        candidate = CANDIDATES[name]
+        wide = math.sqrt(seen.mechanism.law.variance)
+        scale = members[name].scale if members else wide * candidate.per_sd
+        law = make_law(candidate.law, scale=scale)
+        return replace(seen.mechanism, law=law, rounding=candidate.rounding)
 
     def against_stated(self, cells: Table, /) -> str:
         """How a table or its card contradicts what a person states of its noise, in words; empty if neither does."""

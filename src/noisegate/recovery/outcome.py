@@ -135,14 +135,17 @@ class NoiseFit:
             return "counts that should be equal are exactly equal, so there is no noise"
         if not self.allows(law):
             return f"the noise is {self.law}"
-        family = CANDIDATES[law].family
-        members = [one for name, one in self.evidence.items() if CANDIDATES[name].family == family]
-        best = max(members, key=lambda one: one.probability)
+        members = self.members(CANDIDATES[law].family)
+        best = max(members.values(), key=lambda one: one.probability)
         low, high = best.interval
         slack = math.sqrt(high / low)
         if low / slack <= scale <= high * slack:
             return ""
         return f"recovered scale {best.scale:.3g} ({low:.3g} to {high:.3g})"
+
+    def members(self, family: str, /) -> dict[str, LawEvidence]:
+        """The laws of a family that were tried, by name."""
+        return {name: one for name, one in self.evidence.items() if CANDIDATES[name].family == family}
 
     def _families(self) -> dict[str, float]:
         total: dict[str, float] = {}
