@@ -3,8 +3,8 @@
     python bench/peers.py [--events N ...] [--only NAME ...] [--repeats K]
 
 The entry of `make bench-peers`. Environments are made below `.venv-peers` with pip; who does not install is left out, with the reason. Events are those
-of `bench/release.py` in a smaller domain: 7 days x 96 quarter-hours x 300 places x on/off. Each way is a process of its own, from start to exit;
-ways take turns, and the best of the turns counts (one turn for who takes over half a minute). `memory_mb` is the peak of all its processes together.
+of `bench/release.py` in a smaller domain: 7 days x 96 quarter-hours x 100 places x on/off. Each way is a process of its own, from start to exit;
+ways take turns, and the best of the turns counts (one turn for who takes over ten seconds). `memory_mb` is the peak of all its processes together.
 Figures go to `results/peers.json`; `docs/_make/peers_page.py` makes the page.
 """
 
@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,9 +33,9 @@ HOMES = ROOT / ".venv-peers"
 LATEST = HERE / "results" / "peers.json"
 JOBS = HERE / "peer_jobs"
 SIZES = (500_000, 1_000_000, 2_000_000)
-DAYS, PLACES = 7, 300
-#: Who takes longer than this has one turn; longer than the second, none at the larger sizes.
-LONG_S, TOO_LONG_S = 30, 600
+DAYS, PLACES = 7, 100
+#: Who takes longer than this has one turn; longer than the second is stopped, and has none at the larger sizes.
+LONG_S, TOO_LONG_S = 10, 400
 #: What is installed for each peer; the first is whose version is shown.
 NEEDS = {
     "opendp": ["opendp[polars]>=0.12,<1", "pyarrow"],
@@ -169,6 +170,10 @@ def measure(folder, command):
         while child.poll() is None:
             peak = max(peak, tree_mb(child.pid))
             time.sleep(0.05)
+            if time.perf_counter() - began > TOO_LONG_S:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                return {"failed": f"stopped after {TOO_LONG_S} s"}
     seconds = time.perf_counter() - began
     if child.returncode:
         lines = [line for line in (folder / "log").read_text(errors="replace").splitlines() if line.strip()]
@@ -193,7 +198,7 @@ def compare(events, homes, *, repeats, left_out):
                     continue
                 got = measure(folder, command_of(way, homes.get(home)))
                 if "failed" in got:
-                    left_out[way] = f"failed: {got['failed']}"
+                    left_out[way] = f"{got['failed']}, at {events:,} events"
                     rows.pop(way, None)
                     continue
                 best = min(got["wall_s"], before["wall_s"]) if before else got["wall_s"]
@@ -278,12 +283,12 @@ def write_table(folder, rows, columns):
     hidden = np.flatnonzero(gone.ravel()).tolist()
     equations = [[[total, -1], *([part, 1] for part in parts)] for total, parts in sums]
     (folder / "table.json").write_text(
-        json.dumps({"values": values, "hidden": hidden, "equations": equations, "most": 4})
+        json.dumps({"values": values, "hidden": hidden, "equations": equations, "least": 1, "most": 4})
     )
     shut = set(hidden)
     lines = ["0", str(len(values))]
     for cell, value in enumerate(values):
-        low, high = (0, 4) if cell in shut else (value, value)
+        low, high = (1, 4) if cell in shut else (value, value)
         lines.append(f"{cell} {value} {max(value, 1)} {'u' if cell in shut else 's'} {low} {high} 0 0 0")
     lines.append(str(len(equations)))
     lines += [f"0 {len(one)} : " + " ".join(f"{cell} ({sign})" for cell, sign in one) for one in equations]

@@ -26,7 +26,7 @@ else:
                 columns.append(open_at[cell])
                 signs.append(sign)
     matrix = csr_array((signs, (lines, columns)), shape=(len(equations), len(hidden)))
-    box = [(0, table["most"])] * len(hidden)
+    box = [(table["least"], table["most"])] * len(hidden)
     found = {}
     for cell, k in open_at.items():
         ends = []

@@ -14,6 +14,7 @@ spark = (
     SparkSession.builder.master("local[2]")
     .config("spark.driver.memory", "3g")
     .config("spark.sql.shuffle.partitions", "4")
+    .config("spark.default.parallelism", "2")
     .config("spark.ui.enabled", "false")
     .config("spark.log.level", "ERROR")
     .getOrCreate()

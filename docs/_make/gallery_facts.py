@@ -104,6 +104,20 @@ def _shares(rivals: Mapping[str, float], /) -> str:
     return ", ".join(f"{name} {share:.1%}" for name, share in ranked if share >= 5e-4)
 
 
+def essence(facts: Mapping[str, Any], /) -> dict[str, Any]:
+    """What must stay as it is when sentences are worded anew: numbers, kinds and severities of findings, what tables were recognised as."""
+    return {
+        "numbers": facts["numbers"],
+        "findings": [[one["id"], one["severity"], _values(one["title"])] for one in facts["findings"]],
+        "mechanisms": [[one["table"], one["rivals"].partition(" ")[0]] for one in facts["mechanisms"]],
+        "tables": [[one["name"], one["role"], one["rows"], one["cells"]] for one in facts["tables"]],
+    }
+
+
+def _values(text: str, /) -> list[float]:
+    return [_value(one) for one in _NUMBER.findall(text)]
+
+
 def alike(one: Any, other: Any, /) -> bool:
     """Whether two kept values say the same: words exactly, numbers to within `CLOSE`."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
