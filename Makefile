@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-engines test-all test-core lint types bench calibrate chaos fuzz docs gallery site bench-peers lock sbom clean audit
+.PHONY: demo test test-engines test-all test-core lint types bench bench-peers calibrate chaos fuzz docs gallery pictures site lock sbom clean audit
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -66,8 +66,14 @@ fuzz: .venv/test.stamp
 calibrate: .venv/run.stamp
 	$(BIN)/python docs/_make/calibration.py
 
-# The reference and the pictures of the attack, made from the code. Screenshots are made by
-# `python docs/_make/screenshots.py`, which needs Chromium and a few minutes.
+# The screenshots of README and docs, made from a demo of their own: needs Chromium, Node with `npm ci` in frontend, and some minutes.
+pictures: .venv/test.stamp
+	rm -rf .pictures-demo
+	$(BIN)/python docs/_make/screenshots.py --keep .pictures-demo
+	$(BIN)/python docs/_make/workbench_shots.py .pictures-demo
+	rm -rf .pictures-demo
+
+# The reference and the pictures of the attack, made from the code; `make pictures` makes the screenshots.
 docs: .venv/run.stamp
 	$(BIN)/python docs/_make/reference.py
 	$(BIN)/python docs/_make/notebooks.py

@@ -51,7 +51,30 @@ for (let k = 0; k < 5; k++) {
         requestAnimationFrame(frame);
       }),
   );
-  runs.push({ paint_ms, toggle_ms, frames });
+  const scrolled = await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const most = document.documentElement.scrollHeight - window.innerHeight;
+        const begun = performance.now();
+        let drawn = 0;
+        let last = begun;
+        let longest = 0;
+        const frame = (now) => {
+          drawn += 1;
+          longest = Math.max(longest, now - last);
+          last = now;
+          // Down and up again, all of the page twice in a second.
+          const share = ((now - begun) / 500) % 1;
+          window.scrollTo(0, most * (share < 0.5 ? 2 * share : 2 - 2 * share));
+          if (now - begun < 1000) requestAnimationFrame(frame);
+          else done({ frames: drawn, longest, most });
+        };
+        requestAnimationFrame(frame);
+      }),
+  );
+  if (scrolled.most < 300) throw new Error(`the page is too short to scroll: ${scrolled.most}`);
+  await page.evaluate(() => window.scrollTo(0, 0));
+  runs.push({ paint_ms, toggle_ms, frames, scrolled: scrolled.frames, longest_ms: scrolled.longest });
 }
 await browser.close();
 console.log(JSON.stringify(runs));

@@ -2,7 +2,8 @@
 
     python docs/_make/calibration.py [--replicates 20] [--case lognormal] [--way derive] [--print]
 
-`make calibrate` runs it. The same worlds are made every time. With `--print` the table goes to the screen and no page is written.
+`make calibrate` runs it. The same worlds are made every time. With `--way` only the tables of that way are made anew, and each says of how many worlds it is. With
+`--print` they go to the screen and no page is written.
 """  # noqa: INP001 - a script
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from noisegate.testing import CASES, WAYS, run_cases
 PAGE = Path(__file__).parents[1] / "explanation" / "calibration.md"
 INTRO = """# How often intervals hold the truth
 
-Made by `make calibrate`: the engine is asked about worlds whose truth is known and whose counts vary in ways that no prior of ours describes. {replicates}
-worlds of each kind; a grid of 40 rows and 24 columns with totals of both (villages: 3 totals over 4,000 cells each). A world takes three lines
+Made by `make calibrate`: the engine is asked about worlds whose truth is known and whose counts vary in ways that no prior of ours describes: a grid of 40 rows and 24 columns with totals of both (villages: 3 totals over 4,000 cells each). A world takes three lines
 ([`noisegate.testing`](../../CONTRIBUTING.md)):
 
 ```python
@@ -47,6 +47,33 @@ the sharpest.
 """
 
 
+_BANDS = "Random sums by the size of the truth"
+
+
+def merged(page: str, board: str, replicates: int, /) -> str:
+    """The tables of a page with those of a board in place of its own; each says of how many worlds it is."""
+    old, new = _sections(page), _sections(board)
+    rows = {
+        line.split("|")[1]: line
+        for one in (old, new)
+        for line in one.get(_BANDS, "").splitlines()
+        if "|" in line
+    }
+    tables = {name: body for name, body in old.items() if name != _BANDS}
+    for name, body in new.items():
+        if name != _BANDS:
+            tables[name] = f"{replicates} worlds of each kind.\n\n{body}"
+    tables = {name: tables[name] for name in WAYS if name in tables}
+    tables[_BANDS] = "\n".join(rows.values())
+    return "\n".join(f"## {name}\n\n{body}\n" for name, body in tables.items())
+
+
+def _sections(text: str, /) -> dict[str, str]:
+    """What stands below each heading."""
+    parts = [part.partition("\n") for part in f"\n{text}".split("\n## ")[1:]]
+    return {name.strip(): body.strip() for name, _, body in parts}
+
+
 def main() -> None:
     """Run the cases that are asked for, all by default."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -72,7 +99,8 @@ def main() -> None:
     if chosen.shown:
         sys.stdout.write(board.to_markdown())
     else:
-        PAGE.write_text(INTRO.format(replicates=chosen.replicates) + board.to_markdown(), encoding="utf-8")
+        before = PAGE.read_text(encoding="utf-8") if chosen.way and PAGE.exists() else ""
+        PAGE.write_text(INTRO + merged(before, board.to_markdown(), chosen.replicates), encoding="utf-8")
 
 
 if __name__ == "__main__":

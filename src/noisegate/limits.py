@@ -265,6 +265,9 @@ class Limits:
         200 << 20, "Bytes of all files that are dropped on the workbench at once.", "refused: use a path"
     )
     upload_files: int = _limit(50, "Files that are dropped on the workbench at once.", "refused")
+    kept_uploads: int = _limit(
+        100, "Sets of dropped files that the workbench keeps for a directory.", "refused: discard one"
+    )
     note_characters: int = _limit(
         4_000, "Characters of a comment or of decisions about files in the workbench.", "refused"
     )

@@ -150,3 +150,13 @@ def test_standard_input_that_cannot_be_is_refused(noisegate, stdin, octets, argu
     code, out, err = noisegate("assess", *arguments, "--quiet")
     assert (code, out) == (2, "")
     assert says in err
+
+
+def test_no_number_and_no_name_is_cut_off_on_a_narrow_screen(noisegate, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = noisegate("reproduce", "--more")
+    assert code == 0
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "detection-small-groups" in out
+    assert "18.98]" in out

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -365,3 +366,17 @@ def test_temporary_directories_of_others_are_left_alone(own_temporary):
         place = Path(connection.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
     assert sorted(path.name for path in own_temporary.iterdir()) == ["noisegate-new-y", "noisegate-spill-x"]
+
+
+def test_connections_come_and_go_beside_each_other(own_temporary):
+    """Whoever looks for what was left behind may see a folder that is gone a moment later."""
+
+    def come_and_go(_):
+        for _ in range(8):
+            with own_connection():
+                pass
+        return True
+
+    with ThreadPoolExecutor(8) as people:
+        assert all(people.map(come_and_go, range(8)))
+    assert list(own_temporary.iterdir()) == []

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from noisegate.assessment import Check, Finding, figures_of, percent
-from noisegate.pictures import drawn_inline
+from noisegate.pictures import QueryErrors, drawn_inline
 from noisegate.recovery import ZeroRule
-from noisegate.report import page_of, write_report
+from noisegate.report import page_of, render_html, render_markdown, write_report
 
 
 class Outline(HTMLParser):
@@ -306,3 +306,20 @@ def test_every_picture_that_a_finding_names_is_there(bare):
     named = {one.picture for one in found.findings} - {None}
     assert named >= {"noise-1", "noise-2", "exposed", "weeks"}
     assert named <= set(figures_of(found))
+
+
+def test_what_people_say_stands_in_the_report_and_turns_nothing_round(whole):
+    kind = whole.findings[0].id
+    said = {kind: "Accepted by Ada \u202e<b>, 2026: well", f"{kind}-9": "of nothing"}
+    page = page_of(whole, judged=said, signed="Signed by \u202eAda.")
+    assert [one.judged for one in page.findings if one.judged] == [said[kind]]
+    text = render_html(page)
+    assert "Accepted by Ada \ufffd&lt;b&gt;, 2026: well" in text
+    assert "Signed by \ufffdAda." in text
+    assert "\u202e" not in text + render_markdown(page)
+
+
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString", "</svg><script>"])
+def test_a_question_may_be_called_like_anything(name):
+    picture = QueryErrors(queries={name: {"noise": 3.0}}, title="errors")
+    assert "<script>" not in drawn_inline(picture, key="k")

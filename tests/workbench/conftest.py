@@ -4,16 +4,59 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from noisegate.laws import DiscreteLaplace
+import noisegate
+from noisegate.laws import DiscreteLaplace, SeededNoise
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import make_world
 from noisegate.workbench import make_app
 
 PORT, TOKEN = 8765, "a-token-that-nobody-guesses"
 ORIGIN = f"http://127.0.0.1:{PORT}"
+
+SPEC = """\
+name: week
+events: {source: taps.parquet, person: card}
+dimensions:
+  mode: {column: mode, values: [bus, ferry, train]}
+  hour: {column: hour, values: [early, peak, late]}
+  stop: {column: stop, values: [A, B, C, D]}
+tables:
+  cells: [mode, hour, stop]
+  stops: [mode, stop]
+privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12}, margins: reconcile}
+workload:
+  morning-peak: {where: {hour: [peak]}, by: [mode]}
+  all: {}
+"""
+
+
+#: As in 2016: empty cells stay empty, and every table has noise of its own.
+LEAKY = """\
+name: leaky
+population: riders
+events: {source: taps.parquet, person: card}
+dimensions:
+  mode: {column: mode, values: [bus, ferry, train]}
+  hour: {column: hour, values: [early, peak, late]}
+  stop: {column: stop, values: [A, B, C, D]}
+tables:
+  cells: [mode, hour, stop]
+  stops: [mode, stop]
+privacy:
+  unit: event
+  scale: 1.4                     # as they did
+  law: laplace
+  zeros: keep
+  suppress: {below: 18}
+  margins: independent
+  unsafe: true
+budget: {epsilon: 10, delta: 1e-4}
+"""
 
 
 def write_world(folder: Path) -> None:
@@ -25,6 +68,29 @@ def write_world(folder: Path) -> None:
         rng=np.random.default_rng(1),
     )
     world.write(folder)
+
+
+def write_releases(data: Path) -> None:
+    """A careful release and a leaky one of the same events, the events and both specs beside them."""
+    rng = np.random.default_rng(5)
+    n = 4000
+    taps = pa.table(
+        {
+            "card": rng.integers(0, 900, n),
+            "mode": rng.choice(["bus", "ferry", "train"], n, p=[0.5, 0.1, 0.4]),
+            "hour": rng.choice(["early", "peak", "late"], n, p=[0.1, 0.6, 0.3]),
+            "stop": rng.choice(list("ABCD"), n, p=[0.6, 0.25, 0.1, 0.05]),
+        }
+    )
+    own = data / "custodian"
+    own.mkdir()
+    pq.write_table(taps, own / "taps.parquet")
+    (own / "spec.yaml").write_text(SPEC)
+    noisegate.release(
+        own / "spec.yaml", out=data / "week", ledger=data.parent / "ledger.db", entropy=SeededNoise(seed=1)
+    )
+    (own / "spec-leaky.yaml").write_text(LEAKY)
+    noisegate.release(own / "spec-leaky.yaml", out=data / "leaky", ledger=data.parent / "ledger.db")
 
 
 class Visitor:

@@ -32,7 +32,7 @@ def npm():
     # One at a time: tests run in several processes.
     with (Path(tempfile.gettempdir()) / "noisegate-npm.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (SOURCES / "node_modules" / ".bin" / "vite").exists():
+        if not all((SOURCES / "node_modules" / ".bin" / one).exists() for one in ("vite", "oxlint")):
             done = run("ci", "--no-audit", "--no-fund", "--ignore-scripts", seconds=300)
             if done.returncode:
                 pytest.skip(f"npm ci does not work here: {done.stderr.strip()[-200:]}")
@@ -43,6 +43,11 @@ def test_what_is_built_is_small_and_whole():
     files = [one for one in BUILT.rglob("*") if one.is_file()]
     assert sum(one.stat().st_size for one in files) < MOST
     assert {"index.html", "workbench.js", "index.css"} <= {one.name for one in files}
+
+
+def test_the_linter_has_nothing_to_say(npm):
+    done = npm("run", "-s", "lint")
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_types_hold(npm):

@@ -369,3 +369,64 @@ tables:
   stops: [stop]
 privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12}, margins: reconcile}
 """
+
+
+def test_two_releases_beside_each_other_have_a_twin(make_visitor, tmp_path):
+    for name in ("one", "two"):
+        write_world(tmp_path / "pair" / name)
+    visitor = make_visitor(tmp_path / "pair")
+    cases = visitor.cases()
+    for number in cases.values():
+        assert visitor.send(f"/r/{number}/attack", {"noise": "laplace:1.4"}).status_code == 200
+    page = visitor.page(f"/r/{cases['one']}/compare.json?with={cases['two']}").json()
+    assert (page["before"]["case"]["name"], page["after"]["case"]["name"]) == ("one", "two")
+    assert page["gone"] == page["new"] == []
+    assert visitor.get(page["after"]["map"]).status_code == 200
+    assert visitor.get(f"/r/{cases['one']}/compare.json?with=nothing").status_code == 422
+
+
+def test_the_report_has_what_people_said(make_visitor, tmp_path):
+    write_world(tmp_path / "tables" / "towns")
+    visitor = make_visitor()
+    number = visitor.cases()["towns"]
+    visitor.send(f"/r/{number}/attack", {"noise": "laplace:1.4"})
+    found = visitor.page(f"/r/{number}/findings.json").json()["findings"]
+    said = {"finding": found[0]["key"], "verdict": "rejected", "comment": "seen <b>twice</b>", "by": "Ada"}
+    visitor.send(f"/r/{number}/remarks", said)
+    visitor.send(f"/r/{number}/sign", {"by": "Grace"})
+    assert visitor.page(f"/r/{number}/report.json").status_code == 200
+    text = visitor.get(f"/r/{number}/report.html").text
+    assert "Rejected by Ada" in text
+    assert "seen &lt;b&gt;twice&lt;/b&gt;" in text
+    assert "Signed by Grace" in text
+    # What is said later is in the next report.
+    visitor.send(f"/r/{number}/remarks", {**said, "comment": "changed my mind"})
+    assert visitor.page(f"/r/{number}/report.json").status_code == 200
+    text = visitor.get(f"/r/{number}/report.html").text
+    assert "changed my mind" in text
+    assert "Signed by Grace" not in text
+
+
+def test_what_was_discarded_is_forgotten_also_on_disk(make_visitor, tmp_path):
+    visitor = make_visitor()
+    answer = visitor.client.post(
+        "/uploads", headers=visitor.bearer, files=[("files", ("a.csv", b"a,count\nx,3\ny,4\n"))]
+    )
+    number = answer.json()["case"]["id"]
+    visitor.send(f"/r/{number}/remarks", {"finding": "x", "verdict": "accepted", "comment": "secret words"})
+    assert "secret words" in (tmp_path / "state" / "notes.json").read_text()
+    assert visitor.send(f"/r/{number}/discard", {}).status_code == 200
+    assert "secret words" not in (tmp_path / "state" / "notes.json").read_text()
+
+
+def test_only_so_many_sets_of_dropped_files_are_kept(make_visitor):
+    visitor = make_visitor()
+    files = [("files", ("a.csv", b"a,count\nx,3\n"))]
+    with limits.override(kept_uploads=2):
+        statuses = [
+            visitor.client.post("/uploads", headers=visitor.bearer, files=files).status_code for _ in range(3)
+        ]
+        assert statuses == [201, 201, 422]
+        number = visitor.get("/start.json").json()["cases"][0]["id"]
+        visitor.send(f"/r/{number}/discard", {})
+        assert visitor.client.post("/uploads", headers=visitor.bearer, files=files).status_code == 201

@@ -1,5 +1,8 @@
 """Stories of people at the workbench, in a real browser: no console error, no request to elsewhere, nothing serious for axe."""
 
+import ast
+import csv
+import io
 import json
 import os
 import re
@@ -19,7 +22,8 @@ from noisegate.laws import DiscreteLaplace, SeededNoise
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import make_world
 
-from .conftest import write_world
+from .conftest import write_releases, write_world
+from .hostile import IMAGE, NAMES, write_hostile_city, write_hostile_release, write_hostile_tables
 
 SOURCES = Path(__file__).resolve().parents[2] / "frontend"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -34,46 +38,6 @@ pytestmark = [
     ),
 ]
 
-SPEC = """\
-name: week
-events: {source: taps.parquet, person: card}
-dimensions:
-  mode: {column: mode, values: [bus, ferry, train]}
-  hour: {column: hour, values: [early, peak, late]}
-  stop: {column: stop, values: [A, B, C, D]}
-tables:
-  cells: [mode, hour, stop]
-  stops: [mode, stop]
-privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12}, margins: reconcile}
-workload:
-  morning-peak: {where: {hour: [peak]}, by: [mode]}
-  all: {}
-"""
-
-
-#: As in 2016: empty cells stay empty, and every table has noise of its own.
-LEAKY = """\
-name: leaky
-population: riders
-events: {source: taps.parquet, person: card}
-dimensions:
-  mode: {column: mode, values: [bus, ferry, train]}
-  hour: {column: hour, values: [early, peak, late]}
-  stop: {column: stop, values: [A, B, C, D]}
-tables:
-  cells: [mode, hour, stop]
-  stops: [mode, stop]
-privacy:
-  unit: event
-  scale: 1.4                     # as they did
-  law: laplace
-  zeros: keep
-  suppress: {below: 18}
-  margins: independent
-  unsafe: true
-budget: {epsilon: 10, delta: 1e-4}
-"""
-
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
@@ -83,14 +47,10 @@ def told(tmp_path_factory):
     write_world(data / "towns_again")
     _write_full(top / "drop", 3)
     _write_full(data / "full", 4)
-    hostile = data / "hostile"
-    hostile.mkdir()
-    name = "<img src=x onerror=window.harmed=1>"
-    rows = "".join(
-        f"{name}{k},<script>window.harmed=1</script>{j},{10 + k * j}\n" for k in range(4) for j in range(3)
-    )
-    (hostile / "<svg onload=alert(1)>.csv").write_text(f"stop,'\"><script>alert(1)</script>,count\n{rows}")
-    _write_release(data)
+    write_hostile_tables(data / IMAGE)
+    write_hostile_release(data)
+    write_hostile_city(data)
+    write_releases(data)
     _write_liar(data)
     server, address = _serve(data, top)
     try:
@@ -120,30 +80,6 @@ def _write_full(folder, seed):
         mechanism=Mechanism(law=DiscreteLaplace(1.4), zeros="perturb"),
         rng=np.random.default_rng(seed),
     ).write(folder)
-
-
-def _write_release(data):
-    rng = np.random.default_rng(5)
-    n = 4000
-    taps = pa.table(
-        {
-            "card": rng.integers(0, 900, n),
-            "mode": rng.choice(["bus", "ferry", "train"], n, p=[0.5, 0.1, 0.4]),
-            "hour": rng.choice(["early", "peak", "late"], n, p=[0.1, 0.6, 0.3]),
-            "stop": rng.choice(list("ABCD"), n, p=[0.6, 0.25, 0.1, 0.05]),
-        }
-    )
-    import pyarrow.parquet as pq
-
-    own = data / "custodian"
-    own.mkdir()
-    pq.write_table(taps, own / "taps.parquet")
-    (own / "spec.yaml").write_text(SPEC)
-    noisegate.release(
-        own / "spec.yaml", out=data / "week", ledger=data.parent / "ledger.db", entropy=SeededNoise(seed=1)
-    )
-    (own / "spec-leaky.yaml").write_text(LEAKY)
-    noisegate.release(own / "spec-leaky.yaml", out=data / "leaky", ledger=data.parent / "ledger.db")
 
 
 def _write_liar(data):
@@ -217,7 +153,7 @@ def _context(top, address):
     return {
         "address": address,
         "browser": BROWSER,
-        "patience": 60_000,
+        "patience": 180_000,
         "drop": [str(one) for one in sorted((top / "drop").iterdir())],
         "work": str(top),
         "looks": [[390, "dark"], [1280, "light"], [1920, "dark"]],
@@ -225,16 +161,20 @@ def _context(top, address):
         "custodian": str(top / "data" / "custodian"),
         "events": number("custodian/taps.parquet"),
         "spec": number("custodian/spec.yaml"),
-        **{
-            name: number(name)
-            for name in ("towns", "towns_again", "full", "hostile", "week", "leaky", "liar")
-        },
+        "image": IMAGE,
+        "names": list(NAMES),
+        "hostile": number(IMAGE),
+        "hostile_release": number("hostile-release"),
+        "hostile_spec": number("custodian-hostile/spec-hostile.yaml"),
+        "hostile_events": number(f"custodian-hostile/{IMAGE}.parquet"),
+        "town": number("town/release"),
+        **{name: number(name) for name in ("towns", "towns_again", "full", "week", "leaky", "liar")},
     }
 
 
 def test_every_story_comes_to_its_end(told):
     assert {name: one for name, one in told["stories"].items() if not one["ok"]} == {}
-    assert len(told["stories"]) == 24
+    assert len(told["stories"]) == 27
 
 
 def test_nothing_is_complained_of_and_nothing_is_asked_from_elsewhere(told):
@@ -248,3 +188,20 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(told):
 
 def test_the_law_is_read_off_dropped_files(told):
     assert "scale 1." in told["stories"]["drop three tables and read the law and the scale"]["law"]
+
+
+def test_what_is_copied_runs_nothing_and_says_what_was_asked(told):
+    copied = told["stories"]["a hostile name is text in what is taken along"]
+    rows = list(csv.DictReader(io.StringIO(copied["csv"])))
+    # What a spreadsheet would run is quoted; all else is as it was.
+    calm = {f"'{name}" if name.startswith(("=", "+", "-", "@", "\t")) else name for name in NAMES}
+    assert {row["stop"] for row in rows} == calm
+    assert not any(row["stop"].startswith(("=", "+", "-", "@", "\t")) for row in rows)
+    calls = [one for one in ast.walk(ast.parse(copied["python"])) if isinstance(one, ast.Call)]
+    words = {
+        word.arg: ast.literal_eval(word.value)
+        for call in calls
+        for word in call.keywords
+        if word.arg == "where"
+    }
+    assert words["where"] == {"stop": list(NAMES), "constructor": ["bus"]}

@@ -1,6 +1,7 @@
 /** Asking the server, and watching work that takes a while. */
 
 import { answer, embedded, GONE } from "./kept";
+import { read, real, realAddress } from "./marks";
 import type { Job } from "./types";
 
 const kept = embedded();
@@ -29,7 +30,7 @@ const early = new Map<string, Promise<Response>>();
 
 /** Ask already for what a page will need, while it is still being built. */
 export function askEarly(path: string): void {
-  if (!kept) early.set(path, fetch(path, { credentials: "same-origin" }));
+  if (!kept) early.set(path, fetch(realAddress(path), { credentials: "same-origin" }));
 }
 
 async function asked(path: string, options?: RequestInit): Promise<{ status: number; body: Answer }> {
@@ -42,7 +43,7 @@ async function asked(path: string, options?: RequestInit): Promise<{ status: num
   try {
     const begun = options ? undefined : early.get(path);
     early.delete(path);
-    reply = await (begun ?? fetch(path, { credentials: "same-origin", ...options }));
+    reply = await (begun ?? fetch(realAddress(path), { credentials: "same-origin", ...options }));
   } catch {
     throw new Problem("The server does not answer. Start it again with 'noisegate serve' and open the address that it prints.", "offline");
   }
@@ -51,7 +52,7 @@ async function asked(path: string, options?: RequestInit): Promise<{ status: num
   }
   let body: Answer;
   try {
-    body = (await reply.json()) as Answer;
+    body = read(await reply.text()) as Answer;
   } catch {
     throw new Problem("The server's answer cannot be read. Reload the page.", `http-${reply.status}`);
   }
@@ -81,7 +82,7 @@ export async function load<T>(path: string, watch: (job: Job | null) => void = (
 }
 
 export async function send<T>(path: string, content: unknown): Promise<T> {
-  const options = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) };
+  const options = { method: "POST", headers: { "content-type": "application/json" }, body: real(JSON.stringify(content)) };
   return (await asked(path, options)).body as T;
 }
 

@@ -1,5 +1,6 @@
 /** A page that was kept as one file: what the server would answer lies in the page itself. */
 
+import { read } from "./marks";
 import { cellNumbers } from "./pixels";
 import type { Look, MapPage } from "./types";
 
@@ -14,7 +15,7 @@ export const GONE = "not-kept";
 /** What lies in the page; null where a server answers. */
 export function embedded(root: Pick<Document, "getElementById"> | undefined = globalThis.document): Kept | null {
   const text = root?.getElementById("noisegate-kept")?.textContent;
-  return text ? (JSON.parse(text) as Kept) : null;
+  return text ? (read(text) as Kept) : null;
 }
 
 export const lookKey = (cell: string, without: string[]): string => `${cell}|${[...without].sort().join("|")}`;

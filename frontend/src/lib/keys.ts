@@ -8,6 +8,10 @@ export const PAGES: [key: string, page: string, title: string][] = [
   ["d", "findings", "Findings"],
   ["b", "compare", "Before and after"],
   ["a", "ask", "Ask"],
+  ["x", "fix", "Fix (custodian)"],
+  ["s", "/", "Start"],
+  ["p", "/price", "Price (custodian)"],
+  ["l", "/ledger", "Ledger (custodian)"],
 ];
 
 export const OTHERS: [keys: string, does: string][] = [

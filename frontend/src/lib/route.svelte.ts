@@ -33,6 +33,18 @@ function now(): Place {
   return parse(path || "/", search ?? "");
 }
 
+/** Where programs find what a page shows. */
+export function twin(place: Place): string {
+  const { page, id, query } = place;
+  if (page === "start") return "/start.json";
+  if (page === "microscope") return mapPath(place);
+  if (page === "price" && query.get("spec")) return `/price/${encodeURIComponent(query.get("spec") as string)}.json`;
+  if (page === "interview" && query.get("events")) return `/interview/${encodeURIComponent(query.get("events") as string)}.json`;
+  if (!id) return `/${page}.json`;
+  if (page === "ask" && [...query.keys()].length) return `/r/${id}/answer.json?${query}`;
+  return `/r/${id}/${page}.json${query.size ? `?${query}` : ""}`;
+}
+
 /** What the map of a microscope page is asked for by. */
 export function mapPath({ id, query }: Place): string {
   const wanted = new URLSearchParams();

@@ -173,6 +173,7 @@ export interface FilesPage extends OfCase {
   not_examined: Record<string, string>;
   findings: Finding[];
   checks: number;
+  proved: boolean;
   states: Partial<Record<StateName, number>>;
   couplings: string[];
   card: { agrees: string[]; disagrees: string[] };
@@ -244,6 +245,7 @@ export interface Look {
   alone: Law | null;
   witnesses: Witness[];
   left_out: string[];
+  proof?: string[];
   neighbours: number;
   whole: boolean;
 }

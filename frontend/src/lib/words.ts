@@ -1,5 +1,7 @@
 /** Numbers and intervals in words. */
 
+import { real } from "./marks";
+
 const plain = new Intl.NumberFormat("en-AU");
 
 export const count = (value: number): string => plain.format(Math.round(value));
@@ -10,7 +12,13 @@ export const amount = (value: number): string =>
 export const plural = (value: number, one: string, many = `${one}s`): string => `${count(value)} ${value === 1 ? one : many}`;
 
 /** "11 to 19 people", or "16 people" if one count is left. */
-export const interval = (low: number, high: number): string => (low === high ? count(low) : `${count(low)} to ${count(high)}`);
+export const interval = (low: number, high: number): string => (low === high ? count(low) : high >= ENDLESS ? `${count(low)} or more` : `${count(low)} to ${count(high)}`);
+
+/** A count from here on means that nothing ends it. */
+export const ENDLESS = 2 ** 31 - 1;
+
+/** How sure a range is: a share, or proved where only one thing is possible. */
+export const sure = (level: number): string => (level >= 1 ? "proved" : percent(level));
 
 export const percent = (level: number): string => `${Math.round(level * 1000) / 10}\u00a0%`;
 
@@ -35,7 +43,7 @@ export function day(text: string): string {
 export function csv(rows: Record<string, string | number | boolean | null>[]): string {
   const names = Object.keys(rows[0] ?? {});
   const cell = (value: unknown): string => {
-    const text = String(value ?? "");
+    const text = real(String(value ?? ""));
     const calm = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(calm) ? `"${calm.replaceAll('"', '""')}"` : calm;
   };
@@ -43,4 +51,4 @@ export function csv(rows: Record<string, string | number | boolean | null>[]): s
 }
 
 /** A Python string literal. */
-export const literal = (text: string): string => JSON.stringify(text);
+export const literal = (text: string): string => JSON.stringify(real(text));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from noisegate.assessment import (
 from noisegate.assessment import assess as judge_tables
 from noisegate.errors import DataError, OutputError, SpecError
 from noisegate.inference import TableSets
-from noisegate.mechanisms import parse_noise
+from noisegate.mechanisms import stated_noise
 from noisegate.places import check_directory
 from noisegate.reading import (
     Overrides,
@@ -94,14 +94,22 @@ class OpenAssessment(Assessment):
             raise SpecError.for_choice("a picture", found=name, allowed=tuple(pictures))
         return draw(pictures[name or next(iter(pictures))])
 
-    def report(self, path: AnyPath, /) -> Path:
-        """Write the report as one page, HTML or Markdown by the ending of `path`; it must not exist."""
+    def report(self, path: AnyPath, /, *, judged: Mapping[str, str] | None = None, signed: str = "") -> Path:
+        """Write the report as one page, HTML or Markdown by the ending of `path`; it must not exist.
+
+        Parameters
+        ----------
+        judged
+            What people make of findings, by the kind of each; from the second of a kind on with its number, as in `presence-2`.
+        signed
+            Who has gone through it, as a sentence.
+        """
         from noisegate.report import live_of, page_of, render_html, render_markdown
 
         file = Path(path)
         if file.suffix not in (".html", ".md"):
             raise OutputError(f"a report ends in .html or .md, got {file.name!r}.")
-        page = page_of(self)
+        page = page_of(self, judged=judged, signed=signed)
         text = render_html(page, live=live_of(self)) if file.suffix == ".html" else render_markdown(page)
         try:
             with file.open("x", encoding="utf-8") as stream:
@@ -299,7 +307,7 @@ def find_slivers(
     """
     decided = _decided(decisions)
     one, other = (read_structure(tables, overrides=decided) for tables in (first, second))
-    law = None if noise is None else parse_noise(noise)
+    law = None if noise is None else stated_noise(noise)
     small = None if areas is None else Path(areas)
     return compare_pair(one, one.base, other, other.base, noise=law, level=level, same=same, areas=small)
 

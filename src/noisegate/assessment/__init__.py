@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from noisegate.assessment.arrow_tables import cells_batches, vehicles_table
 from noisegate.assessment.assessment import AssessedTable, Assessment
+from noisegate.assessment.cell_state import CellState
 from noisegate.assessment.cell_sums import exposed, moments
 from noisegate.assessment.claims import Claim, judge_claim
 from noisegate.assessment.differencing import DifferenceNoise, Sliver, Slivers, find_slivers_between
@@ -22,7 +23,6 @@ from noisegate.assessment.loss import LossSummary, about_loss
 from noisegate.assessment.microdata import Coarsening, Microdata, PersonEvents, read_person_events
 from noisegate.assessment.microscope import (
     EQUAL_COUNTS,
-    CellState,
     CloseLook,
     CountLaw,
     Microscope,
@@ -37,6 +37,7 @@ from noisegate.assessment.movement import (
     recover_trajectories,
     score_trajectories,
 )
+from noisegate.assessment.proofs import ProofScope
 from noisegate.assessment.releases_compared import compare_pair, compare_releases
 from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
@@ -83,6 +84,7 @@ __all__ = [
     "Outcome",
     "PersonEvents",
     "Persons",
+    "ProofScope",
     "Ranked",
     "Result",
     "Row",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.assessment.cell_state import CellState
 from noisegate.assessment.finding import Check, Finding, Result, Severity
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.overlaps import Overlap
@@ -129,6 +130,29 @@ class KnownCounts:
     def not_empty(self) -> Ints:
         """Cells that may be 0 by themselves and are not."""
         return np.flatnonzero(self._cells((self.linked.low == 0) & (self.bounds.low > 0) & self.open))
+
+    @property
+    def states(self) -> NDArray[np.uint8]:
+        """The state of every cell of the base, as sums prove it.
+
+        `EXACT` is a hidden or rounded count of which one is left, `SHARP` one to within one, `OCCUPIED` one that may be 0 by itself and is
+        not; what a marker says by itself gives nothing away.
+        """
+        size = self.linked.tables[0].size
+        inside = np.zeros(self.linked.low.size, bool)
+        inside[:size] = True
+        found = np.full(size, CellState.HIDDEN, np.uint8)
+        shown = self.linked.tables[0].status(np.arange(size)) == Status.PUBLISHED
+        found[(self.bounds.high[:size] == 0) & ~shown] = CellState.EMPTY
+        found[shown] = CellState.PUBLISHED
+        for cells, state in (
+            (self.not_empty, CellState.OCCUPIED),
+            (self.within_one, CellState.SHARP),
+            (self.exact, CellState.EXACT),
+        ):
+            here = cells[inside[cells]]
+            found[here[self.bounds.high[here] > 0]] = state
+        return found
 
     def name(self, cell: int, /) -> str:
         """A cell in words: its table and labels."""

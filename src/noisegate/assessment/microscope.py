@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
+from noisegate.assessment.cell_state import CellState
 from noisegate.assessment.inference import Inference
 from noisegate.errors import DataError, SpecError
 from noisegate.inference import (
@@ -40,18 +40,6 @@ SURELY = 0.99
 _LEANS, _LONGEST_LEAN = 60, 0.5
 
 Bools = NDArray[np.bool_]
-
-
-class CellState(IntEnum):
-    """What an outsider sees of a cell, from nothing at all to everything."""
-
-    IMPOSSIBLE = 0
-    EMPTY = 1
-    HIDDEN = 2
-    OCCUPIED = 3
-    SHARP = 4
-    EXACT = 5
-    PUBLISHED = 6
 
 
 def cell_states(inference: Inference, /) -> NDArray[np.uint8]:
@@ -78,7 +66,7 @@ def cell_states(inference: Inference, /) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountLaw:
-    """How likely each count of a cell is, and the interval of this level."""
+    """How likely each count of a cell is, and the interval of this level; without probabilities where sums prove a range."""
 
     counts: Ints
     probabilities: NDArray[np.float64]
@@ -93,7 +81,7 @@ class CountLaw:
         there = np.flatnonzero(self.probabilities > 1e-6)
         kept = slice(int(there[0]), int(there[-1]) + 1) if there.size else slice(0, 1)
         return {
-            "first": int(self.counts[kept][0]),
+            "first": int(self.counts[kept][0]) if self.counts.size else self.low,
             "probabilities": [round(float(p), 7) for p in self.probabilities[kept]],
             "low": self.low,
             "high": self.high,
@@ -170,6 +158,8 @@ class CloseLook:
         The names that were left out.
     neighbours, whole
         How many cells were solved for it, and whether these are all that hang together with it.
+    proof
+        Where sums prove a range, the equations that do.
     """
 
     cell: int
@@ -184,6 +174,7 @@ class CloseLook:
     left_out: tuple[str, ...]
     neighbours: int
     whole: bool
+    proof: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -198,6 +189,7 @@ class CloseLook:
             "alone": None if self.alone is None else self.alone.to_json(),
             "witnesses": [one.to_json(self.law) for one in self.witnesses],
             "left_out": list(self.left_out),
+            "proof": list(self.proof),
             "neighbours": self.neighbours,
             "whole": self.whole,
         }

@@ -15,7 +15,7 @@ from noisegate.assessment.growth import check_weeks
 from noisegate.errors import SpecError
 from noisegate.inference import Attacker
 from noisegate.laws import Law
-from noisegate.mechanisms import parse_noise
+from noisegate.mechanisms import stated_noise
 from noisegate.recovery import Statement, parse_lag
 from noisegate.spec import ReleaseSpec, load_spec
 
@@ -142,7 +142,7 @@ class Request:
             piece=None if piece is None else parse_lag(piece),
             level=said.get("level", 0.95),
             attacker=said.get("attacker", "informed"),
-            noise=None if noise is None else parse_noise(noise),
+            noise=None if noise is None else stated_noise(noise),
             truth=_path(said.get("truth")),
             person=said.get("person"),
             workload=None if workload is None else load_spec(workload),

@@ -103,8 +103,8 @@ def assess(
     noise: Annotated[
         str | None,
         typer.Option(
-            metavar="LAW:SCALE",
-            help="Noise of the tables, such as laplace:1.4; it is used whatever the tables tell.",
+            metavar="LAW:SCALE|FILE",
+            help="Noise of the tables, such as laplace:1.4, or a file in which OpenDP states it; it is used whatever the tables tell.",
         ),
     ] = None,
     attacker: Annotated[
@@ -192,6 +192,13 @@ def assess(
             metavar="FILE", help="Also write the findings as SARIF 2.1.0, for code hosts and pipelines."
         ),
     ] = None,
+    programme: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the programme behind exact bounds: .lp (CPLEX), .mps, or .jj (tau-ARGUS, sdcTable).",
+        ),
+    ] = None,
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What the report is called, in place of the base.")
     ] = None,
@@ -224,9 +231,9 @@ def assess(
     from noisegate.assessment import at_least
     from noisegate.cli.output import Steps
     from noisegate.errors import FindingsAbove, SpecError
-    from noisegate.places import check_directory
+    from noisegate.places import check_directory, write_file
     from noisegate.reading import load_overrides
-    from noisegate.report import print_report, write_assessment
+    from noisegate.report import print_report, programme_form, programme_text, write_assessment
 
     if fail_on is not None:
         at_least((), fail_on)
@@ -234,7 +241,9 @@ def assess(
         json,
         inputs=[*tables, *(against or ()), spec, card, truth, workload, gtfs, stops, areas, out],
         sarif=sarif,
+        programme=programme,
     )
+    form_of_programme = None if programme is None else programme_form(programme)
     table = TableOutput.asked(form, to, json_to=json, inputs=[*tables, *(against or ())])
     if pdf and out is None:
         raise SpecError("--pdf prints the report, which is written to --out; give a directory with --out.")
@@ -280,6 +289,8 @@ def assess(
         from noisegate.report import as_sarif
 
         write_json(sarif, as_sarif(result))
+    if programme is not None and form_of_programme is not None:
+        write_file(programme, programme_text(result, form_of_programme).encode())
     if out is not None:
         console.print(f"Written to {escape(str(out))}; open {escape(str(out / 'report.html'))} in a browser.")
     if out is not None and pdf:

@@ -79,8 +79,8 @@ def query(
     noise: Annotated[
         str | None,
         typer.Option(
-            metavar="LAW:SCALE",
-            help="Noise of tables without a card, such as laplace:1.4; else it is recovered.",
+            metavar="LAW:SCALE|FILE",
+            help="Noise of tables without a card, such as laplace:1.4, or a file in which OpenDP states it; else it is recovered.",
         ),
     ] = None,
     json: JsonOption = None,

@@ -62,7 +62,7 @@ def reproduce(
     )
     table.add_column("item", no_wrap=True)
     for name in ("printed", "formula", "exact"):
-        table.add_column(name, overflow="ellipsis", no_wrap=True)
+        table.add_column(name, overflow="fold")
     table.add_column("verdict", no_wrap=True, min_width=8)
     for item in items:
         colour = _COLOURS[item.verdict]
@@ -94,7 +94,7 @@ def _text(value: Any, /) -> str:
     if value is None:
         return "-"
     if isinstance(value, str):
-        return value if len(value) < 16 else "(in words)"
+        return value if len(value) < 16 and max(map(len, value.split())) < 12 else "(in words)"
     if isinstance(value, dict):
         return f"{len(value)} values"
     if isinstance(value, list):

@@ -117,7 +117,12 @@ def _is_ours(path: Path, /) -> bool:
 def _is_abandoned(path: Path, /) -> bool:
     """Whether nobody holds the lock of a directory."""
     if path.name.startswith(_NEW):
-        return time.time() - path.lstat().st_mtime > _ABANDONED_S
+        try:
+            made = path.lstat().st_mtime
+        except OSError:
+            # Whoever made it has given it its name, or has removed it, since it was seen.
+            return False
+        return time.time() - made > _ABANDONED_S
     try:
         lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

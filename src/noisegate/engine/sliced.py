@@ -63,8 +63,18 @@ class SlicedCounts(Protocol):
         """Noisy tables. The loss must have been charged."""
 
 
+class Summing(Protocol):
+    """Makes sums of what is published where it lies."""
+
+    def __call__(self, margin: Margin, /, *, whole: bool) -> PublishedSlices:
+        """The sums by cells of a margin; those that are 0 only if `whole`."""
+
+
 class PublishedSlices:
-    """What is published of a table, as stretches of ascending cells; each can be read any number of times."""
+    """What is published of a table, as stretches of ascending cells; each can be read any number of times.
+
+    `summing` makes sums where the slices lie, if that is not here.
+    """
 
     def __init__(
         self,
@@ -72,9 +82,11 @@ class PublishedSlices:
         rows: int,
         parts: Sequence[Callable[[], PublishedCells]],
         place: SpillPlace | None = None,
+        summing: Summing | None = None,
     ) -> None:
         self.rows = rows
         self.place = place
+        self.summing = summing
         self._parts = tuple(parts)
 
     @classmethod
@@ -218,6 +230,8 @@ def sum_slices(
 
 def sum_published(margin: Margin, base: PublishedSlices, /, *, whole: bool = False) -> PublishedSlices:
     """The sums of published base cells; those that are 0 only if `whole` says that the base shows every cell."""
+    if base.summing is not None:
+        return base.summing(margin, whole=whole)
     sums = sum_slices(margin, ((one.cells, one.values) for one in base), place=base.place, whole=whole)
     store = SliceStore(place=base.place)
     for one in sums:

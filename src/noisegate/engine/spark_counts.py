@@ -3,7 +3,8 @@
 1. Events are coded by broadcast lookups and shuffled once: by cell where every event counts, else by person.
 2. Workers hold each unit to its bound, with the operating system's randomness, and write partial counts. That is durable
    before anything is reserved, and whatever follows reads what was committed.
-3. For each table workers add up its cells, one slice a task, draw noise and write. The driver reads committed slices only.
+3. For each table workers add up its cells, one slice a task, draw noise and write; margins that are derived are summed from what
+   was committed. The driver reads committed slices only.
 """
 
 from __future__ import annotations
@@ -37,13 +38,14 @@ from noisegate.engine.spark_work import (
     BoundWork,
     MarginWork,
     SliceNoise,
+    SliceSum,
     WorkerEntropy,
     added_up,
 )
 from noisegate.errors import DataError, InternalError
 from noisegate.laws import Entropy
 from noisegate.mechanisms import PublishedCells
-from noisegate.tables import Ints
+from noisegate.tables import Ints, Margin
 
 _COUNTED, _NOISY = "cell BIGINT, count BIGINT", "cell BIGINT, value BIGINT"
 #: Events of persons that one worker bounds at once, and pairs of cell and count that it adds noise to.
@@ -193,18 +195,25 @@ class SparkCounts:
         table = self._table()
         if work.margin is not None:
             table = table.mapInArrow(MarginWork(margin=work.margin), _COUNTED)
-        slices = self._slices(work)
-        width = -(-work.cells // slices)
-        slices = -(-work.cells // width)
+        slices, width = _cut(work.cells, self._slices(work))
         markers = self.session.range(slices).selectExpr(f"id * {width}L AS cell", "0L AS count")
-        by_slice = table.unionAll(markers).selectExpr(
-            "cell", "count", f"CAST(cell div {width}L AS INT) AS slice"
-        )
         noise = SliceNoise(work=replace(work, margin=None), width=width, entropy=WorkerEntropy.of(entropy))
-        noisy = by_slice.repartitionById(slices, "slice").select("cell", "count").mapInArrow(noise, _NOISY)
         path = f"{self.raw}-noisy-{number}"
-        _write(noisy, path)
+        _write(_by_slice(table.unionAll(markers), slices, width).mapInArrow(noise, _NOISY), path)
         return self._committed(path, slices=slices, width=width)
+
+    def _summed(self, path: str, margin: Margin, /, *, whole: bool) -> PublishedSlices:
+        """The sums of committed noisy cells, added up by the workers."""
+        with asking("The sums"):
+            table = self.session.read.schema(_NOISY).parquet(path)
+            summed = table.mapInArrow(MarginWork(margin=margin, adds="value"), _COUNTED)
+            cells = margin.domain.size
+            slices, width = _cut(
+                cells, min(cells, max(_parallelism(self.session), math.ceil(cells / _PAIRS_A_TASK)))
+            )
+            to = f"{path}-{'-'.join(map(str, margin.sources))}-sums"
+            _write(_by_slice(summed, slices, width).mapInArrow(SliceSum(whole=whole), _NOISY), to)
+            return self._committed(to, slices=slices, width=width)
 
     def _slices(self, work: NoiseWork, /) -> int:
         """How many tasks draw noise: each adds up some millions of pairs at most, and as many cells if it visits all."""
@@ -215,15 +224,28 @@ class SparkCounts:
 
     def _committed(self, path: str, /, *, slices: int, width: int) -> PublishedSlices:
         table = self.session.read.schema(_NOISY).parquet(path)
+        summing = partial(self._summed, path)
         if not path.startswith("file://"):
             parts: list[Callable[[], PublishedCells]] = [
                 partial(_of_slice, table, slice_, width) for slice_ in range(slices)
             ]
-            return PublishedSlices(rows=int(table.count()), parts=parts)
+            return PublishedSlices(rows=int(table.count()), parts=parts, summing=summing)
         # The number of a task is that of its slice, so the names of files are in the order of cells.
         files = sorted(Path(path.removeprefix("file://")).glob("part-*.parquet"))
         rows = sum(pq.read_metadata(one).num_rows for one in files)
-        return PublishedSlices(rows=rows, parts=[partial(_of_file, one) for one in files])
+        return PublishedSlices(rows=rows, parts=[partial(_of_file, one) for one in files], summing=summing)
+
+
+def _cut(cells: int, wanted: int, /) -> tuple[int, int]:
+    """How many slices of how many cells: about so many as are wanted, none beyond the end."""
+    width = -(-cells // wanted)
+    return -(-cells // width), width
+
+
+def _by_slice(table: Any, slices: int, width: int, /) -> Any:
+    """Cells and counts, those of one slice with one task."""
+    numbered = table.selectExpr("cell", "count", f"CAST(cell div {width}L AS INT) AS slice")
+    return numbered.repartitionById(slices, "slice").select("cell", "count")
 
 
 def _of_file(path: Path, /) -> PublishedCells:

@@ -109,13 +109,32 @@ class MarginWork:
     """How cells of the base become cells of a margin, added up within the partition."""
 
     margin: Margin
+    adds: str = "count"
 
     def __call__(self, batches: Iterable[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
         """The counts of one partition, by cells of the margin."""
         for batch in batches:
             yield from as_batches(
-                *added_up(self.margin.of(numbers(batch.column("cell"))), numbers(batch.column("count")))
+                *added_up(self.margin.of(numbers(batch.column("cell"))), numbers(batch.column(self.adds)))
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceSum:
+    """The sums of one slice of a margin: `cell` and `count` come in, `cell` and `value` go out, ascending; those of 0 only if `whole`."""
+
+    whole: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
+        """The summed cells of one slice."""
+        rows = [(numbers(one.column("cell")), numbers(one.column("count"))) for one in batches]
+        if not rows:
+            return
+        cells, sums = added_up(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+        there = sums != 0
+        if self.whole:
+            there[:] = True
+        yield from as_batches(cells[there], sums[there], names=("cell", "value"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

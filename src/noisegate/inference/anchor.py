@@ -24,7 +24,7 @@ from scipy import special
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdSelection, shown_histogram, threshold_of
 from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
-from noisegate.inference.linked.pmfs import Pmfs
+from noisegate.inference.linked.pmfs import Pmfs, gathered
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints, compact
 from noisegate.inference.profile.profile import CellLaws
@@ -69,12 +69,10 @@ class KeptLaws:
         """The laws that were kept with estimates."""
         assert estimates.pmfs is not None
         pmfs = estimates.pmfs.trimmed(_TRIM)
-        offset = np.arange(len(pmfs.p)) - np.repeat(pmfs.start[:-1], pmfs.sizes)
-        away = offset + np.repeat(pmfs.low - estimates.mean, pmfs.sizes)
         return cls(
             mean=estimates.mean,
             variance=estimates.sd**2,
-            third=np.add.reduceat(pmfs.p * away**3, pmfs.start[:-1]),
+            third=_thirds(pmfs.low, pmfs.start, pmfs.p, estimates.mean),
             low=pmfs.low.astype(np.int32),
             start=pmfs.start,
             mass=pmfs.p.astype(np.float32),
@@ -107,10 +105,21 @@ class KeptLaws:
 
     def pmfs(self, cells: Ints, /) -> Pmfs:
         """The laws of some cells."""
-        first, sizes = self.start[cells], np.diff(self.start)[cells]
+        sizes = np.diff(self.start)[cells]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        places = np.repeat(first - start[:-1], sizes) + np.arange(start[-1])
-        return Pmfs(low=self.low[cells].astype(np.int64), start=start, p=self.mass[places].astype(np.float64))
+        masses = gathered(self.start, cells, start, self.mass)
+        return Pmfs(low=self.low[cells].astype(np.int64), start=start, p=masses)
+
+
+@compiled
+def _thirds(low: Ints, start: Ints, p: Floats, mean: Floats) -> Floats:
+    """The third moment of each of many laws about a mean."""
+    found = np.zeros(len(low))
+    for i in range(len(low)):
+        for k in range(start[i], start[i + 1]):
+            away = low[i] + k - start[i] - mean[i]
+            found[i] += p[k] * away * away * away
+    return found
 
 
 @compiled

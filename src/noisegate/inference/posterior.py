@@ -68,6 +68,8 @@ _FEW_TERMS, _FEW_IN_ALL = 64, 4_000
 #: How units are solved, and how where only sums over many of them matter: all messages as Gaussians, in a tenth of the time.
 _SOLVE = Options(threads=1)
 _SOLVE_ROUGHLY = Options(threads=1, narrow_members=1)
+#: Of units with more cells than this, totals that take more multiplications than so many pass messages too: 100,000 cells under 2,000 totals took 19 s, six times as long as under two margins, and take 0.7.
+_MANY_CELLS, _EXACT_OF_MANY = 20_000, 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -284,7 +286,10 @@ class Posterior:
             )
             exact = np.full(len(cells), alone)
             return _Unit(cells=cells, prior=prior, laws=laws, exact=exact, sweeps=0, change=0.0, unsettled=0)
-        found = infer(evidence.problem(cells), prior=prior, keep=True, options=self.options)
+        options = self.options
+        if len(cells) > _MANY_CELLS:
+            options = replace(options, exact_limit=min(options.exact_limit, _EXACT_OF_MANY))
+        found = infer(evidence.problem(cells), prior=prior, keep=True, options=options)
         return _Unit(
             cells=cells,
             prior=prior,

@@ -22,6 +22,7 @@ from noisegate.mechanisms.known import (
     named_law,
     parse_noise,
     state_noise,
+    stated_noise,
     whole_rounding,
 )
 from noisegate.mechanisms.loss import LossAtoms, NoLoss, PrivacyLoss
@@ -131,6 +132,7 @@ __all__ = [
     "seen_by",
     "stability_histogram",
     "state_noise",
+    "stated_noise",
     "statement",
     "success_bound",
     "threshold_for",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field, replace
+from pathlib import Path
 from typing import Literal, Self, get_args
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from noisegate.errors import SpecError
 from noisegate.laws import LAWS, Law, PointMass, make_law
 from noisegate.mechanisms.mechanism import Cut, Mechanism, Rounding, Rule, Zeros
+from noisegate.mechanisms.opendp_noise import read_stated_noise
 
 #: Why a cell shows a marker: for its own count, to protect another cell, or for a reason that nobody states.
 Cause = Literal["primary", "secondary", "unknown"]
@@ -249,6 +251,12 @@ def parse_noise(text: str, /) -> Law:
             "--noise", found=text, allowed="a law and its scale, such as laplace:1.4"
         ) from None
     return make_law(name.strip(), scale=width)
+
+
+def stated_noise(text: str, /) -> Law:
+    """The law that a person states, as LAW:SCALE or as a file in which OpenDP states it."""
+    path = Path(text)
+    return read_stated_noise(path) if path.suffix.lower() in {".json", ".csv"} else parse_noise(text)
 
 
 def state_noise(law: Law, /) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,6 +25,15 @@ GREY = "#8A8A8A"
 Picture: TypeAlias = Any
 
 _KINDS = (".svg", ".png", ".html")
+
+
+def in_order(names: Iterable[Any], /) -> list[Any] | None:
+    """Names in the order that a picture shows them in; None for one of them.
+
+    Vega-Lite takes a list of one name for the name itself, and one that is called `constructor` for a part of every object.
+    """
+    found = list(names)
+    return found if len(found) > 1 else None
 
 
 def styled(chart: Picture, /) -> Picture:

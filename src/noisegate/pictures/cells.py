@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.pictures.canvas import BLUE, GREEN, GREY, INK, ORANGE, Picture, rows
+from noisegate.pictures.canvas import BLUE, GREEN, GREY, INK, ORANGE, Picture, in_order, rows
 from noisegate.pictures.data import Band, CellCalendar, ExposedCells, HourShares
 from noisegate.pictures.inline import BLUES, GREYS, NOTHING, ORANGES, QUIET, WIDTH
 
@@ -34,7 +34,11 @@ def exposed_picture(data: ExposedCells, /) -> Picture:
         "low:Q", title=f"raw count, {data.level:.0%} interval", scale=alt.Scale(domain=[0, top], nice=False)
     )
     y = alt.Y(
-        "place:O", title=None, axis=None, sort=order, scale=alt.Scale(paddingInner=0.3, paddingOuter=0.4)
+        "place:O",
+        title=None,
+        axis=None,
+        sort=in_order(order),
+        scale=alt.Scale(paddingInner=0.3, paddingOuter=0.4),
     )
     base = alt.Chart(values)
     layers = [
@@ -113,14 +117,14 @@ def _band(band: Band, /, *, last: bool) -> Picture:
     x = alt.X(
         "time:O",
         title=None,
-        sort=moments,
+        sort=in_order(moments),
         axis=alt.Axis(values=moments[::every], labelAngle=0, labels=last, ticks=last, domain=False),
         scale=alt.Scale(paddingInner=0.06),
     )
     y = alt.Y(
         "day:O",
         title=None,
-        sort=days,
+        sort=in_order(days),
         axis=alt.Axis(ticks=False, domain=False, labelColor=QUIET, labelFontSize=11, labelLimit=140),
         scale=alt.Scale(paddingInner=0.08),
     )
@@ -174,7 +178,7 @@ def hours_picture(data: HourShares, /) -> Picture:
             y=alt.Y(
                 "mode:N",
                 title=None,
-                sort=list(shares),
+                sort=in_order(shares),
                 scale=alt.Scale(paddingInner=0.1),
                 axis=alt.Axis(domain=False, ticks=False, labelLimit=110),
             ),

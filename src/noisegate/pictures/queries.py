@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from noisegate.pictures.canvas import BLUE, GREEN, GREY, INK, ORANGE, Picture, rows
+from noisegate.pictures.canvas import BLUE, GREEN, GREY, INK, ORANGE, Picture, in_order, rows
 from noisegate.pictures.data import QueryErrors
 from noisegate.pictures.inline import WIDTH, coloured
 
@@ -53,7 +53,7 @@ def errors_picture(data: QueryErrors, /) -> Picture:
         axis=alt.Axis(labelExpr=_PLAIN, values=_powers(low, high)),
     )
     y = alt.Y(
-        "query:N", title=None, sort=list(queries), axis=alt.Axis(labelLimit=150, grid=True, ticks=False)
+        "query:N", title=None, sort=in_order(queries), axis=alt.Axis(labelLimit=150, grid=True, ticks=False)
     )
     colour = alt.Color(
         "part:N", title=None, sort=used, scale=coloured(used, colours), legend=alt.Legend(columns=3)
@@ -87,7 +87,7 @@ def outlook_picture(
         .encode(
             x=alt.X("epsilon:Q", title="epsilon of one unit, all tables", scale=alt.Scale(type="log")),
             y=alt.Y("error:Q", title="expected error by noise", scale=alt.Scale(type="log")),
-            color=alt.Color("question:N", title=None, sort=list(curves)),
+            color=alt.Color("question:N", title=None, sort=in_order(curves)),
         )
     )
     mark = alt.Chart(rows(x=[epsilon])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(x="x:Q")

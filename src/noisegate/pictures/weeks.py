@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from noisegate.pictures.canvas import BLUE, GREEN, ORANGE, Picture, rows
+from noisegate.pictures.canvas import BLUE, GREEN, ORANGE, Picture, in_order, rows
 from noisegate.pictures.data import Panel, WeekPanels
 from noisegate.pictures.inline import ODDS, coloured
 
@@ -50,7 +50,7 @@ def _panel(panel: Panel, /, *, last: bool) -> Picture:
             color=alt.Color(
                 "line:N",
                 title=None,
-                sort=names,
+                sort=in_order(names),
                 scale=coloured(names, (BLUE, ORANGE, GREEN)),
                 legend=alt.Legend(orient="top", columns=3, labelLimit=160) if many else None,
             ),

@@ -22,6 +22,7 @@ from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
 from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
 from noisegate.reading.published import Hierarchy, Ints, PublishedTable, row_ids
+from noisegate.reading.secondary import find_secondary, with_meanings
 from noisegate.reading.series import join_series
 from noisegate.tables import (
     Card,
@@ -435,6 +436,12 @@ def _assemble(alignment: Alignment, domains: Domains, told: Overrides, card: Car
         else:
             notes.append(f"{aligned.table.name} has no value in common with the rest, and was left out")
     sources[0] = replace(sources[0], notes=tuple(notes))
+    if meanings := find_secondary(tables, told=told.of(sources[0].sources[0], sources[0].name).markers):
+        tables = [with_meanings(one, meanings) for one in tables]
+        sources = [
+            replace(one, markers=tuple(meanings.get(marker.text, marker) for marker in one.markers))
+            for one in sources
+        ]
     return Structure.of(tables, sources, card)
 
 

@@ -103,6 +103,8 @@ class _Recogniser:
         off = sum(int((one.residual != 0).sum()) for one in complete)
         if off <= SLIPS * n and all(one.holds for one in used):
             return _exact(table, n, off, used)
+        if n and off <= SLIPS * n:
+            return _unfit(table, n, used)
         noise = self.noise if n >= _FEWEST else None
         if noise is None or table.name not in noise.residuals.tables:
             noise = NoiseEvidence.of(complete, frozenset()) if n >= _FEWEST else None
@@ -251,6 +253,19 @@ def _rounded(table: Table, lattice: RoundingBase, found: RoundingWeights, /) -> 
 
 _NOT_PROVEN = "; noise before rounding is not excluded, so that nothing is proven of single counts"
 _LAWS = {"nearest-rounding": NearestRounding, "random-rounding": RandomRounding}
+
+
+def _unfit(table: Table, n: int, families: Sequence[Family], /) -> Recognition:
+    """A table whose complete sums hold, and some sums with hidden members cannot: no noise makes that, and nothing is proven from it."""
+    broken = sum(one.broken for one in families)
+    kind: MechanismKind = "hidden-ranges" if table.suppressed > 0 else "exact"
+    said = (
+        f"all {n:,} sums with every part published are equal to their totals, but {broken:,} with hidden members cannot be: "
+        "their markers hide other counts than they seem to"
+    )
+    return Recognition(
+        table=table.name, kind="unknown", rivals={kind: 0.9, "noise": 0.1}, n=0, slips=broken, evidence=said
+    )
 
 
 def _exact(table: Table, n: int, off: int, families: Sequence[Family], /) -> Recognition:

@@ -9,8 +9,9 @@ from noisegate.report.build import page_of
 from noisegate.report.crosswalk import ISO, REGISTRY, REPORT
 from noisegate.report.html import VARIABLE, browser_command, find_browser, print_pdf, render_html
 from noisegate.report.live import Live, as_data, as_script, embedded_looks, embedded_maps, finite, live_of
-from noisegate.report.maps import CellMap
+from noisegate.report.maps import CellMap, map_of
 from noisegate.report.markdown import escaped, render_markdown
+from noisegate.report.programme import Programme, programme_form, programme_text
 from noisegate.report.sarif import as_sarif
 from noisegate.report.summary import tiles_of, verdict_of
 from noisegate.report.write import print_report, write_assessment, write_report
@@ -22,6 +23,7 @@ __all__ = [
     "VARIABLE",
     "CellMap",
     "Live",
+    "Programme",
     "as_data",
     "as_sarif",
     "as_script",
@@ -32,9 +34,12 @@ __all__ = [
     "find_browser",
     "finite",
     "live_of",
+    "map_of",
     "page_of",
     "print_pdf",
     "print_report",
+    "programme_form",
+    "programme_text",
     "render_html",
     "render_markdown",
     "tiles_of",

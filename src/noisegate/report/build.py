@@ -155,14 +155,18 @@ SECTIONS: Mapping[Section, tuple[str, str]] = {
 }
 
 
-def page_of(assessment: Assessment, /) -> Page:
-    """The whole report."""
+def page_of(assessment: Assessment, /, *, judged: Mapping[str, str] | None = None, signed: str = "") -> Page:
+    """The whole report; `judged` says what people make of findings, by kind and, from the second of a kind on, its number."""
     origin = assessment.provenance
     exhibits = exhibits_of(assessment)
     figures = [figure for one in exhibits for figure in one.figures]
     found, looked = assessment.findings, assessment.checks
     anchors, check_anchors = anchors_of(found, "finding"), anchors_of(looked, "check")
     findings, rest = finding_parts(found, anchors, figures)
+    said = judged or {}
+    findings = tuple(
+        replace(one, judged=said.get(one.anchor.removeprefix("finding-"), "")) for one in findings
+    )
     shown = [one for name in SECTIONS if not (one := _section(name, exhibits, rest)).empty]
     frameworks = frameworks_of(
         assessment.privacy,
@@ -184,6 +188,7 @@ def page_of(assessment: Assessment, /) -> Page:
         checks=check_parts(looked, check_anchors),
         frameworks=frameworks,
         glossary=glossary_of(assessment),
+        signed=signed,
     )
 
 

@@ -7,11 +7,13 @@ the converter escaped, our own style sheets, and the pages that can be used (`li
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -30,6 +32,13 @@ OUTCOMES = {
     "cannot tell": "cannot be told",
     "refused": "refused",
 }
+
+
+#: Characters that are no text, and those that turn the direction of what follows; and what is shown for them.
+CONTROLS, BOX = (
+    re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"),
+    "\ufffd",
+)
 
 
 def render_html(page: Page, /, *, live: Live | None = None) -> str:
@@ -54,6 +63,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
+        finalize=_calm,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -63,11 +73,17 @@ def _environment() -> Environment:
     return environment
 
 
+def _calm(value: Any, /) -> Any:
+    """Text of files without what turns the writing round; what we made ourselves as it is."""
+    return CONTROLS.sub(BOX, value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _picture(figure: Figure, /) -> Markup:
     """The picture, drawn: the converter escaped what came from data."""
     from noisegate.pictures import drawn_inline  # pictures take half a second to load
 
-    return Markup(drawn_inline(figure.picture, key=figure.key))  # noqa: S704 - made by us, see inline_svg
+    drawn = CONTROLS.sub(BOX, drawn_inline(figure.picture, key=figure.key))
+    return Markup(drawn)  # noqa: S704 - made by us, see inline_svg
 
 
 def _split(text: str, /) -> tuple[str, str]:

@@ -18,8 +18,8 @@ from importlib import resources
 from itertools import combinations
 from typing import Any
 
-from noisegate.assessment import Assessment, CloseLook, Microscope
-from noisegate.report.maps import CellMap
+from noisegate.assessment import Assessment, CloseLook
+from noisegate.report.maps import CellMap, inferred_map
 
 Show = Callable[[Mapping[str, str]], dict[str, Any]]
 Look = Callable[[int, list[str]], CloseLook]
@@ -52,8 +52,8 @@ def live_of(assessment: Assessment, /) -> Live | None:
     """The pages of an assessment whose cells were worked out; None for any other."""
     if assessment.inference is None or assessment.inference.cells.size > _MAP_CELLS * _MAPS:
         return None
-    cells = CellMap(inference=assessment.inference, microscope=Microscope(inference=assessment.inference))
-    level = assessment.inference.posterior.level
+    cells = inferred_map(assessment.inference)
+    level = cells.facts.level
     tables = [one.to_json(level=level) for one in assessment.tables]
     said = {"case": _case(assessment), "timetable": assessment.vehicles is not None, "known": 0, "noise": ""}
     pages: dict[str, Any] = {

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
-from noisegate.assessment import CellState, Inference, Microscope
+from noisegate.assessment import Assessment, CellState, Inference, KnownCounts, Microscope, ProofScope
 from noisegate.errors import SpecError
+from noisegate.inference import ENDLESS
 from noisegate.tables import Dimension, Kind, Table
 
 Ints = NDArray[np.int64]
@@ -34,17 +35,84 @@ class View:
     at: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MapFacts:
+    """What is known of every cell of a base: by a law of noise, or by what sums prove; then the level is 1."""
+
+    base: Table
+    low: Ints
+    high: Ints
+    weight: NDArray[np.float64]
+    shown: NDArray[np.float64]
+    level: float
+    threshold: float | None
+    tables: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    assumes: tuple[str, ...] = ()
+
+
+def map_of(assessment: Assessment, /) -> CellMap | None:
+    """The cells of an assessment, ready to be laid out; None if they were neither inferred nor bounded.
+
+    Where counts are known to stand as they are, what sums prove needs no law.
+    """
+    known, inference = assessment.known_counts, assessment.inference
+    if inference is not None and (known is None or known.assumed):
+        return inferred_map(inference)
+    if known is None:
+        return None
+    scope = ProofScope(known=known)
+    return CellMap(facts=_proved(known, scope), microscope=scope)
+
+
+def inferred_map(inference: Inference, /) -> CellMap:
+    """The cells of an inference, ready to be laid out."""
+    return CellMap(facts=_inferred(inference), microscope=Microscope(inference=inference))
+
+
+def _inferred(inference: Inference, /) -> MapFacts:
+    found, evidence = inference.posterior, inference.evidence
+    return MapFacts(
+        base=inference.cells,
+        low=found.low,
+        high=found.high,
+        weight=found.mean,
+        shown=evidence.base.values,
+        level=found.level,
+        threshold=_plain(evidence.base.mechanism.threshold),
+        tables=tuple(seen.cells.name for _, seen in evidence.margins),
+        left_out=tuple(evidence.left_out),
+        assumes=tuple(evidence.assumes),
+    )
+
+
+def _proved(known: KnownCounts, scope: ProofScope, /) -> MapFacts:
+    base = known.linked.tables[0]
+    low, high = known.bounds.low[: base.size], known.bounds.high[: base.size]
+    return MapFacts(
+        base=base,
+        low=low,
+        high=high,
+        weight=np.where(high < ENDLESS, (low + high) / 2, low).astype(np.float64),
+        shown=base.at(np.arange(base.size)),
+        level=1.0,
+        threshold=None,
+        tables=scope.tables,
+        assumes=(known.condition.removesuffix(", "),) if known.condition else (),
+    )
+
+
 @dataclass(kw_only=True, eq=False)
 class CellMap:
     """The cells of an assessed base, ready to be laid out."""
 
-    inference: Inference
-    microscope: Microscope
+    facts: MapFacts
+    microscope: Microscope | ProofScope
 
-    @cached_property
+    @property
     def base(self) -> Table:
         """The table whose cells these are."""
-        return self.inference.cells
+        return self.facts.base
 
     @cached_property
     def codes(self) -> NDArray[Any]:
@@ -146,12 +214,12 @@ class CellMap:
             "columns": labels,
             "cells": self._pixels(cells, pixel, (len(rows), len(labels))),
             "counts": self._counts(cells),
-            "level": self.inference.posterior.level,
-            "threshold": _plain(self.inference.evidence.base.mechanism.threshold),
+            "level": self.facts.level,
+            "threshold": self.facts.threshold,
             "table": self.base.name,
-            "tables": [seen.cells.name for _, seen in self.inference.evidence.margins],
-            "left_out": [{"table": name, "reason": why} for name, why in self.inference.evidence.left_out],
-            "assumes": list(self.inference.evidence.assumes),
+            "tables": list(self.facts.tables),
+            "left_out": [{"table": name, "reason": why} for name, why in self.facts.left_out],
+            "assumes": list(self.facts.assumes),
             "first": self.first(view),
             "sharpest": self.sharpest,
         }
@@ -174,7 +242,7 @@ class CellMap:
         for name, size in zip(names, sizes, strict=True):
             key = key * size + self.codes[self._place(name)][cells]
         distinct, first, row = np.unique(key, return_index=True, return_inverse=True)
-        weight = np.bincount(row, weights=self.inference.posterior.mean[cells], minlength=len(distinct))
+        weight = np.bincount(row, weights=self.facts.weight[cells], minlength=len(distinct))
         group = distinct // sizes[-1]
         own = self.dimension(view.rows)
         order = np.lexsort((-weight if own.kind is Kind.TEXT else distinct, group))
@@ -216,7 +284,7 @@ class CellMap:
 
         Whole numbers of the first width that holds them all: one, two or four bytes, of which the length tells which.
         """
-        found, shown = self.inference.posterior, self.inference.evidence.base.values
+        found, shown = self.facts, self.facts.shown
         size = shape[0] * shape[1]
 
         def packed(values: NDArray[Any], empty: int) -> str:
@@ -247,7 +315,7 @@ class CellMap:
     @cached_property
     def _ranked(self) -> list[int]:
         """Hidden cells that surely hold somebody, the narrowest interval first, then the largest count."""
-        found = self.inference.posterior
+        found = self.facts
         holes = np.flatnonzero(self.leaked)
         order = np.lexsort((-found.low[holes], (found.high - found.low)[holes]))
         return [int(cell) for cell in holes[order]]

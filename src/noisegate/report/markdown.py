@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from noisegate.assessment import Figure, Grid, Listing
 from noisegate.report.crosswalk import DISCLAIMER
-from noisegate.report.html import OUTCOMES
+from noisegate.report.html import BOX, CONTROLS, OUTCOMES
 from noisegate.report.page import FindingPart, Framework, Page
 
 #: What has a meaning in Markdown or in HTML inside it.
@@ -15,8 +15,6 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&$^=:@])")
 #: Signs of these that are harmless inside a word or a number, and stand in almost every one.
 _HARMLESS = frozenset("-.()+:=")
 _SPACES = re.compile(r"\s+")
-#: Characters that are no text, and those that turn the direction of what follows.
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def escaped(text: str, /) -> str:
@@ -25,7 +23,7 @@ def escaped(text: str, /) -> str:
     >>> escaped("<script>alert(1)</script> | a_b")
     '\\<script\\>alert(1)\\</script\\> \\| a\\_b'
     """
-    flat = _CONTROLS.sub("\ufffd", _SPACES.sub(" ", text).strip())
+    flat = CONTROLS.sub(BOX, _SPACES.sub(" ", text).strip())
     safe = _SPECIAL.sub(lambda sign: sign[1] if sign[1] in _HARMLESS else f"\\{sign[1]}", flat)
     # A line that starts like a list, a heading or an underline is none, and a bare address is no link.
     safe = re.sub(r"^([-+=]|\d+[.)](?=\s|$))", lambda start: f"{start[1][:-1]}\\{start[1][-1]}", safe)
@@ -67,6 +65,8 @@ def _summary(page: Page, /) -> Iterator[str]:
     yield from (f"**{escaped(page.verdict.headline)}**", "")
     yield from (f"- {escaped(reason)}" for reason, _ in page.verdict.reasons)
     yield from ("", escaped(page.verdict.tally), "")
+    if page.signed:
+        yield from (escaped(page.signed), "")
     yield from (f"- Not examined: {escaped(gap)}" for gap in page.verdict.gaps)
     yield ""
     if page.tiles:
@@ -94,6 +94,8 @@ def _finding(finding: FindingPart, /) -> Iterator[str]:
     yield from (f"**Method**: {escaped(finding.method)}", "")
     if finding.advice:
         yield from (f"**What to do**: {escaped(finding.advice)}", "")
+    if finding.judged:
+        yield from (f"**What people say of it**: {escaped(finding.judged)}", "")
     if finding.answers:
         yield from (f"Answers to: {'; '.join(escaped(one.text) for one in finding.answers)}.", "")
 

@@ -68,6 +68,7 @@ class FindingPart:
     figures: tuple[Figure, ...] = ()
     elsewhere: tuple[Figure, ...] = ()
     answers: tuple[Reference, ...] = ()
+    judged: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,3 +150,4 @@ class Page:
     checks: tuple[CheckPart, ...]
     frameworks: tuple[Framework, ...]
     glossary: tuple[tuple[str, str], ...] = field(default=())
+    signed: str = ""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -21,13 +20,13 @@ PATIENCE = 0.4
 
 async def watched(job: Job, result: Callable[[], dict[str, Any]], /) -> Response:
     """What came of a job, or how far it is if it takes longer."""
-    await run_in_threadpool(job.wait, PATIENCE)
+    await job.wait(PATIENCE)
     return reply(result()) if job.standing == "done" else standing(job)
 
 
 async def download(job: Job, name: str, /) -> Response:
     """What a job wrote, as a file; it is for the disk, and runs nothing here."""
-    await run_in_threadpool(job.wait, 60.0)
+    await job.wait(60.0)
     if job.standing != "done":
         return standing(job)
     return Response(

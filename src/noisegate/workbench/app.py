@@ -82,8 +82,8 @@ def _routes(bench: Bench, custody: Custody | None, /) -> list[Route]:
     def twin(path: str, route: Any) -> list[Route]:
         return [Route(path, page), Route(f"{path}.json", route)]
 
-    # Two releases are compared from the twins of the map of each; an answer has an address of its own.
-    twins = {"ask": bench.dimensions, "compare": bench.files}
+    # An answer has an address of its own.
+    twins = {"ask": bench.dimensions}
     found = [Route("/", page), Route("/start.json", bench.start), Route("/assets/{name}", asset)]
     for name in _PAGES:
         found += twin(f"/r/{{case}}/{name}", twins.get(name) or getattr(bench, name))

@@ -64,6 +64,12 @@ class Remark:
     by: str = ""
     at: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """All of it, for a report."""
+        said = f"{self.verdict or 'remarked'}{f' by {self.by}' if self.by else ''}, {self.at}"
+        return f"{said[0].upper()}{said[1:]}{f': {self.comment}' if self.comment else '.'}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dial:
@@ -104,6 +110,7 @@ class Cases:
     def __init__(self, root: Path, state: Path, /) -> None:
         self.root, self.state = root, state
         self._lock = threading.Lock()
+        self._listed: dict[str, tuple[Case, int | None]] = {}
         make_private(state)
         make_private(state / "uploads")
         self._notes, self._dial = self._read()
@@ -120,13 +127,18 @@ class Cases:
 
     def all(self) -> list[Case]:
         """Every case: dropped files first, then what lies in the directory."""
-        return [*self._dropped(), *self._found()][: limits.current().listed_releases]
+        found = [*self._dropped(), *self._found()][: limits.current().listed_releases]
+        self._listed = {one.id: (one, _touched(one.folder)) for one in found}
+        return found
 
     def get(self, number: str, /) -> Case:
-        """The case of this id."""
-        for case in self.all():
-            if case.id == number:
-                return case
+        """The case of this id; everything is looked through again only if its folder was touched since."""
+        case, touched = self._listed.get(number, (None, None))
+        if case is not None and touched == _touched(case.folder):
+            return case
+        for one in self.all():
+            if one.id == number:
+                return one
         raise DataError("There is no such release here any more; go back to the start page and choose one.")
 
     def notes(self, case: Case, /) -> Notes:
@@ -142,8 +154,10 @@ class Cases:
 
     def _write(self, every: dict[str, Notes], dial: Dial, /) -> None:
         notes = {key: asdict(one) for key, one in every.items()}
-        text = json.dumps({"version": 1, "dial": asdict(dial), "notes": notes}, indent=1)
-        write_file(self._file, text.encode())
+        octets = json.dumps({"version": 1, "dial": asdict(dial), "notes": notes}, indent=1).encode()
+        if len(octets) > _MOST_STATE:
+            raise SpecError("So much was said here that no more can be kept; write shorter comments.")
+        write_file(self._file, octets)
         self._notes, self._dial = every, dial
 
     @property
@@ -170,6 +184,11 @@ class Cases:
                 raise DataError(
                     f"{safe_name(called)} is marked '{MARK}': it was made with raw data, and no page shows it."
                 )
+        most = limits.current().kept_uploads
+        if sum(1 for _ in (self.state / "uploads").iterdir()) >= most:
+            raise SpecError(
+                f"{most} sets of dropped files are kept already; discard one on the start page first."
+            )
         folder = self.state / "uploads" / secrets.token_hex(8)
         make_private(folder)
         used: set[str] = set()
@@ -188,12 +207,14 @@ class Cases:
         if not case.uploaded:
             raise SpecError("Only files that were dropped here can be discarded; others are not ours.")
         with self._lock:
-            self._notes.pop(case.id, None)
+            self._write({key: one for key, one in self._notes.items() if key != case.id}, self._dial)
         shutil.rmtree(case.folder, ignore_errors=True)
 
     def _dropped(self, only: Path | None = None, /) -> Iterator[Case]:
         base = self.state / "uploads"
-        folders = [only] if only is not None else sorted(base.iterdir(), key=lambda one: -one.stat().st_mtime)
+        folders = (
+            [only] if only is not None else sorted(base.iterdir(), key=lambda one: -(_touched(one) or 0))
+        )
         for folder in folders:
             tables = _tables(folder)
             if tables:
@@ -225,6 +246,14 @@ class Cases:
                 card=card,
                 timetable=_timetable(folder, self.root),
             )
+
+
+def _touched(folder: Path, /) -> int | None:
+    """When something was last put into a folder or taken from it; None if it is gone."""
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def make_private(folder: Path, /) -> None:

@@ -140,9 +140,7 @@ class Custody:
         if not case.card:
             return None
         name = Card.read(case.folder / "card.json").name
-        named = (
-            number for number, file in there.items() if f"name: {name}" in file.read_text().splitlines()[:3]
-        )
+        named = (number for number, file in there.items() if f"name: {name}" in _text(file).splitlines()[:3])
         return next(named, None)
 
     def _draft(self, file: Path, wanted: list[str], values: Mapping[str, Any], /) -> Draft:
@@ -170,7 +168,7 @@ class Custody:
             f"Making {draft.name}",
             lambda say: publish(draft, file, self.root, self.ledger, say),
         )
-        await run_in_threadpool(job.wait, 0.2)
+        await job.wait(0.2)
         number = hashlib.sha256(f"{draft.name}/release".encode()).hexdigest()[:12]
         return standing(job, case=number)
 
@@ -185,9 +183,13 @@ def _written(ledger: str | None, /) -> int:
     )
 
 
+def _text(file: Path, /) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
 def _named(file: Path, /) -> str:
     """The name of the release that a spec makes; that of its file if it has none."""
-    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in _text(file).splitlines():
         if line.startswith("name:"):
             return line.removeprefix("name:").split("#")[0].strip().strip("'\"") or file.stem
     return file.stem

@@ -15,11 +15,11 @@ from typing import Any
 
 from noisegate import limits
 from noisegate.api.assessing import OpenAssessment, assess
-from noisegate.assessment import CloseLook, Microscope
+from noisegate.assessment import CellState, CloseLook
 from noisegate.errors import DataError, SpecError
 from noisegate.query import OpenRelease, open_release
 from noisegate.recovery import rivals_of
-from noisegate.report import CellMap
+from noisegate.report import CellMap, map_of
 from noisegate.workbench.cases import Case, Cases, make_private
 from noisegate.workbench.jobs import Say
 
@@ -46,18 +46,31 @@ class Opened:
     @cached_property
     def map(self) -> CellMap:
         """The cells, ready to be laid out."""
-        inference = self.assessment.inference
-        if inference is None:
+        found = map_of(self.assessment)
+        if found is None:
             why = next((one.title for one in self.assessment.checks if one.id == "suppressed-cells"), "")
             raise DataError(
                 f"The hidden cells were not worked out ({why}); if you know the noise, say so on the page Files."
             )
-        return CellMap(inference=inference, microscope=Microscope(inference=inference))
+        return found
+
+    @property
+    def mapped(self) -> bool:
+        """Whether there is a map: cells that were inferred, or that sums bound."""
+        return self.assessment.known_cells is not None
+
+    @cached_property
+    def states(self) -> dict[str, int]:
+        """How many cells of the base are in each state: by a law of noise, else by what sums prove; empty if neither tells."""
+        if not self.mapped:
+            return {}
+        states = self.map.microscope.states
+        return {one.name.lower(): int((states == one).sum()) for one in CellState}
 
     def warm(self) -> None:
         """Work out what the first pages show, so that they open at once."""
         _ = self.content
-        if self.assessment.inference is not None:
+        if self.mapped:
             first = self.map.first(self.map.view({}))
             if first is not None:
                 self.look(first, [])
@@ -163,12 +176,16 @@ class Desk:
         return found
 
     def report(self, opened: Opened, say: Say, /) -> bytes:
-        """The report of an assessment as one page."""
+        """The report of an assessment as one page, with what people said of its findings."""
         say("writing the report")
+        notes = self.cases.notes(opened.case)
+        judged = {key: one.sentence for key, one in notes.remarks.items()}
+        signed = f"Signed by {notes.signed_by}, {notes.signed_at}." if notes.signed_by else ""
         parent = self.cases.state / "reports"
         make_private(parent)
         folder = Path(tempfile.mkdtemp(dir=parent))
         try:
-            return opened.assessment.report(folder / "report.html").read_bytes()
+            page = opened.assessment.report(folder / "report.html", judged=judged, signed=signed)
+            return page.read_bytes()
         finally:
             shutil.rmtree(folder, ignore_errors=True)

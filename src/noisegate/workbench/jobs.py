@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import threading
@@ -26,6 +27,8 @@ _KEPT = 200
 _KEPT_BYTES = 64 << 20
 #: Jobs that run at the same time; each uses threads of its own.
 _AT_ONCE = 2
+#: How often somebody who waits looks whether a job is over, in seconds: at first, and later.
+_SHORT, _LONG = 0.005, 0.1
 
 
 class CancelledError(Exception):
@@ -78,16 +81,19 @@ class Job:
     result: Any = None
     fault: Fault | None = None
     _stop: threading.Event = field(default_factory=threading.Event, repr=False)
-    _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @property
     def live(self) -> bool:
         """Whether it waits or runs."""
         return self.standing in {"waiting", "running"}
 
-    def wait(self, seconds: float, /) -> bool:
-        """Whether it is over, after waiting so long at most."""
-        return self._over.wait(seconds)
+    async def wait(self, seconds: float, /) -> bool:
+        """Whether it is over, after waiting so long at most; holds no thread, so that any number of people can wait."""
+        ends, pause = time.monotonic() + seconds, _SHORT
+        while self.live and time.monotonic() < ends:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONG)
+        return not self.live
 
     def cancel(self) -> None:
         """Ask it to stop at its next step."""
@@ -112,7 +118,6 @@ class Job:
             self.fault, self.standing = fault_of(problem, private=private), "failed"
         finally:
             self.ended = time.monotonic()
-            self._over.set()
 
     def to_json(self) -> dict[str, Any]:
         """As plain values for JSON."""

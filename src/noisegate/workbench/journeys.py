@@ -117,8 +117,8 @@ def _rows(opened: Opened, services: Services, where: Ints, /) -> list[dict[str, 
     timed = roles.dimension("time") if "time" in roles.place else None
     time = _codes(cells, services, "time")[where] if timed is not None else np.zeros(len(where), np.int64)
     scheduled = services.scheduled.vehicle_counts(roles.numbers(where))
-    possible, found = services.vehicles(where), opened.map.inference.posterior
-    shown = opened.map.inference.evidence.base.values
+    possible, found = services.vehicles(where), opened.map.facts
+    shown = found.shown
     order = np.argsort(time, kind="stable")
     return [
         {

@@ -19,7 +19,7 @@ _NOTHING_ELSE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsa
 def keep(opened: Opened, pages: Mapping[str, Any], assets: Mapping[str, bytes], say: Say, /) -> bytes:
     """One HTML file with the front end, the twins of these pages by address, maps, and close looks at the sharpest holes."""
     kept: dict[str, Any] = {"pages": dict(pages), "maps": [], "looks": {}}
-    if opened.assessment.inference is not None:
+    if opened.mapped:
         about = next(one for one in pages.values() if "case" in one)
         said = {name: about[name] for name in ("case", "timetable", "known", "noise")}
         kept["maps"] = list(embedded_maps(opened.map, said, show=opened.microscope, most=_MAPS, say=say))

@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noisegate import limits
-from noisegate.assessment import CellState
 from noisegate.errors import SpecError
 from noisegate.mechanisms import parse_noise
 from noisegate.reading import parse_overrides
@@ -102,6 +101,39 @@ class Bench:
             return opened.rival(asked.get("table", ""), asked.get("law", ""))
 
         return await self.of_assessment(request, view)
+
+    async def compare(self, request: Request) -> Response:
+        """Two releases beside each other; their maps are at the addresses of each."""
+        other = request.query_params.get("with")
+        opened = await self._open(request)
+        if isinstance(opened, Response):
+            return opened
+        cases = await run_in_threadpool(self.desk.cases.all)
+        chosen = other or next(
+            (one.id for one in cases if one.id != opened.case.id and one.card), opened.case.id
+        )
+        second = await self._open_case(self.desk.cases.get(chosen))
+        if isinstance(second, Response):
+            return second
+        return reply(await run_in_threadpool(self._beside, opened, second))
+
+    def _beside(self, before: Opened, after: Opened, /) -> dict[str, Any]:
+        known = self.desk.cases.dial.known
+        found = {
+            name: {
+                **self._files(one, {}),
+                "sure": sureness(one, known),
+                "map": f"/r/{one.case.id}/microscope.json",
+                **self._said(one.case),
+            }
+            for name, one in (("before", before), ("after", after))
+        }
+        kinds = {
+            name: [one["key"] for one in _keyed(side.content["findings"])]
+            for name, side in (("before", before), ("after", after))
+        }
+        gone = [one for one in kinds["before"] if one not in kinds["after"]]
+        return {**found, "gone": gone, "new": [one for one in kinds["after"] if one not in kinds["before"]]}
 
     async def findings(self, request: Request) -> Response:
         """What was found, what was looked at, and what people say about it."""
@@ -246,9 +278,18 @@ class Bench:
         )
 
     def _keeping(self, opened: Opened, /) -> Job:
-        case, notes = opened.case, self.desk.cases.notes(opened.case)
+        """The job that puts the pages together: a new one whenever somebody has said something since."""
+        return self.jobs.begin(
+            f"keep:{self.desk.key(opened.case)}:{self._heard(opened.case)}",
+            "Keeping these pages",
+            lambda say: keep(opened, self._pages(opened, say), self.assets, say),
+        )
+
+    def _pages(self, opened: Opened, say: Callable[[str], None], /) -> dict[str, Any]:
+        """The twins of the pages of a case, by address."""
+        case, notes, known = opened.case, self.desk.cases.notes(opened.case), self.desk.cases.dial.known
         said = self._said(case)
-        pages = {
+        return {
             "/start.json": {
                 "folder": case.name,
                 "custodian": False,
@@ -258,17 +299,18 @@ class Bench:
             f"/r/{case.id}/files.json": {**self._files(opened, {}), **said},
             f"/r/{case.id}/noise.json": {**self._noise(opened, {}), **said},
             f"/r/{case.id}/findings.json": {**self._findings(opened, {}), **said},
-            f"/r/{case.id}/weeks.json": {**played(opened, max(1, self.desk.cases.dial.known)), **said},
-            f"/r/{case.id}/attacker.json": {"sure": sureness(opened, self.desk.cases.dial.known), **said},
+            f"/r/{case.id}/weeks.json": {**played(opened, max(1, known), say=say), **said},
+            f"/r/{case.id}/attacker.json": {"sure": sureness(opened, known), **said},
         }
-        digest = hashlib.sha256(json.dumps(pages, sort_keys=True).encode()).hexdigest()[:16]
-        return self.jobs.begin(
-            f"keep:{digest}", "Keeping these pages", lambda say: keep(opened, pages, self.assets, say)
-        )
 
     def _reporting(self, opened: Opened, /) -> Job:
-        key = f"report:{self.desk.key(opened.case)}"
+        key = f"report:{self.desk.key(opened.case)}:{self._heard(opened.case)}"
         return self.jobs.begin(key, "Writing the report", lambda say: self.desk.report(opened, say))
+
+    def _heard(self, case: Case, /) -> str:
+        """A digest of all that people said of a case, and of the dial."""
+        said = [asdict(self.desk.cases.notes(case)), asdict(self.desk.cases.dial)]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     async def dimensions(self, request: Request) -> Response:
         """What a release can be asked about."""
@@ -379,8 +421,10 @@ class Bench:
         return self.desk.opened(self.desk.key(case))
 
     async def _open(self, request: Request, /) -> Opened | Response:
-        """The assessment of a case; if it is not there yet, the job that makes it."""
-        case = self._case(request)
+        """The assessment of the case of an address; if it is not there yet, the job that makes it."""
+        return await self._open_case(self._case(request))
+
+    async def _open_case(self, case: Case, /) -> Opened | Response:
         key = self.desk.key(case)
         found = self.desk.opened(key)
         if found is not None:
@@ -391,7 +435,7 @@ class Bench:
             # It was worked out once and has been put away since.
             self.jobs.drop(f"assess:{key}")
             job = self.jobs.begin(f"assess:{key}", f"Taking {case.name} apart", work)
-        await run_in_threadpool(job.wait, PATIENCE)
+        await job.wait(PATIENCE)
         found = self.desk.opened(key)
         return found if found is not None else standing(job)
 
@@ -416,10 +460,6 @@ class Bench:
 
     def _files(self, opened: Opened, _: Mapping[str, str], /) -> dict[str, Any]:
         content, notes = opened.content, self.desk.cases.notes(opened.case)
-        counts: dict[str, int] = {}
-        if opened.assessment.inference is not None:
-            states = opened.map.microscope.states
-            counts = {one.name.lower(): int((states == one).sum()) for one in CellState}
         return {
             "tables": content["tables"],
             "left_out": content["left_out"],
@@ -428,7 +468,8 @@ class Bench:
             "not_examined": content["not_examined"],
             "findings": _keyed(content["findings"]),
             "checks": len(content["checks"]),
-            "states": counts,
+            "states": opened.states,
+            "proved": opened.mapped and opened.map.facts.level >= 1,
             "decided": notes.decisions,
             "card": {
                 "agrees": _evidence(content["checks"], "card"),

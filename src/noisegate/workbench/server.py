@@ -14,6 +14,8 @@ from noisegate.workbench.guard import new_token
 PORT = 8765
 _TRIED = 50
 _HOST = "127.0.0.1"
+#: Seconds between two clicks after which the line is closed.
+_PAUSE = 120
 
 
 def serve(
@@ -55,7 +57,14 @@ def serve(
     app = make_app(root.resolve(), port=number, token=token, custodian=custodian, ledger=ledger)
     say(f"http://{_HOST}:{number}/?token={token}")
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="off"
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        # People look longer at a page than programs do; a line that closes under a click may lose it.
+        timeout_keep_alive=_PAUSE,
     )
     try:
         uvicorn.Server(config).run(sockets=[listening])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.bounds.equations import ENDLESS, Equations, Ints
+from noisegate.inference.bounds.programme import whole_solution
 from noisegate.inference.bounds.solve import Bounds, solve_bounds
 from noisegate.tables import Table
 
@@ -119,6 +120,10 @@ class LinkedCells:
     def solve(self, *, seconds: float = 60.0) -> Bounds:
         """The bounds of every cell."""
         return solve_bounds(self.low, self.high, self.equations, seconds=seconds)
+
+    def solution(self, *, seconds: float = 10.0) -> Ints | None:
+        """One solution in whole counts; None if there is none, or none was found in time."""
+        return whole_solution(self.low, self.high, self.equations, seconds=seconds)
 
     def table_of(self, cell: int, /) -> tuple[int, int]:
         """The table that a cell belongs to, and its number in it."""

@@ -413,3 +413,9 @@ class _Work:
 def solvable(low: Ints, high: Ints, equations: Equations, /, *, whole: bool, seconds: float = 10.0) -> bool:
     """Whether there is a solution, in whole counts if `whole`; True if time runs out before that is known."""
     return _Solver(low, high, equations, whole=whole).run(seconds) != "infeasible"
+
+
+def whole_solution(low: Ints, high: Ints, equations: Equations, /, *, seconds: float = 10.0) -> Ints | None:
+    """One solution in whole counts; None if there is none, or none was found in time."""
+    solver = _Solver(low, high, equations, whole=True)
+    return solver.whole_solution() if solver.run(seconds) == "optimal" else None

@@ -352,11 +352,6 @@ def _copy_equal(model: Model, result: CellEstimates, /) -> None:
 
 def _gather_marginals(model: Model, kept: list[Pmfs], /) -> Pmfs:
     """All marginals, in the order of the cells; a structural zero is 0 for certain."""
-    low = np.concatenate([*(pmfs.low for pmfs in kept), [0]])
-    sizes = np.concatenate([*(pmfs.sizes for pmfs in kept), [1]])
-    flat = np.concatenate([*(pmfs.p for pmfs in kept), [1.0]])
-    starts = np.cumsum(sizes) - sizes
-    which = np.where(model.unknown_of >= 0, model.unknown_of, len(low) - 1)
-    start = np.concatenate([[0], np.cumsum(sizes[which])]).astype(np.int64)
-    places: Ints = np.repeat(starts[which] - start[:-1], sizes[which]) + np.arange(start[-1])
-    return Pmfs(low=low[which], start=start, p=flat[places])
+    zero = Pmfs.ones(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    found = Pmfs.joined([*kept, zero])
+    return found.take(np.where(model.unknown_of >= 0, model.unknown_of, found.count - 1))

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisegate.inference.linked.model import Own
 from noisegate.inference.linked.problem import Floats, Ints, contradiction
@@ -60,8 +62,7 @@ class Pmfs:
         """The distributions `which`, in that order."""
         sizes = self.sizes[which]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        places = np.repeat(self.start[:-1][which] - start[:-1], sizes) + np.arange(start[-1])
-        return Pmfs(low=self.low[which], start=start, p=self.p[places])
+        return Pmfs(low=self.low[which], start=start, p=gathered(self.start, which, start, self.p))
 
     def weighed(self, weights: Floats, /) -> Pmfs:
         """The distributions times `weights`, laid out like `p`."""
@@ -115,6 +116,17 @@ def _gather_multiply(
         offset = table_start[place[e]] + low[i] - first[place[e]]
         for k in range(start[i + 1] - start[i]):
             p[start[i] + k] *= table[offset + k]
+
+
+@compiled
+def gathered(start: Ints, which: Ints, onto: Ints, p: NDArray[np.floating[Any]], /) -> Floats:
+    """The masses of some distributions, one after the other; distribution `which[i]` goes to `onto[i]`."""
+    found = np.empty(onto[-1])
+    for i in range(len(which)):
+        first = start[which[i]]
+        for k in range(onto[i + 1] - onto[i]):
+            found[onto[i] + k] = p[first + k]
+    return found
 
 
 @compiled
