@@ -2,6 +2,7 @@
 
 import sqlite3
 import subprocess
+import sys
 from types import SimpleNamespace
 
 import duckdb
@@ -185,3 +186,12 @@ def test_an_engine_that_fails_does_not_print_its_password(url):
     assert url.partition("://")[0] in str(caught.value)
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("url", "extra"), [("sqlite:///taps.db", "sqlite"), ("postgresql://host/base", "postgres")]
+)
+def test_an_engine_that_needs_ibis_names_what_to_install(monkeypatch, url, extra):
+    monkeypatch.setitem(sys.modules, "ibis", None)
+    with pytest.raises(SpecError, match=rf"noisegate\[{extra}\]"):
+        connect(url)

@@ -199,8 +199,13 @@ def connect(engine: str, /) -> Any:
         )
     kind = engine.partition("://")[0]
     _refuse_untried(kind)
-    import ibis
-
+    try:
+        import ibis
+    except ImportError:
+        extra = "postgres" if kind.startswith("postgres") else "sqlite"
+        raise SpecError(
+            f"The engine {kind!r} is reached by Ibis, which is not installed; install it with: pip install 'noisegate[{extra}]'."
+        ) from None
     try:
         return ibis.connect(engine)
     except NoisegateError:
