@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,8 +21,18 @@ def findings_page() -> str:
     """`findings.md`: every id, what it can be, and how it is worked out."""
     words = {kind: words for one in INQUIRIES for kind, words in one.WORDS.items()}
     findings, checks = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-    for kind, name, said in _made():
-        (findings if kind == "Finding" else checks)[name].update(said)
+    made = sorted(_made(), key=lambda one: one[1] == ".+")
+    named = {name for _, name, _ in made}
+    for kind, name, said in made:
+        into = findings if kind == "Finding" else checks
+        # An id that is put together stands for all ids like it that nothing else makes.
+        like = (
+            [one for one in words if re.fullmatch(name, one) and one not in {*named, *findings, *checks}]
+            if ".+" in name
+            else [name]
+        )
+        for one in like:
+            into[one].update(said)
     unknown = sorted({*findings, *checks} - set(words))
     if unknown:
         raise SystemExit(f"no words in the modules of noisegate.assessment: {', '.join(unknown)}.")
@@ -70,6 +81,17 @@ def _made() -> Iterator[tuple[str, str, set[str]]]:
                     if node.func.id in {"Finding", "Check"} and isinstance(name, ast.Constant):
                         said = given.get("severity", given.get("outcome"))
                         yield node.func.id, str(name.value), set(_words(said, function))
+                    elif (
+                        node.func.id in {"Finding", "Check"}
+                        and isinstance(name, ast.JoinedStr | ast.Attribute)
+                        and ast.unparse(name) != "first.id"
+                    ):
+                        said = given.get("severity", given.get("outcome"))
+                        parts = (
+                            re.escape(str(one.value)) if isinstance(one, ast.Constant) else ".+"
+                            for one in getattr(name, "values", (name,))
+                        )
+                        yield node.func.id, "".join(parts), set(_words(said, function))
                     elif node.func.id in _makers(tree) and node.args:
                         # A function that makes findings of a kind that it is told.
                         kinds = [str(one.value) for one in node.args if isinstance(one, ast.Constant)]
