@@ -9,7 +9,7 @@ JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-engines test-all test-core lint types bench calibrate chaos fuzz docs pictures site lock sbom clean audit
+.PHONY: demo test test-engines test-all test-core lint types bench bench-peers calibrate chaos fuzz docs gallery pictures site lock sbom clean audit
 
 demo: .venv/run.stamp
 	$(BIN)/noisegate demo
@@ -34,6 +34,12 @@ types: .venv/test.stamp
 
 bench: .venv/test.stamp
 	$(BIN)/python bench/run.py
+
+# The field side by side: DuckDB, OpenDP, Tumult, diffprivlib, mbi, pytauargus on the same events, each in an environment of its own below
+# .venv-peers; who does not install is left out, with the reason. Then the page with the figures. Tumult needs Java.
+bench-peers: .venv/test.stamp
+	$(BIN)/python bench/peers.py
+	$(BIN)/python docs/_make/peers_page.py
 
 # Faults injected under 500 releases and their ledgers; prints the table of attempts and keeps it in the page. Needs no network,
 # and a PostgreSQL server (initdb, pg_ctl) only for the fault that restarts one.
@@ -72,6 +78,12 @@ docs: .venv/run.stamp
 	$(BIN)/python docs/_make/reference.py
 	$(BIN)/python docs/_make/notebooks.py
 	$(BIN)/python docs/_make/attack_pictures.py
+	$(BIN)/python docs/_make/gallery.py
+	$(BIN)/python docs/_make/peers_page.py
+
+# Twelve releases taken apart, each a page with a picture; real tables are read from ../shared/data where they are present.
+gallery: .venv/run.stamp
+	$(BIN)/python docs/_make/gallery.py
 
 # The documentation as pages that need no network and no server: open site/index.html.
 site: .venv/test.stamp
@@ -90,7 +102,7 @@ sbom: .venv/run.stamp
 	$(BIN)/python docs/_make/sbom.py
 
 clean:
-	rm -rf .venv .venv-core noisegate-demo*
+	rm -rf .venv .venv-core .venv-peers noisegate-demo*
 
 .venv/bin/python:
 	@echo "creating .venv (first run only)"

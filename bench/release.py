@@ -97,24 +97,24 @@ def ways():
     }
 
 
-def write_events(folder, *, events):
+def write_events(folder, *, events, days=DAYS, places=PLACES):
     """Taps in order of time: two peaks a day, Zipf-like places, cards of very different use."""
     rng = np.random.default_rng(2016)
     cards = np.arange(events // EVENTS_PER_CARD) + 3_085_220_000_000_000
     pool = np.repeat(cards, rng.poisson(rng.lognormal(1, 1, cards.size)))
-    places = np.cumsum(1 / np.arange(1, PLACES + 1))
+    busy = np.cumsum(1 / np.arange(1, places + 1))
     hour = (np.arange(24 * 60) + 0.5) / 60
     minutes = np.exp(-((hour - 8) ** 2) / 2) + np.exp(-((hour - 17.5) ** 2) / 4)
     minutes = np.cumsum(0.03 + minutes + 0.35 * np.exp(-((hour - 13) ** 2) / 20))
     text = pa.dictionary(pa.int32(), pa.string())
     kinds = {"card_id": pa.int64(), "tap": text, "tapped_at": pa.timestamp("us"), "stop": text}
     schema = pa.schema(list(kinds.items()))
-    names = pa.array([f"Stop {n:05d}" for n in range(PLACES)])
+    names = pa.array([f"Stop {n:05d}" for n in range(places)])
     with pq.ParquetWriter(folder / "taps.parquet", schema, store_schema=False) as writer:
-        for day in range(DAYS):
-            n = events * (day + 1) // DAYS - events * day // DAYS
+        for day in range(days):
+            n = events * (day + 1) // days - events * day // days
             second = np.searchsorted(minutes, rng.random(n) * minutes[-1]) * 60 + rng.integers(0, 60, n)
-            stop = np.searchsorted(places, rng.random(n) * places[-1]).astype(np.int32)
+            stop = np.searchsorted(busy, rng.random(n) * busy[-1]).astype(np.int32)
             tap = rng.integers(0, 2, n, dtype=np.int32)
             at = np.datetime64("2016-07-25", "us") + (day * 86400 + np.sort(second)).astype("timedelta64[s]")
             columns = [

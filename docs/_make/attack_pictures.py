@@ -1,11 +1,12 @@
-"""Make the pictures of docs/explanation/the-attack.md from a simulated city: always the same city and the same noise.
+"""Make the pictures of docs/explanation/the-attack.md from a simulated city: always the same city and the same noise; and that of the report of 2017.
 
-`python docs/_make/attack_pictures.py [--out DIR]` writes attack-*.svg and prints the numbers that the text quotes.
+`python docs/_make/attack_pictures.py [--out DIR]` writes attack-*.svg and cremorne-point.svg, and prints the numbers that the text quotes.
 """  # noqa: INP001 - a script
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from noisegate.pictures import (
     save,
 )
 from noisegate.releases import release
+from noisegate.reproduction import write_figures
 from noisegate.simulation import World, simulate
 from noisegate.spec import load_spec
 
@@ -48,6 +50,9 @@ def main(out: Path, /) -> None:
     """Simulate, release as in 2016, assess, draw."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        for figure in write_figures(folder / "report"):
+            if figure.stem == "cremorne-point":
+                shutil.copy(figure, out)
         world = simulate(folder / "city", persons=_PERSONS, days=_DAYS, seed=_SEED)
         made = folder / "release"
         release(

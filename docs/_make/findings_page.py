@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,8 +21,18 @@ def findings_page() -> str:
     """`findings.md`: every id, what it can be, and how it is worked out."""
     words = {kind: words for one in INQUIRIES for kind, words in one.WORDS.items()}
     findings, checks = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-    for kind, name, said in _made():
-        (findings if kind == "Finding" else checks)[name].update(said)
+    made = sorted(_made(), key=lambda one: one[1] == ".+")
+    named = {name for _, name, _ in made}
+    for kind, name, said in made:
+        into = findings if kind == "Finding" else checks
+        # An id that is put together stands for all ids like it that nothing else makes.
+        like = (
+            [one for one in words if re.fullmatch(name, one) and one not in {*named, *findings, *checks}]
+            if ".+" in name
+            else [name]
+        )
+        for one in like:
+            into[one].update(said)
     unknown = sorted({*findings, *checks} - set(words))
     if unknown:
         raise SystemExit(f"no words in the modules of noisegate.assessment: {', '.join(unknown)}.")
@@ -35,7 +46,11 @@ def findings_page() -> str:
         "## Findings\n\n" + _table("severity", findings, _SEVERITIES, words),
         "## Checks\n\n" + _table("outcome", checks, _OUTCOMES, words),
         "## How findings are worked out",
-        *(f"### {name}\n\n{words[name].method}" for name in sorted(findings) if words[name].method),
+        *(
+            f"### {name}\n\n{words[name].method}"
+            for name in sorted({*findings, *checks})
+            if words[name].method
+        ),
     ]
     return page("Findings and checks", "\n\n".join(parts))
 
@@ -66,6 +81,40 @@ def _made() -> Iterator[tuple[str, str, set[str]]]:
                     if node.func.id in {"Finding", "Check"} and isinstance(name, ast.Constant):
                         said = given.get("severity", given.get("outcome"))
                         yield node.func.id, str(name.value), set(_words(said, function))
+                    elif (
+                        node.func.id in {"Finding", "Check"}
+                        and isinstance(name, ast.JoinedStr | ast.Attribute)
+                        and ast.unparse(name) != "first.id"
+                    ):
+                        said = given.get("severity", given.get("outcome"))
+                        parts = (
+                            re.escape(str(one.value)) if isinstance(one, ast.Constant) else ".+"
+                            for one in getattr(name, "values", (name,))
+                        )
+                        yield node.func.id, "".join(parts), set(_words(said, function))
+                    elif node.func.id in _makers(tree) and node.args:
+                        # A function that makes findings of a kind that it is told.
+                        kinds = [str(one.value) for one in node.args if isinstance(one, ast.Constant)]
+                        said = given.get("most", given.get("severity"))
+                        yield "Finding", kinds[0], set(_up_to(set(_words(said, function))))
+
+
+def _makers(tree: ast.Module, /) -> set[str]:
+    """Functions of a module that make a finding whose id is one of their parameters."""
+    found = set()
+    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        named = {one.arg for one in (*function.args.posonlyargs, *function.args.args)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                kinds = (one.value for one in node.keywords if one.arg == "id")
+                found |= {function.name for one in kinds if isinstance(one, ast.Name) and one.id in named}
+    return found
+
+
+def _up_to(most: set[str], /) -> Iterator[str]:
+    """The severities that a finding of at most this one can have: a single count, or what is conditional, weighs less."""
+    for one in most:
+        yield from ("medium", "high") if one == "high" else (one,)
 
 
 def _words(said: ast.expr | None, function: ast.FunctionDef, /) -> Iterator[str]:

@@ -26,10 +26,13 @@ _OURS = {
     "CHANGELOG.md": "changes.md",
     "SECURITY.md": "security.md",
 }
+#: Folders that have a map of their own.
+_MAPS = ("gallery", "reference")
 #: The parts of the site, and which pages they have; a folder stands for all of its pages that no other part names.
 PARTS = {
     "Start": ["readme", "tutorials", "notebooks"],
     "Do": ["how-to"],
+    "Gallery": ["gallery/index", "gallery"],
     "Understand": ["explanation"],
     "Look up": ["reference"],
     "Proofs and decisions": ["proofs", "adr/index", "changes", "contribute", "security"],
@@ -38,7 +41,9 @@ PARTS = {
 
 def gather(folder: Path, /) -> None:
     """Write every page of the site, as Markdown, below a folder."""
-    shutil.copytree(DOCS, folder, ignore=shutil.ignore_patterns("_make", "*.ipynb"), dirs_exist_ok=True)
+    shutil.copytree(
+        DOCS, folder, ignore=shutil.ignore_patterns("_make", "*.ipynb", "facts.json"), dirs_exist_ok=True
+    )
     for notebook in sorted((DOCS / "notebooks").glob("*.ipynb")):
         page = folder / "notebooks" / f"{notebook.stem}.md"
         page.parent.mkdir(exist_ok=True)
@@ -49,7 +54,8 @@ def gather(folder: Path, /) -> None:
     for page in folder.rglob("*.md"):
         page.write_text(_led(page.read_text("utf-8")), "utf-8")
     (folder / "README.md").rename(folder / "index.md")
-    (folder / "reference" / "README.md").rename(folder / "reference" / "index.md")
+    for part in _MAPS:
+        (folder / part / "README.md").rename(folder / part / "index.md")
     index = folder / "index.md"
     first = index.read_text("utf-8").replace(
         "# Documentation\n", f"# noisegate\n\n{metadata('noisegate')['Summary']}\n", 1
@@ -71,6 +77,8 @@ def _pages(folder: Path, place: str, /) -> list[str]:
         return [place]
     named = re.findall(r"\]\(([\w/-]+)\.md\)", (folder / "index.md").read_text("utf-8"))
     pages = [f"{place}/{one.stem}" for one in sorted((folder / place).glob("*.md"))]
+    if place == "gallery":  # its map stands for it, and comes first
+        pages.remove("gallery/index")
     return sorted(pages, key=lambda one: named.index(one) if one in named else len(named))
 
 
@@ -113,7 +121,7 @@ def decisions_page() -> str:
 
 def _of_the_site(text: str, /) -> str:
     """A page of the repository with its links led to the site; what the site has not is text."""
-    text = re.sub(r"\]\(docs/([^)]*)\)", r"](\1)", text)
+    text = re.sub(r"\]\(docs/([^)]*)\)", r"](\1)", text.replace("](docs/README.md)", "](docs/index.md)"))
     for name, ours in _OURS.items():
         text = text.replace(f"]({name}", f"]({ours}")
     return re.sub(r"(?<!!)\[([^\]]*)\]\((?!https?:|#|[\w/.-]+\.(?:md|ipynb)|adr\))[^)]*\)", r"\1", text)
@@ -123,12 +131,9 @@ def _led(text: str, /) -> str:
     """Links that are meant for a forge, led to pages of the site."""
     text = re.sub(r"\]\(((?:\.\./)?notebooks/\w+)\.ipynb\)", r"](\1.md)", text)
     text = re.sub(r"\]\(((?:\.\./)?)adr\)", r"](\1adr/index.md)", text)
-    text = text.replace("](README.md)", "](index.md)").replace(
-        "](reference/README.md)", "](reference/index.md)"
-    )
     for name, ours in _OURS.items():
         text = text.replace(f"](../../{name}", f"](../{ours}")
-    return text
+    return re.sub(r"\]\(((?:[\w./-]+/)?)README\.md(#[\w-]+)?\)", r"](\1index.md\2)", text)
 
 
 def build(out: Path, /) -> int:

@@ -42,3 +42,25 @@ def test_words_of_rides_stay_with_rides(measures, tmp_path):
     assert "not examined" not in page
     for word in ("ferry", "a tap", "timetable", "vehicle"):
         assert word not in page
+
+
+def test_what_likely_totals_prove_is_said_with_its_condition(tmp_path):
+    """Too few totals to tell whether they are exact: what follows if they are is said, as a condition, and is right."""
+    rng = np.random.default_rng(12)
+    counts = rng.poisson(9 * rng.gamma(1, 1, (12, 10)))
+    gone = (counts >= 1) & (counts <= 4)
+    tables = {
+        "cells": [["row", "column", "count"]]
+        + [[f"r{i}", f"c{j}", "*" if gone[i, j] else counts[i, j]] for i, j in np.ndindex(12, 10)],
+        "by-row": [["row", "count"], *([f"r{i}", n] for i, n in enumerate(counts.sum(axis=1)))],
+        "by-column": [["column", "count"], *([f"c{j}", n] for j, n in enumerate(counts.sum(axis=0)))],
+    }
+    files = []
+    for name, rows in tables.items():
+        files.append(tmp_path / f"{name}.csv")
+        files[-1].write_text("\n".join(",".join(map(str, row)) for row in rows))
+    known = noisegate.assess(files).finding("known-exactly")
+    assert known.severity == "medium"
+    assert known.title.startswith("If by-column and by-row show counts as they are, 2 of 37 counts")
+    listed = {(one["row"], one["column"]): one["low"] for one in known.numbers["listed"]}
+    assert listed == {(f"r{i}", f"c{j}"): counts[i, j] for i, j in ((3, 3), (7, 8))}

@@ -1,7 +1,11 @@
 """What the documents show runs, and what they link to exists."""
 
 import ast
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +53,26 @@ def test_every_command_is_in_the_readme():
     ]
     for name in names:
         assert f"noisegate {name}" in text or f"make {name}" in text
+
+
+@pytest.mark.slow
+def test_what_the_readme_tells_a_newcomer_to_type_works(tmp_path):
+    """Every command line below "Start", one after the other in one folder; a gate may say no."""
+    program = Path(sys.executable).with_name("noisegate")
+    start = (ROOT / "README.md").read_text().partition("\n## Start\n")[2].partition("\n## ")[0]
+    lines = re.findall(r"^    (noisegate .*?)(?:  +#.*)?$", start, re.MULTILINE)
+    assert len(lines) >= 12
+    own = os.environ | {
+        "NOISEGATE_LEDGER": str(tmp_path / "ledger.sqlite"),
+        "NOISEGATE_HEADS": str(tmp_path / "heads"),
+    }
+    for line in lines:
+        words = [
+            str(one.relative_to(tmp_path)) if "*" in word else word
+            for word in shlex.split(line)[1:]
+            for one in (sorted(tmp_path.glob(word)) if "*" in word else [word])
+        ]
+        done = subprocess.run(
+            [program, *words], cwd=tmp_path, env=own, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in ({0, 3} if "--fail-on" in line else {0}), (line, done.stderr)

@@ -2,6 +2,7 @@
 
 import json
 import stat
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,7 +15,7 @@ from noisegate import limits
 from noisegate.laws import SeededNoise
 from noisegate.places import MARK, MARK_KEY
 
-from .conftest import write_world
+from .conftest import write_releases, write_world
 
 
 @pytest.mark.parametrize("page", ["files", "noise", "microscope", "findings"])
@@ -430,3 +431,19 @@ def test_only_so_many_sets_of_dropped_files_are_kept(make_visitor):
         number = visitor.get("/start.json").json()["cases"][0]["id"]
         visitor.send(f"/r/{number}/discard", {})
         assert visitor.client.post("/uploads", headers=visitor.bearer, files=files).status_code == 201
+
+
+def test_the_first_release_is_begun_while_the_start_page_is_read(make_visitor, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    write_releases(data)
+    visitor = make_visitor(data)
+    first = next(one for one in visitor.get("/start.json").json()["cases"] if one["card"])
+    assert not first["open"]
+    ends = time.monotonic() + 60
+    while not first["open"] and time.monotonic() < ends:
+        time.sleep(0.1)
+        first = next(one for one in visitor.get("/start.json").json()["cases"] if one["id"] == first["id"])
+    assert first["open"]
+    others = [one for one in visitor.get("/start.json").json()["cases"] if one["id"] != first["id"]]
+    assert not any(one["open"] for one in others)

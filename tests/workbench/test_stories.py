@@ -62,7 +62,7 @@ def told(tmp_path_factory):
             cwd=SOURCES,
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=2400,
         )
     finally:
         server.send_signal(signal.SIGTERM)

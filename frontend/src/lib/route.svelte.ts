@@ -33,6 +33,9 @@ function now(): Place {
   return parse(path || "/", search ?? "");
 }
 
+/** Whether a page takes as much width as there is: those with maps do. */
+export const isWide = (page: PageName): boolean => page === "microscope" || page === "map" || page === "compare";
+
 /** Where programs find what a page shows. */
 export function twin(place: Place): string {
   const { page, id, query } = place;

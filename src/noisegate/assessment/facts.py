@@ -76,6 +76,8 @@ from noisegate.workload import (
 
 #: Called with a short description of what is being done.
 Progress = Callable[[str], None]
+#: Linked cells, tables that are taken to be exact, and whether the base has ranges.
+_Linked = tuple[LinkedCells, tuple[str, ...], bool]
 #: So many sums of margins tell their noise from that of the base.
 _FEWEST_OF_MARGINS = 20
 #: How long bounds of hidden counts are sharpened, in all tables of a set of files together.
@@ -254,10 +256,14 @@ class Facts:
         return recognise_all(self.structure.tables, ledger=self.identity_ledger, sets=sets)
 
     @cached_property
-    def _linked(self) -> tuple[LinkedCells, tuple[str, ...], bool] | None:
+    def _linked(self) -> _Linked | None:
+        """What is linked without a condition on the margins; None if noise is added."""
+        return self._link(conditional=False)
+
+    def _link(self, *, conditional: bool) -> _Linked | None:
         """The cells of all tables with the counts that each can be by itself, tables that are taken to be exact, and whether the base has ranges.
 
-        None if noise is added.
+        If `conditional`, margins that are likely to be exact are taken to be so, where the base is known to be. None if noise is added.
         """
         ledger, tables = self.identity_ledger, self.structure.tables
         card = self.card
@@ -267,11 +273,15 @@ class Facts:
         raw = {name for name, one in self.recognised.items() if one.raw_counts}
         raw |= ledger.never_below(raw)
         # Too few sums to tell, and all that there are hold: what follows if the shown counts are exact.
-        taken = {name for name, one in self.recognised.items() if one.perhaps_exact and name not in raw}
+        taken = {
+            name
+            for name, one in self.recognised.items()
+            if name not in raw and (one.perhaps_exact or (conditional and one.likely_exact))
+        }
         base, lattice = tables[0].name, self.recognised[tables[0].name].base or 1
         if lattice > 1:  # what rounding and noise of totals explain alike proves nothing of rounded counts
             taken = set()
-        told = base not in taken
+        told = base not in taken and not (conditional and base in raw)
         told = told or stated is not None or self.request.noise is not None
         raw |= set() if told else taken
         ranges = [
@@ -290,10 +300,21 @@ class Facts:
 
     @cached_property
     def known_counts(self) -> KnownCounts | None:
-        """What counts that are hidden or rounded can be, over all tables together; None if there is none, or noise is added."""
-        if self._linked is None:
+        """What counts that are hidden or rounded can be, over all tables together; None if there is none, or noise is added.
+
+        Where nothing follows for certain, it is what follows if margins that seem to be exact are: they are few, and silence would look like safety.
+        """
+        found = self._bounded(self._linked)
+        if self._linked is None or (found is not None and found.tells):
+            return found
+        perhaps = self._bounded(self._link(conditional=True))
+        return perhaps if perhaps is not None and perhaps.assumed else found
+
+    def _bounded(self, given: _Linked | None, /) -> KnownCounts | None:
+        """The bounds of the cells that are linked; None if no sum holds an open one."""
+        if given is None:
             return None
-        linked, assumed, able = self._linked
+        linked, assumed, able = given
         able = able or self.recognised[self.structure.base.name].kind == "unknown"
         linked, overlaps = with_overlaps(linked, self._shared_sums if able else ())
         touched = np.zeros(linked.low.size, bool)

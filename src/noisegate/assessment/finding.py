@@ -72,7 +72,7 @@ class Finding:
         """
         source = str(self.baseline.get("from", "a guess"))
         rest = [
-            f"{name.replace('_', ' ')} {value:,}"
+            f"{name.replace('_', ' ')} {_number(value)}"
             if isinstance(value, int | float)
             else f"{name.replace('_', ' ')} {value}"
             for name, value in self.baseline.items()
@@ -110,6 +110,13 @@ class Finding:
             f"<p><b>{self.severity.upper()}</b> {html.escape(self.id)}: {html.escape(self.title)}</p>"
             f"<ul>{said}</ul><p><i>{html.escape(self.advice)}</i></p>"
         )
+
+
+def _number(value: float, /) -> str:
+    """As people read it: counts whole, all else with four digits that count."""
+    return (
+        f"{value:,}" if isinstance(value, int) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -86,6 +86,11 @@ class KnownCounts:
         return "if the shown counts are exact, " if self.assumed else ""
 
     @property
+    def tells(self) -> bool:
+        """Whether any count is known for certain, to within one, or to be there."""
+        return bool(self.exact.size or self.within_one.size or self.not_empty.size)
+
+    @property
     def open(self) -> NDArray[np.bool_]:
         """Which cells have several possible counts by themselves."""
         return self._cells(self.linked.low < self.linked.high)

@@ -38,18 +38,19 @@ def ask(facts: Facts, /) -> list[Result]:
             return []
         title = f"which tables give counts away together was not looked at: {known.linked.low.size:,} cells are too many for that"
         return [Check(id="tables-together", outcome="cannot tell", title=title)]
-    return about_sets(facts.table_sets)
+    how = "hidden" if facts.known_counts is None else facts.known_counts.how
+    return about_sets(facts.table_sets, how=how)
 
 
-def about_sets(found: TableSets, /) -> list[Result]:
-    """A finding where counts are given away by several tables together."""
+def about_sets(found: TableSets, /, *, how: str = "hidden") -> list[Result]:
+    """A finding where counts are given away by several tables together; `how` says what was done to these counts."""
     alone = sum(len(one.sets[0]) == 1 for one in found.cells)
     together = len(found.cells) - alone
     if not together:
         return []
     sets = [(names, n) for names, n in found.by_set().items() if len(names) > 1]
     names, n = sets[0]
-    title = f"{plural(together, 'hidden count')} {'is' if together == 1 else 'are'} given away by tables together, {n:,} by {' and '.join(names)}"
+    title = f"{plural(together, f'{how} count')} {'is' if together == 1 else 'are'} given away by tables together, {n:,} by {' and '.join(names)}"
     title += _remedy(found)
     evidence = [f"{' and '.join(names)}: {plural(n, 'count')}." for names, n in sets[:_NAMED]]
     if len(sets) > _NAMED:

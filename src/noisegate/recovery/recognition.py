@@ -95,6 +95,12 @@ class Recognition:
         return self.kind == "unknown" and bool(exact) and self.n > 0 and self.noise_sd is None
 
     @property
+    def likely_exact(self) -> bool:
+        """Whether counts published as they are explain the table better than all else together, though that does not settle it."""
+        exact = sum(self.rivals.get(kind, 0.0) for kind in ("exact", "hidden-ranges"))
+        return self.kind == "unknown" and exact > 0.5 and self.noise_sd is None
+
+    @property
     def rounded(self) -> bool:
         """Whether values were rounded to a base."""
         return self.base is not None

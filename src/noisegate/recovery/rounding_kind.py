@@ -43,8 +43,12 @@ _USUAL_OF = {
 _NOISY_TOTALS, _BOTH_NOISY = 0.12, 0.6
 #: The share of totals that may be off for reasons of their own.
 _OFF = 0.002
-#: Sums of more parts than this, or wider than this, are left out; and so much work is done at once and in all.
-_MOST_PARTS, _WIDEST, _AT_ONCE, _MOST_WORK = 200, 20_000, 1 << 20, 3 << 22
+#: Sums of more parts than the first are left out if so many others are there, and of more than the third, or wider than the fourth, in any case: what is off
+#: in the law of one part adds up. So much work is done at once and in all.
+_FEW_PARTS, _ENOUGH, _MOST_PARTS, _WIDEST, _AT_ONCE, _MOST_WORK = 12, 40, 50, 20_000, 1 << 20, 1 << 19
+
+
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,7 +85,8 @@ class RoundedSums:
     def usable(self, base: int, /) -> RoundedSums:
         """Those of few parts, as many as are worth the work."""
         parts = self.classes.sum(axis=1)
-        keep = np.flatnonzero((parts <= _MOST_PARTS) & (parts * base <= _WIDEST))
+        most_parts = _FEW_PARTS if (parts <= _FEW_PARTS).sum() >= _ENOUGH else _MOST_PARTS
+        keep = np.flatnonzero((parts <= most_parts) & (parts * base <= _WIDEST))
         if keep.size:
             most = max(_MOST_WORK // _length(base, int(parts[keep].max()), self.residual[keep]), 20)
             keep = keep[:: -(-keep.size // most)]
@@ -254,17 +259,15 @@ def _log_likelihoods(sums: RoundedSums, laws: Sequence[Floats], totals: Sequence
     far = max(law.size // 2 for law in totals)
     width = max(2 * far, *(law.size for law in laws))
     length = 1 << int(2 * max(10 * spread, largest) + 4 * width).bit_length()
-    spectra = [_spectrum(law, length) for law in laws]
+    # Whole powers of a number are the same by any branch of its logarithm.
+    spectra = np.log(np.array([_spectrum(law, length) for law in laws]) + _TINY)
     after = np.array([np.pad(law, far - law.size // 2) for law in totals])
     wide = _OFF / (8 * width + 4 * largest)
     found = np.zeros(len(totals))
     at_once = max(_AT_ONCE // length, 1)
     for start in range(0, len(rows), at_once):
         some = rows[start : start + at_once]
-        product = np.ones((len(some), length // 2 + 1), complex)
-        for place, one in enumerate(spectra):
-            if some[:, place].any():
-                product *= one[None, :] ** some[:, place][:, None]
+        product = np.exp(some @ spectra)
         chances = np.fft.irfft(product, length, axis=1)
         here = np.flatnonzero((which.ravel() >= start) & (which.ravel() < start + len(some)))
         around = (sums.residual[here][:, None] - np.arange(-far, far + 1)[None, :]) % length

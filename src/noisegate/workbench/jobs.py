@@ -141,6 +141,11 @@ class Jobs:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._latest: dict[str, Job] = {}
 
+    @property
+    def unused(self) -> bool:
+        """Whether there has been no job at all."""
+        return not self._jobs
+
     def begin(self, key: str, title: str, work: Work, /) -> Job:
         """The job of this key if it lives or has a result; else a new one."""
         with self._lock:

@@ -55,6 +55,7 @@ class Bench:
     async def start(self, _: Request) -> Response:
         """Everything that lies on the bench."""
         cases = await run_in_threadpool(self.desk.cases.all)
+        self._foresee(cases)
         listed = [
             {
                 **one.to_json(),
@@ -71,6 +72,12 @@ class Bench:
                 "cases": listed,
             }
         )
+
+    def _foresee(self, cases: list[Case], /) -> None:
+        """Begin with the first release while somebody still reads the start page, if nothing has been asked for yet."""
+        first = next((one for one in cases if one.card), None)
+        if first is not None and self.jobs.unused:
+            self._assessing(first)
 
     async def job(self, request: Request) -> Response:
         """How far a job is."""
@@ -429,15 +436,19 @@ class Bench:
         found = self.desk.opened(key)
         if found is not None:
             return found
-        work: Work = lambda say: self.desk.assess(case, say)  # noqa: E731 - named for its type
-        job = self.jobs.begin(f"assess:{key}", f"Taking {case.name} apart", work)
+        job = self._assessing(case)
         if job.standing == "done":
             # It was worked out once and has been put away since.
             self.jobs.drop(f"assess:{key}")
-            job = self.jobs.begin(f"assess:{key}", f"Taking {case.name} apart", work)
+            job = self._assessing(case)
         await job.wait(PATIENCE)
         found = self.desk.opened(key)
         return found if found is not None else standing(job)
+
+    def _assessing(self, case: Case, /) -> Job:
+        """The job that takes a case apart."""
+        work: Work = lambda say: self.desk.assess(case, say)  # noqa: E731 - named for its type
+        return self.jobs.begin(f"assess:{self.desk.key(case)}", f"Taking {case.name} apart", work)
 
     async def of_assessment(
         self, request: Request, view: Callable[[Opened, Mapping[str, str]], dict[str, Any]], /
