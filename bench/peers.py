@@ -45,24 +45,31 @@ NEEDS = {
     "pytauargus": ["pytauargus>=0.6,<1", "numpy", "scipy"],
 }
 #: Ways: the environment (None is ours), the command below the jobs, and what the result includes.
-YES, NO = "yes", "no"
-COLUMNS = ("bounds a person", "exact sampler", "zeros get noise", "margins agree", "ledger", "attacks itself")
+YES, NO, SESSION = "yes", "no", "in a session"
+COLUMNS = (
+    "bounds a person",
+    "exact sampler",
+    "zeros get noise",
+    "further tables agree",
+    "ledger",
+    "attacks itself",
+)
 WAYS = {
     "plain GROUP BY (DuckDB)": (None, ["plain.py"], (NO, NO, NO, YES, NO, NO)),
     "noisegate, event": (None, "event", (NO, YES, YES, YES, YES, YES)),
     "noisegate, person-day, 3 tables reconciled": (None, "day", (YES, YES, YES, YES, YES, YES)),
     "noisegate, person, 40 cells": (None, "person", (YES, YES, YES, YES, YES, YES)),
-    "OpenDP + Polars, event": ("opendp", ["opendp_polars.py"], (NO, YES, YES, NO, NO, NO)),
+    "OpenDP + Polars, event": ("opendp", ["opendp_polars.py"], (NO, YES, YES, NO, SESSION, NO)),
     "OpenDP + Polars, person, 40 events": (
         "opendp",
         ["opendp_polars.py", "--person"],
-        (YES, YES, YES, NO, NO, NO),
+        (YES, YES, YES, NO, SESSION, NO),
     ),
-    "Tumult Analytics (Spark), event": ("tumult", ["tumult.py"], (NO, YES, YES, NO, "in a session", NO)),
+    "Tumult Analytics (Spark), event": ("tumult", ["tumult.py"], (NO, YES, YES, NO, SESSION, NO)),
     "diffprivlib histogram, event": (
         "diffprivlib",
         ["diffprivlib_histogram.py"],
-        (NO, NO, YES, NO, "in a session", NO),
+        (NO, NO, YES, NO, SESSION, NO),
     ),
     "mbi, two margins, event": (
         "mbi",

@@ -57,6 +57,21 @@ def test_one_benchmark_keeps_the_figures_of_the_others(entry, tmp_path, monkeypa
     assert "tiny" in capsys.readouterr().out
 
 
+def test_a_peer_is_measured_with_all_that_it_starts_or_says_why_not(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCH))
+    peers = load("peers")
+    inner = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = bytearray(80_000_000); import time; time.sleep(0.5)'])"
+    got = peers.measure(tmp_path, [sys.executable, "-c", inner])
+    assert got["memory_mb"] > 80
+    assert got["wall_s"] > 0.5
+    said = peers.measure(tmp_path, [sys.executable, "-c", f"raise SystemExit('no {peers.ROOT}/here')"])
+    assert said == {"failed": "no here"}
+    assert peers.write_table(tmp_path, 4, 3) == (tmp_path / "cells.csv").read_text().count("*")
+    cells, sums = 4 * 3 + 4 + 3 + 1, 4 + 3 + 1
+    assert len((tmp_path / "table.jj").read_text().splitlines()) == 2 + cells + 1 + sums
+    assert set(peers.NEEDS) >= {home for home, _, _ in peers.WAYS.values() if home}
+
+
 @pytest.mark.slow
 def test_release_is_measured_against_a_plain_count():
     bench = load("release")

@@ -133,7 +133,14 @@ REGISTRY = (
         name="Tier 3: implementation and security",
         asks="How the noise is drawn and the raw data kept, with the reasons for the choices made.",
         person="Source of randomness, access to raw data, review of the code, and why these parameters.",
-        results=("card", "card-disagrees", "registry-disagrees", "hazards-disagrees", "crate-disagrees"),
+        results=(
+            "card",
+            "card-disagrees",
+            "registry-disagrees",
+            "hazards-disagrees",
+            "crate-disagrees",
+            "intruder-test-disagrees",
+        ),
     ),
 )
 
@@ -148,7 +155,13 @@ REPORT = (
         name="Publish method and parameters",
         asks="Say how counts were perturbed, totals included: it helps analysts, and it can be recovered anyway.",
         person="Publishing it.",
-        results=("noise-recovered", "noise-not-recovered", "card", "card-disagrees"),
+        results=(
+            "noise-recovered",
+            "noise-not-recovered",
+            "stated-noise-disagrees",
+            "card",
+            "card-disagrees",
+        ),
     ),
     AskedItem(
         name="Perturb zeros",

@@ -6,6 +6,7 @@ A shell: it reads files, assesses and asks only through the public functions, an
 from __future__ import annotations
 
 from noisegate.workbench.app import make_app
+from noisegate.workbench.jobs import Jobs
 from noisegate.workbench.server import serve
 
-__all__ = ["make_app", "serve"]
+__all__ = ["Jobs", "make_app", "serve"]

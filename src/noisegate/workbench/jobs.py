@@ -27,6 +27,8 @@ _KEPT = 200
 _KEPT_BYTES = 64 << 20
 #: Jobs that run at the same time; each uses threads of its own.
 _AT_ONCE = 2
+#: Seconds after which somebody who does not ask has left.
+_LEFT = 20.0
 #: How often somebody who waits looks whether a job is over, in seconds: at first, and later.
 _SHORT, _LONG = 0.005, 0.1
 
@@ -77,6 +79,7 @@ class Job:
     standing: Standing = "waiting"
     step: str = ""
     begun: float = field(default_factory=time.monotonic)
+    asked: float = field(default_factory=time.monotonic)
     ended: float | None = None
     result: Any = None
     fault: Fault | None = None
@@ -134,8 +137,8 @@ class Job:
 class Jobs:
     """All jobs, by id and by what they are about: the same work is never begun twice at a time."""
 
-    def __init__(self, *, private: str = "") -> None:
-        self._private = private
+    def __init__(self, *, private: str = "", patience: float = _LEFT) -> None:
+        self._private, self._patience = private, patience
         self._pool = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="workbench")
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -151,7 +154,9 @@ class Jobs:
         with self._lock:
             known = self._latest.get(key)
             if known is not None and (known.live or known.standing == "done"):
+                known.asked = time.monotonic()
                 return known
+            self._abandon()
             if sum(job.live for job in self._jobs.values()) >= limits.current().waiting_jobs:
                 raise SpecError(
                     "Too much work waits already; cancel something, or come back when it is done."
@@ -161,6 +166,16 @@ class Jobs:
             self._forget()
         self._pool.submit(job.run, work, private=self._private)
         return job
+
+    def _abandon(self) -> None:
+        """Where the queue is full, let go of what waits in it and nobody has asked for in a while: they have left."""
+        waiting = [job for job in self._jobs.values() if job.standing == "waiting"]
+        if len(waiting) < limits.current().waiting_jobs - _AT_ONCE:
+            return
+        for job in waiting:
+            if time.monotonic() - job.asked > self._patience:
+                job.cancel()
+                job.standing = "cancelled"
 
     def _forget(self) -> None:
         """Let go of what is over, the oldest first, beyond so many jobs or so many bytes of files."""
@@ -179,8 +194,11 @@ class Jobs:
                 self._latest.pop(key).cancel()
 
     def get(self, number: str, /) -> Job | None:
-        """The job of this id."""
-        return self._jobs.get(number)
+        """The job of this id, which somebody still waits for."""
+        found = self._jobs.get(number)
+        if found is not None:
+            found.asked = time.monotonic()
+        return found
 
     def close(self) -> None:
         """Ask everything to stop."""
