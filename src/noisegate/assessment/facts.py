@@ -453,8 +453,7 @@ class Facts:
             return None, _SUMS
         if self._ranges_suffice:
             return None, _BY_RANGES
-        made = self.recognised.get(self.structure.base.name)
-        evidence = self._attack_evidence(counted=made is not None and (made.raw_counts or made.rounded))
+        evidence = self._attack_evidence()
         if isinstance(evidence, str):
             return None, evidence
         level = self.request.level
@@ -463,15 +462,16 @@ class Facts:
         except DataError as problem:
             return None, f"not inferred: {problem}"
 
-    def _attack_evidence(self, *, counted: bool) -> AttackEvidence | str:
-        """What speaks about the cells of the base, or why nothing does; `counted` says that counts stand as they are, or rounded."""
+    def _attack_evidence(self) -> AttackEvidence | str:
+        """What speaks about the cells of the base, or why nothing does."""
         makers = replace(self.makers, consistent=consistent_tables(self.rows))
         zero = None if self.request.outside.gtfs is None else self.timetable.structural_zero()
         given = (self.structure, self.rows, makers)
         found = AttackEvidence.of(*given, couplings=self.couplings, zero=zero)
-        if found is None and counted:
-            return _BY_SUMS
         if found is None:
+            made = self.recognised.get(self.structure.base.name)
+            if made is not None and (made.raw_counts or made.rounded):
+                return _BY_SUMS
             self.report("weighing scales of noise")
             found = AttackEvidence.without_noise_known(*given, couplings=self.couplings, zero=zero)
         return _NO_NOISE if found is None else found

@@ -67,4 +67,4 @@ def engine_for(
     """The engine, with what an attacker (or an analyst, who is an informed one) believes; over all scales and laws of noise that was recovered."""
     say = report or (lambda _what, _done, _all: None)
     found = Posterior(evidence=evidence, attacker=attacker, report=say)
-    return MixedNoise(middle=found) if MixedNoise.matters(evidence) else found
+    return MixedNoise(middle=found) if evidence.unsure_noise else found

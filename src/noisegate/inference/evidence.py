@@ -49,6 +49,8 @@ from noisegate.laws import (
 from noisegate.mechanisms import Mechanism, Zeros
 from noisegate.tables import Card, Domain, Margin, Release, Table
 
+#: A scale that is known better than this, as a share of itself, is taken as it is: intervals would be wider by less than 1 in 100.
+MATTERS = 0.03
 #: Sums of more noises than this are taken as normal.
 _FEW_NOISES = 12
 
@@ -268,6 +270,11 @@ class Evidence:
             scale_doubt=0.0,
             rivals=(),
         )
+
+    @property
+    def unsure_noise(self) -> bool:
+        """Whether scale or law of the noise are so unsure that it matters."""
+        return bool(self.rivals) or self.scale_doubt >= MATTERS
 
     def under(self, rival: RivalNoise, /) -> Evidence:
         """The same tables under other noise, which is taken as it is."""

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noisegate.inference.evidence import Evidence
+from noisegate.inference.evidence import MATTERS, Evidence
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import Floats, Ints, Prior
 from noisegate.inference.posterior import Posterior
 from noisegate.inference.trial import FitCheck
 
-#: A scale that is known better than this, as a share of itself, is taken as it is: intervals would be wider by less than 1 in 100.
-MATTERS = 0.03
 #: Nodes and weights of Gauss and Hermite; the first is the likeliest scale.
 _NODES = (0.0, math.sqrt(3.0), -math.sqrt(3.0))
 _WEIGHTS = (2 / 3, 1 / 6, 1 / 6)
@@ -34,11 +32,6 @@ class MixedNoise:
 
     middle: Posterior
     _sides: list[Posterior] = field(init=False, default_factory=list)
-
-    @classmethod
-    def matters(cls, evidence: Evidence, /) -> bool:
-        """Whether the noise is so unsure that it matters."""
-        return bool(evidence.rivals) or evidence.scale_doubt >= MATTERS
 
     @property
     def engines(self) -> list[Posterior]:
