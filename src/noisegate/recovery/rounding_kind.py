@@ -49,7 +49,7 @@ _OFF = 0.002
 _FEW_PARTS, _ENOUGH, _MOST_PARTS, _WIDEST, _AT_ONCE, _MOST_WORK = 12, 40, 50, 20_000, 1 << 20, 1 << 19
 
 
-_MOST_SUMS, _TINY = 800, 1e-300
+_MOST_SUMS, _TINY = 1_600, 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
