@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -48,7 +49,7 @@ _OFF = 0.002
 _FEW_PARTS, _ENOUGH, _MOST_PARTS, _WIDEST, _AT_ONCE, _MOST_WORK = 12, 40, 50, 20_000, 1 << 20, 1 << 19
 
 
-_TINY = 1e-300
+_MOST_SUMS, _TINY = 1_600, 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,6 +90,7 @@ class RoundedSums:
         keep = np.flatnonzero((parts <= most_parts) & (parts * base <= _WIDEST))
         if keep.size:
             most = max(_MOST_WORK // _length(base, int(parts[keep].max()), self.residual[keep]), 20)
+            most = min(most, _MOST_SUMS)
             keep = keep[:: -(-keep.size // most)]
         return replace(self, residual=self.residual[keep], classes=self.classes[keep])
 
@@ -160,8 +162,13 @@ class _Shows:
         return self.chances.size // 2
 
 
-def _accounts(base: int, /) -> Iterator[tuple[str, float, _Shows]]:
+@lru_cache(maxsize=64)
+def _accounts(base: int, /) -> tuple[tuple[str, float, _Shows], ...]:
     """Every account of the parts: its name, its share among those of the name, and what it shows."""
+    return tuple(_each_account(base))
+
+
+def _each_account(base: int, /) -> Iterator[tuple[str, float, _Shows]]:
     away = np.arange(-base, base + 1)
     near = (2 * np.abs(away) < base) + 0.5 * (2 * np.abs(away) == base)
     yield "nearest-rounding", 1.0, _Shows(near)
