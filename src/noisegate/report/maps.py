@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate import limits
-from noisegate.assessment import Assessment, CellState, Inference, KnownCounts, Microscope, ProofScope
+from noisegate.assessment import Assessment, CellState, Inference, Microscope, ProofScope
 from noisegate.errors import SpecError
-from noisegate.inference import ENDLESS
+from noisegate.report.map_facts import InferredFacts, MapFacts, ProvedFacts
 from noisegate.tables import Dimension, Kind, Table
 
 Ints = NDArray[np.int64]
@@ -35,22 +35,6 @@ class View:
     at: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MapFacts:
-    """What is known of every cell of a base: by a law of noise, or by what sums prove; then the level is 1."""
-
-    base: Table
-    low: Ints
-    high: Ints
-    weight: NDArray[np.float64]
-    shown: NDArray[np.float64]
-    level: float
-    threshold: float | None
-    tables: tuple[str, ...]
-    left_out: tuple[tuple[str, str], ...] = ()
-    assumes: tuple[str, ...] = ()
-
-
 def map_of(assessment: Assessment, /) -> CellMap | None:
     """The cells of an assessment, ready to be laid out; None if they were neither inferred nor bounded.
 
@@ -62,44 +46,12 @@ def map_of(assessment: Assessment, /) -> CellMap | None:
     if known is None:
         return None
     scope = ProofScope(known=known)
-    return CellMap(facts=_proved(known, scope), microscope=scope)
+    return CellMap(facts=ProvedFacts(known=known, tables=scope.tables), microscope=scope)
 
 
 def inferred_map(inference: Inference, /) -> CellMap:
     """The cells of an inference, ready to be laid out."""
-    return CellMap(facts=_inferred(inference), microscope=Microscope(inference=inference))
-
-
-def _inferred(inference: Inference, /) -> MapFacts:
-    found, evidence = inference.posterior, inference.evidence
-    return MapFacts(
-        base=inference.cells,
-        low=found.low,
-        high=found.high,
-        weight=found.mean,
-        shown=evidence.base.values,
-        level=found.level,
-        threshold=_plain(evidence.base.mechanism.threshold),
-        tables=tuple(seen.cells.name for _, seen in evidence.margins),
-        left_out=tuple(evidence.left_out),
-        assumes=tuple(evidence.assumes),
-    )
-
-
-def _proved(known: KnownCounts, scope: ProofScope, /) -> MapFacts:
-    base = known.linked.tables[0]
-    low, high = known.bounds.low[: base.size], known.bounds.high[: base.size]
-    return MapFacts(
-        base=base,
-        low=low,
-        high=high,
-        weight=np.where(high < ENDLESS, (low + high) / 2, low).astype(np.float64),
-        shown=base.at(np.arange(base.size)),
-        level=1.0,
-        threshold=None,
-        tables=scope.tables,
-        assumes=(known.condition.removesuffix(", "),) if known.condition else (),
-    )
+    return CellMap(facts=InferredFacts(inference=inference), microscope=Microscope(inference=inference))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -332,7 +284,3 @@ def _stepping(cells: Ints, pixel: Ints, shape: tuple[int, int], /) -> dict[str, 
     if not len(steps) or (steps != steps[0, 0]).any():
         return None
     return {"rows": table[:, 0].tolist(), "step": int(steps[0, 0])}
-
-
-def _plain(value: float | None, /) -> float | None:
-    return None if value is None else float(value)
