@@ -60,7 +60,7 @@ def test_what_the_readme_tells_a_newcomer_to_type_works(tmp_path):
     """Every command line below "Start", one after the other in one folder; a gate may say no."""
     program = Path(sys.executable).with_name("noisegate")
     start = (ROOT / "README.md").read_text().partition("\n## Start\n")[2].partition("\n## ")[0]
-    lines = re.findall(r"^    (noisegate .*?)(?:  +#.*)?$", start, re.MULTILINE)
+    lines = re.findall(r"^    (noisegate .*?)(?: +#.*)?$", start, re.MULTILINE)
     assert len(lines) >= 12
     own = os.environ | {
         "NOISEGATE_LEDGER": str(tmp_path / "ledger.sqlite"),
