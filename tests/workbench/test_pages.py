@@ -447,3 +447,11 @@ def test_the_first_release_is_begun_while_the_start_page_is_read(make_visitor, t
     assert first["open"]
     others = [one for one in visitor.get("/start.json").json()["cases"] if one["id"] != first["id"]]
     assert not any(one["open"] for one in others)
+
+
+@pytest.mark.parametrize("cell", ["x", "-3", "1e9", "999999999999", "²"])
+def test_a_map_around_a_cell_that_is_none_is_the_map_that_opens_first(bench, cell):
+    visitor, number = bench
+    answer = visitor.get(f"/r/{number}/microscope.json", params={"cell": cell, "rows": "area"})
+    assert answer.status_code == 200
+    assert answer.json()["view"] == visitor.get(f"/r/{number}/microscope.json?rows=area").json()["view"]

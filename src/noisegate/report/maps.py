@@ -112,7 +112,7 @@ class CellMap:
         start = asked.get("cell")
         for one in fixed:
             label = asked.get(f"at.{one.name}")
-            if label is None and start is not None and 0 <= int(start) < self.base.size:
+            if label is None and start is not None and start.isdecimal() and int(start) < self.base.size:
                 label = one.labels[int(self.codes[self._place(one.name), int(start)])]
             at[one.name] = label if label in one.labels else self._best(one, at)
         return View(rows=rows, columns=columns, at=at)
