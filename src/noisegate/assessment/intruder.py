@@ -23,7 +23,7 @@ from noisegate.assessment.finding import SEVERITIES, Check, Finding
 from noisegate.assessment.judgement import INQUIRIES
 from noisegate.assessment.words import plain
 from noisegate.errors import DataError
-from noisegate.places import MARK_KEY, read_octets
+from noisegate.places import MARK, MARK_KEY, read_octets
 from noisegate.tables import NOT_STATED, PROTOCOL, Agreement, Card, same
 
 GUIDANCE: Final = (
@@ -56,6 +56,7 @@ def protocol_of(assessment: Assessment, /) -> dict[str, Any]:
             "guidance": GUIDANCE,
             "note": _NOTE,
             MARK_KEY: assessment.custodian_only,
+            "notice": f"{MARK}: not private, not to be published" if assessment.custodian_only else None,
             "made": None if origin is None else origin.made,
             "software": {
                 "name": "noisegate",

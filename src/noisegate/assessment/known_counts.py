@@ -128,8 +128,20 @@ class KnownCounts:
 
     @property
     def not_empty(self) -> Ints:
-        """Cells that may be 0 by themselves and are not."""
-        return np.flatnonzero(self._cells((self.linked.low == 0) & (self.bounds.low > 0) & self.open))
+        """Cells that may be 0 by themselves and are not; totals of parts that are shown are left out, which need no subtraction."""
+        there = (self.linked.low == 0) & (self.bounds.low > 0) & self.open
+        return np.flatnonzero(self._cells(there & ~self._of_shown_parts))
+
+    @property
+    def _of_shown_parts(self) -> NDArray[np.bool_]:
+        """Which cells are totals of parts that show somebody by themselves."""
+        sums = self.linked.equations
+        parts = np.where(sums.signs > 0, self.linked.low[sums.cells], 0)
+        shown = np.bincount(sums.owner, weights=parts, minlength=len(sums)) > 0
+        totals = (sums.signs < 0) & shown[sums.owner]
+        found = np.zeros(self.linked.low.size, bool)
+        found[sums.cells[totals]] = True
+        return found
 
     @property
     def states(self) -> NDArray[np.uint8]:

@@ -12,7 +12,15 @@ from rich.padding import Padding
 from rich.table import Table
 from typer.core import TyperCommand
 
-from noisegate.cli.output import JsonOption, QuietOption, check_outputs, console, number, write_json
+from noisegate.cli.output import (
+    JsonOption,
+    QuietOption,
+    check_outputs,
+    console,
+    number,
+    typed,
+    write_json,
+)
 from noisegate.cli.questions import show_questions
 from noisegate.cli.standard_input import with_standard_input
 from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
@@ -306,9 +314,8 @@ def assess(
 def _command() -> str:
     """The command as it was typed, files without their folders: a report may go to people who need not know these."""
     import shlex
-    import sys
 
-    return shlex.join(["noisegate", *(Path(one).name if os.sep in one else one for one in sys.argv[1:])])
+    return shlex.join(["noisegate", *(Path(one).name if os.sep in one else one for one in typed)])
 
 
 #: What fits on one screen, and how many lines what was read and each finding may take of it.

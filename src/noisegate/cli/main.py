@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from noisegate.cli.output import console
+from noisegate.cli.output import console, typed
 from noisegate.errors import NoisegateError
 
 #: The commands in the order of the help; each is the function of its name in the module of its name.
@@ -97,6 +97,7 @@ def __getattr__(name: str, /) -> typer.Typer:
 def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for each kind of ending
     """Run the command line and return its exit code."""
     console.stderr = False
+    typed[:] = arguments
     try:
         result = _program_for(arguments)(list(arguments), prog_name="noisegate", standalone_mode=False)
     except typer.Exit as done:

@@ -19,6 +19,8 @@ from noisegate.places import STANDARD_OUTPUT, check_file, write_file
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+#: The words of the command that runs, as they were typed.
+typed: list[str] = []
 console = Console(highlight=False, soft_wrap=False)
 
 JsonOption = Annotated[
