@@ -5,6 +5,7 @@ within a line for any text. In a block marked `console noisy` numbers may differ
 `pycon` are Python sessions in the same directory.
 """
 
+import contextlib
 import doctest
 import os
 import re
@@ -85,6 +86,10 @@ def missing(shown, printed, *, noisy):
     return []
 
 
+class WithdrawnError(Exception):
+    """The noise of this release fell so that its own checks withdraw an answer, as the page says they do now and then."""
+
+
 def run_console(block, folder, *, noisy):
     variables = {
         **os.environ,
@@ -104,6 +109,8 @@ def run_console(block, folder, *, noisy):
         )
         assert done.returncode == 0, f"$ {command}\n{done.stdout}"
         lost = missing(shown, done.stdout, noisy=noisy)
+        if lost and noisy and "not told" in done.stdout:
+            raise WithdrawnError
         assert not lost, f"$ {command}\ndoes not print\n{chr(10).join(lost)}\nbut\n{done.stdout}"
 
 
@@ -122,8 +129,18 @@ class Tutorial:
         self.sections = re.split(r"^(?=## )", page.read_text(), flags=re.MULTILINE)
         self.folder, self.names, self.done = folder, {}, 0
 
-    def run(self, section):
-        """Run a section, and before it those that were not run yet."""
+    def run(self, section, *, tries=4):
+        """Run a section, and before it those that were not run yet; all anew, with other noise, if an answer is withdrawn."""
+        try:
+            with contextlib.chdir(self.folder):
+                self._run(section)
+        except WithdrawnError:
+            assert tries > 1, "the checks withdraw an answer of every release"
+            self.folder, self.names, self.done = self.folder / "anew", {}, 0
+            self.folder.mkdir()
+            self.run(section, tries=tries - 1)
+
+    def _run(self, section):
         while self.done <= section:
             found = blocks(self.sections[self.done])
             self.done += 1
@@ -150,8 +167,7 @@ def sections():
 
 
 @pytest.mark.parametrize(("page", "section"), list(sections()))
-def test_a_tutorial_runs_and_prints_what_it_shows(page, section, begun, monkeypatch):
-    monkeypatch.chdir(begun[page].folder)
+def test_a_tutorial_runs_and_prints_what_it_shows(page, section, begun):
     begun[page].run(section)
 
 
