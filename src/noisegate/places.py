@@ -10,6 +10,7 @@ Marked: what was measured against raw data carries `MARK` in the file itself, wh
 from __future__ import annotations
 
 import errno
+import json
 import os
 import secrets
 import shutil
@@ -17,7 +18,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from noisegate import limits
 from noisegate.errors import DataError, InputError, OutputError, SpecError
@@ -59,6 +60,24 @@ def read_octets(
         tail = f"; {way_out}" if way_out and reason.startswith("is longer") else ""
         raise error(f"{what} {str(path)!r} {reason}{tail}.")
     return octets
+
+
+def read_json(path: Path, /, *, most: int, what: str, lists: str = "") -> dict[str, Any]:
+    """The object in a JSON file; `lists` names a list that it must have.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or is no such document.
+    """
+    octets = read_octets(path, most=most, what=what)
+    try:
+        found = json.loads(octets)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or (lists and not isinstance(found.get(lists), list)):
+        raise DataError(f"{what} {path.name!r} is not JSON{f' with a list {lists!r}' if lists else ''}.")
+    return found
 
 
 def try_reading(path: Path, /, *, most: int) -> tuple[bytes, str]:

@@ -18,8 +18,7 @@ from noisegate.workbench import make_app
 PORT, TOKEN = 8765, "a-token-that-nobody-guesses"
 ORIGIN = f"http://127.0.0.1:{PORT}"
 
-SPEC = """\
-name: week
+TABLES = """\
 events: {source: taps.parquet, person: card}
 dimensions:
   mode: {column: mode, values: [bus, ferry, train]}
@@ -28,34 +27,29 @@ dimensions:
 tables:
   cells: [mode, hour, stop]
   stops: [mode, stop]
-privacy: {unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {below: 12}, margins: reconcile}
+"""
+SPEC = f"""\
+name: week
+{TABLES}privacy: {{unit: event, epsilon: 2.0, law: discrete-laplace, suppress: {{below: 12}}, margins: reconcile}}
 workload:
-  morning-peak: {where: {hour: [peak]}, by: [mode]}
-  all: {}
+  morning-peak: {{where: {{hour: [peak]}}, by: [mode]}}
+  all: {{}}
 """
 
 
 #: As in 2016: empty cells stay empty, and every table has noise of its own.
-LEAKY = """\
+LEAKY = f"""\
 name: leaky
 population: riders
-events: {source: taps.parquet, person: card}
-dimensions:
-  mode: {column: mode, values: [bus, ferry, train]}
-  hour: {column: hour, values: [early, peak, late]}
-  stop: {column: stop, values: [A, B, C, D]}
-tables:
-  cells: [mode, hour, stop]
-  stops: [mode, stop]
-privacy:
+{TABLES}privacy:
   unit: event
   scale: 1.4                     # as they did
   law: laplace
   zeros: keep
-  suppress: {below: 18}
+  suppress: {{below: 18}}
   margins: independent
   unsafe: true
-budget: {epsilon: 10, delta: 1e-4}
+budget: {{epsilon: 10, delta: 1e-4}}
 """
 
 

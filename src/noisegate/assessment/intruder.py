@@ -23,7 +23,7 @@ from noisegate.assessment.finding import SEVERITIES, Check, Finding
 from noisegate.assessment.judgement import INQUIRIES
 from noisegate.assessment.words import plain
 from noisegate.errors import DataError
-from noisegate.places import MARK, MARK_KEY, read_octets
+from noisegate.places import MARK, MARK_KEY, read_json
 from noisegate.tables import NOT_STATED, PROTOCOL, Agreement, Card, same
 
 GUIDANCE: Final = (
@@ -87,7 +87,9 @@ def with_protocol(assessment: Assessment, folder: Path | None, card: Card | None
     if folder is None or not (folder / PROTOCOL).exists():
         return assessment
     try:
-        good, bad = protocol_against(_read(folder / PROTOCOL), assessment, card)
+        good, bad = protocol_against(
+            read_json(folder / PROTOCOL, most=_MOST, what="the protocol of the test"), assessment, card
+        )
     except DataError as problem:
         good, bad = [], [str(problem)]
     numbers = {"record": PROTOCOL}
@@ -140,17 +142,6 @@ def protocol_against(protocol: Mapping[str, Any], assessment: Assessment, card: 
         least = SEVERITIES.index(one.severity)
         words = "it does not list it" if theirs < 0 else f"it says {SEVERITIES[theirs]}"
         say(f"finding {one.id}", "" if theirs >= least else f"{words}, this assessment {one.severity}")
-    return found
-
-
-def _read(path: Path, /) -> dict[str, Any]:
-    octets = read_octets(path, most=_MOST, what="the protocol of the test")
-    try:
-        found = json.loads(octets)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise DataError(f"the protocol of the test {path.name!r} is not JSON.")
     return found
 
 

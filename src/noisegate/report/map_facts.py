@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,50 +13,6 @@ from noisegate.inference import ENDLESS
 from noisegate.tables import Table
 
 Ints = NDArray[np.int64]
-
-
-class MapFacts(Protocol):
-    """What is known of every cell of a base."""
-
-    @property
-    def base(self) -> Table:
-        """The table whose cells these are."""
-
-    @property
-    def low(self) -> Ints:
-        """The least that each cell can hold, at the level."""
-
-    @property
-    def high(self) -> Ints:
-        """The most."""
-
-    @property
-    def weight(self) -> NDArray[np.float64]:
-        """What each cell is expected to hold, to put rows in order."""
-
-    @property
-    def shown(self) -> NDArray[np.float64]:
-        """What is published, NaN where nothing is."""
-
-    @property
-    def level(self) -> float:
-        """How sure the ends are; 1 if they are proved."""
-
-    @property
-    def threshold(self) -> float | None:
-        """What counts must reach to be shown, if a law of noise speaks of one."""
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The tables beside the base that speak."""
-
-    @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
-        """Those that do not, each with its reason."""
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        """What must hold for all this."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -158,3 +113,7 @@ class ProvedFacts:
     def assumes(self) -> tuple[str, ...]:
         """What must hold for all this."""
         return (self.known.condition.removesuffix(", "),) if self.known.condition else ()
+
+
+#: What is known of every cell of a base, in one of two ways.
+MapFacts = InferredFacts | ProvedFacts

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from noisegate.errors import DataError
-from noisegate.places import read_octets
+from noisegate.places import read_json
 from noisegate.tables.agreement import NOT_STATED, Agreement, compared
 from noisegate.tables.card import CARD, Card, Json
 
@@ -79,14 +78,7 @@ def read_crate(path: Path, /) -> Json:
     DataError
         If it cannot be read, or is no crate.
     """
-    octets = read_octets(path, most=_MOST, what="the RO-Crate")
-    try:
-        found = json.loads(octets)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not isinstance(found.get("@graph"), list):
-        raise DataError(f"the RO-Crate {path.name!r} is not JSON with a list '@graph'.")
-    return found
+    return read_json(path, most=_MOST, what="the RO-Crate", lists="@graph")
 
 
 def crate_against(crate: Mapping[str, Any], card: Card, folder: Path, /) -> Agreement:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from noisegate.errors import DataError
-from noisegate.places import read_octets
+from noisegate.places import read_json
 from noisegate.tables.agreement import Agreement, block_of, compared, same
 from noisegate.tables.card import Card, Json
 
@@ -72,14 +71,7 @@ def read_hazards(path: Path, /) -> Json:
     DataError
         If it cannot be read, or is no such statement.
     """
-    octets = read_octets(path, most=_MOST, what="the statement on hazards")
-    try:
-        found = json.loads(octets)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not isinstance(found.get("hazards"), list):
-        raise DataError(f"the statement on hazards {path.name!r} is not JSON with a list 'hazards'.")
-    return found
+    return read_json(path, most=_MOST, what="the statement on hazards", lists="hazards")
 
 
 def hazards_against(statement: Mapping[str, Any], card: Card, /) -> Agreement:
