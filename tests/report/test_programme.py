@@ -46,6 +46,9 @@ def test_another_reader_finds_the_same_bounds(assessed, tmp_path, form):
     order = [int(name[1:]) for name in model.col_names_]
     assert sorted(order) == list(range(len(programme.names)))
     assert model.num_row_ == len(programme.equations)
+    ranges = np.array([model.col_lower_, model.col_upper_])[:, np.argsort(order)]
+    assert ranges[0].tolist() == programme.low.tolist()
+    assert np.minimum(ranges[1], ENDLESS).tolist() == programme.high.tolist()
     opened = np.flatnonzero(programme.low < programme.high)
     assert opened.size > 5
     cost = np.zeros(len(order))
