@@ -18,7 +18,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.engine.spill import SpillPlace
-from noisegate.engine.unit_loops import spread
+from noisegate.engine.unit_loops import load_loops, spread
 from noisegate.tables import Ints
 
 #: Words that are put in order at once, and that a part should hold: as many as a core keeps close.
@@ -83,6 +83,8 @@ class UnitEvents:
         """Append events."""
         if not person.size:
             return
+        if not self._begun and self._rows > self._lot:
+            self._other.submit(load_loops)
         if not self._wide and not self._near(int(person.min()), int(person.max())):
             self._widen()
         each = 1 + self._wide

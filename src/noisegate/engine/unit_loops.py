@@ -178,3 +178,12 @@ def choose_cells(
         unit += 1
     done[0], done[1], done[2] = unit, start, n_kept
     return True
+
+
+def load_loops() -> None:
+    """Have all loops compiled and loaded: takes half a second, which can pass beside other work."""
+    words, others, ends = np.arange(4), np.empty(4, np.int64), np.empty(2, np.int64)
+    spread(words.reshape(-1, 1), 1, 0, 1, others.reshape(-1, 1), ends)
+    sort_words(words, others)
+    bound_sorted(words, 2, 3, 1, others, others.copy(), others.copy(), ends)
+    choose_cells(words, words, words[:0], 1, np.zeros(1, np.uint32), np.zeros(3, np.int64), others)
