@@ -77,8 +77,8 @@ def installed_megabytes():
         if name in sizes:
             continue
         found = metadata.distribution(name)
-        paths = {str(file.locate()) for file in found.files or () if "__pycache__" not in str(file)}
-        sizes[name] = sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) / 1e6
+        paths = {Path(str(file.locate())) for file in found.files or () if "__pycache__" not in str(file)}
+        sizes[name] = sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
         waiting += [
             re.match(r"[\w.-]+", need)[0].lower().replace("_", "-")
             for need in found.requires or ()
@@ -137,6 +137,6 @@ if __name__ == "__main__":
     wanted = parser.parse_args()
     found = run()
     for row in found:
-        print(*(f"{key} {value}" for key, value in row.items() if key != "bench"), sep=", ")  # noqa: T201
+        print(*(f"{key} {value}" for key, value in row.items() if key != "bench"), sep=", ")
     if wanted.json:
         wanted.json.write_text(json.dumps(found, indent=1) + "\n")
