@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.engine.accumulator import Buffer, accumulator
+from noisegate.engine.accumulator import Buffer, DenseAccumulator, accumulator
 from noisegate.engine.bounding import Bounded, count_runs, expect_events, run_starts
 from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind
 from noisegate.engine.counts import Clipping, ExpectedCounts, Tally
@@ -369,18 +369,23 @@ class _Counter:
 
     def add(self, bounded: Bounded, /) -> None:
         """Count what units keep, and note what they do not."""
-        at_once, kept = self._cells.at_once, bounded.cells
-        if self._kept is None or len(self._kept) + kept.size > at_once:
-            self._count_kept()
-        if kept.size < at_once:
-            self._kept = self._kept or Buffer(expected=min(self.source.rows, at_once))
-            self._kept.add(kept)
+        if isinstance(self._cells, DenseAccumulator):
+            self._cells.add(bounded.cells)
         else:
-            for start in range(0, kept.size, at_once):
-                self._cells.add(kept[start : start + at_once])
+            self._hold(bounded.cells, self._cells.at_once)
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
         if self._clipping is not None and bounded.clipping is not None:
             self._clipping += bounded.clipping
+
+    def _hold(self, cells: Ints, most: int, /) -> None:
+        """Keep the cells of small parts until there are enough to be sorted together."""
+        for start in range(0, cells.size, most):
+            part = cells[start : start + most]
+            if self._kept is None:
+                self._kept = Buffer(expected=min(self.source.rows, most))
+            if len(self._kept) + part.size > most:
+                self._count_kept()
+            self._kept.add(part)
 
     def _count_kept(self) -> None:
         """Count the cells of small parts together."""
