@@ -153,10 +153,10 @@ def find_table_sets(
         until=begun + seconds,
         solutions=WholeSolutions(linked.low, linked.high, linked.equations),
     )
-    search.learn(given[:most], whole)
-    cells, known = [], list[Tables]()
+    search.learn(given[:most], whole, until=begun + seconds / 2)
+    cells, known = list[GivenAway](), list[Tables]()
     for cell in given[:most].tolist():
-        if search.late:
+        if search.late and cells:
             break
         found = _smallest(int(cell), search)
         known += [one for one in map(frozenset, found.sets) if one not in known]
@@ -257,7 +257,7 @@ class _Search:
             low[here], high[here] = self.low[here], self.high[here]
         return low, high
 
-    def learn(self, cells: Ints, bounds: Bounds, /) -> None:
+    def learn(self, cells: Ints, bounds: Bounds, /, *, until: float) -> None:
         """Which tables the proofs of these cells rest on, and solutions without each of those tables in which many cells have other counts."""
         tables = frozenset[int]()
         for cell in cells.tolist():
@@ -271,7 +271,7 @@ class _Search:
             low, high = self._ranges(self.every - {one})
             low, high = np.maximum(low, near[0]), np.minimum(high, near[1])
             for _ in range(_TURNS):
-                if self.late:
+                if time.process_time() > until:
                     return
                 costs = np.zeros(low.size)
                 costs[cells] = rng.choice([-1.0, 1.0], cells.size) * rng.uniform(0.5, 1.5, cells.size)
@@ -309,7 +309,8 @@ def _smallest(cell: int, search: _Search, /) -> GivenAway:
             else:
                 _grow(candidate, cell, search)
         if not answers:
-            answers = [_shrunk(every, lambda one: search.gives(one, cell))]
+            known = min(search.giving.get(cell, []), key=len, default=every)
+            answers = [_shrunk(known, lambda one: search.gives(one, cell))]
     except _LateError:
         answers = answers or [every]
     sets = tuple(sorted(tuple(sorted(one)) for one in answers))
