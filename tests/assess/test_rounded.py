@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import noisegate
+from noisegate.recovery import find_lattice
 
 _MEASURES = 24
 
@@ -228,3 +229,8 @@ def test_a_rounded_table_alone_has_its_bounds(tmp_path):
     cells = noisegate.assess([tmp_path / "t.csv"]).cells
     assert cells is not None
     assert {row["hi"] - row["lo"] for row in cells.to_pylist()} == {8}
+
+
+@pytest.mark.parametrize(("values", "base"), [([7], 1), ([0, 7], 7), ([7, 14], 7), ([0], 1)])
+def test_one_value_over_and_over_is_no_lattice(values, base):
+    assert find_lattice(np.repeat(values, 200)).base == base

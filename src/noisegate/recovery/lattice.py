@@ -71,8 +71,8 @@ def _lattice_of(whole: NDArray[np.float64], /) -> RoundingBase:
         return RoundingBase(base=1, exceptions=0, n=int(whole.size))
     counts = np.abs(whole[whole != 0]).astype(np.int64)
     best = RoundingBase(base=1, exceptions=0, n=int(counts.size))
-    if not counts.size:
-        return best
+    if not counts.size or (counts.size == whole.size and counts.min() == counts.max()):
+        return best  # one value over and over, and no 0 beside it, is no lattice
     some = counts[: max(_SOME, int(2 * _ODD * counts.size) + 1)]
     largest = int(np.median(counts)) + 1
     most, refused = _ODD * counts.size, set[int]()
