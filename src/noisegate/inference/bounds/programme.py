@@ -19,7 +19,7 @@ import numpy as np
 
 from noisegate.inference.bounds.equations import ENDLESS, Equations, Ints, Mask
 from noisegate.inference.bounds.propagation import HIGH, LOW
-from noisegate.inference.bounds.solver import WHOLE, Floats, Solver, repaired
+from noisegate.inference.bounds.solver import WHOLE, Floats, LinearSolver, repaired
 
 #: Programmes towards many ends at once, at most; another one follows as long as the last attained this share of the open ends.
 _SCOUTS, _WORTH = 60, 0.02
@@ -84,8 +84,8 @@ class _Work:
     """One system under work."""
 
     def __init__(self, low: Ints, high: Ints, equations: Equations, /, *, until: float) -> None:
-        self._solver = Solver(low, high, equations, whole=False)
-        self._integer = Solver(low, high, equations, whole=True)
+        self._solver = LinearSolver(low, high, equations, whole=False)
+        self._integer = LinearSolver(low, high, equations, whole=True)
         self._equations, self._until = equations, until
         self._low, self._high = low, high
         self.found = ProgrammeBounds(
@@ -105,7 +105,7 @@ class _Work:
         self.found.programmes += 1
         return self._solver.run(self._left)
 
-    def _witness(self, solver: Solver, /) -> bool:
+    def _witness(self, solver: LinearSolver, /) -> bool:
         """Whether the solution at hand is whole and satisfies everything."""
         solution = solver.whole_solution()
         return solution is not None and self._seen(solution)

@@ -20,7 +20,7 @@ WHOLE, _PRICE = 1e-6, 1e-7
 _REACH, _STEP, _MOST_FREE = 2, 1.0, 1_000
 
 
-class Solver:
+class LinearSolver:
     """One HiGHS model of cells shifted to begin at 0; the aim changes, everything else stays.
 
     Relaxed programmes go on from the last optimum by the primal simplex method: another aim leaves it feasible. Where ranges change
@@ -173,7 +173,7 @@ class WholeSolutions:
 
     def __init__(self, low: Ints, high: Ints, equations: Equations, /) -> None:
         self._equations, self._low = equations, low
-        self._solver = Solver(low, high, equations, whole=False, dual=True)
+        self._solver = LinearSolver(low, high, equations, whole=False, dual=True)
 
     def find(
         self, low: Ints, high: Ints, /, *, seconds: float, costs: Floats | None = None
@@ -202,17 +202,17 @@ class WholeSolutions:
                 return solution, False
         if costs is not None:
             return None, False
-        solver = Solver(low, high, self._equations, whole=True)
+        solver = LinearSolver(low, high, self._equations, whole=True)
         status = solver.run(until - time.monotonic())
         return solver.whole_solution() if status == "optimal" else None, status == "infeasible"
 
 
 def solvable(low: Ints, high: Ints, equations: Equations, /, *, whole: bool, seconds: float = 10.0) -> bool:
     """Whether there is a solution, in whole counts if `whole`; True if time runs out before that is known."""
-    return Solver(low, high, equations, whole=whole).run(seconds) != "infeasible"
+    return LinearSolver(low, high, equations, whole=whole).run(seconds) != "infeasible"
 
 
 def whole_solution(low: Ints, high: Ints, equations: Equations, /, *, seconds: float = 10.0) -> Ints | None:
     """One solution in whole counts; None if there is none, or none was found in time."""
-    solver = Solver(low, high, equations, whole=True)
+    solver = LinearSolver(low, high, equations, whole=True)
     return solver.whole_solution() if solver.run(seconds) == "optimal" else None
