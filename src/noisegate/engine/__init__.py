@@ -20,7 +20,9 @@ from noisegate.engine.sliced import (
     sum_published,
 )
 from noisegate.engine.source import Source, one_row, reading
-from noisegate.engine.spill import CellRuns, SpillPlace, UnitEvents, UnitKeys
+from noisegate.engine.spill import CellRuns, SpillPlace
+from noisegate.engine.unit_bounding import bounded_parts
+from noisegate.engine.unit_events import UnitEvents, UnitKeys
 
 __all__ = [
     "CellRuns",
@@ -44,6 +46,7 @@ __all__ = [
     "UnitKeys",
     "add_counts",
     "bound_events",
+    "bounded_parts",
     "connect",
     "count",
     "count_runs",

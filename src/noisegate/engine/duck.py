@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate.engine.accumulator import Buffer, accumulator
-from noisegate.engine.bounding import Bounded, bound_events, count_runs, expect_events, run_starts
+from noisegate.engine.bounding import Bounded, count_runs, expect_events, run_starts
 from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind
 from noisegate.engine.counts import Clipping, ExpectedCounts, Tally
 from noisegate.engine.people import numbered_people
@@ -29,7 +29,9 @@ from noisegate.engine.plan import CellPlan, CountPlan, plan_cells
 from noisegate.engine.quoting import quoted
 from noisegate.engine.sliced import LocalCounts
 from noisegate.engine.source import EngineError, Source, line_by_line, open_source, reading
-from noisegate.engine.spill import RawSlice, SpillPlace, UnitEvents, UnitKeys
+from noisegate.engine.spill import RawSlice, SpillPlace
+from noisegate.engine.unit_bounding import bounded_parts
+from noisegate.engine.unit_events import UnitEvents
 from noisegate.errors import DataError
 from noisegate.laws import Entropy
 from noisegate.tables import Ints
@@ -54,15 +56,10 @@ def count_with_duckdb(
         if wanted.bound is None:
             counter.count_rows(connection)
         else:
-            for unit_keys in _unit_keys(wanted, connection, counter):
-                bounded = bound_events(
-                    unit_keys.keys,
-                    cell_bits=unit_keys.cell_bits,
-                    bound=wanted.bound,
-                    entropy=entropy,
-                    clipping=wanted.clipping,
-                )
-                counter.add(bounded, unit_keys.cells)
+            with _unit_events(wanted, connection, counter) as events:
+                told = wanted.clipping
+                for bounded in bounded_parts(events, bound=wanted.bound, entropy=entropy, clipping=told):
+                    counter.add(bounded)
         return counter.finish()
 
     return _over_rows(wanted, connection, work, own=own, progress=progress, place=place)
@@ -79,10 +76,10 @@ def expect_with_duckdb(
             counts = counter.finish().whole()
             return ExpectedCounts.sure_of(counts.cells, counts.raw_counts)
         parts = []
-        for unit_keys in _unit_keys(wanted, connection, counter):
-            part = expect_events(unit_keys.keys, cell_bits=unit_keys.cell_bits, bound=wanted.bound)
-            cells = part.cells if unit_keys.cells is None else unit_keys.cells[part.cells]
-            parts.append(replace(part, cells=cells))
+        with _unit_events(wanted, connection, counter) as events:
+            for unit_keys in events.unit_keys():
+                part = expect_events(unit_keys.keys, cell_bits=unit_keys.cell_bits, bound=wanted.bound)
+                parts.append(replace(part, cells=unit_keys.named(part.cells)))
         counter.finish()
         return ExpectedCounts.sum_of(parts)
 
@@ -96,9 +93,10 @@ def sizes_with_duckdb(
 
     def work(counter: _Counter) -> Ints:
         found = [np.zeros(0, dtype=np.int64)]
-        for unit_keys in _unit_keys(wanted, connection, counter):
-            pairs = unit_keys.keys[run_starts(unit_keys.keys)]
-            found.append(count_runs(pairs >> unit_keys.cell_bits)[1])
+        with _unit_events(wanted, connection, counter) as events:
+            for unit_keys in events.unit_keys():
+                pairs = unit_keys.keys[run_starts(unit_keys.keys)]
+                found.append(count_runs(pairs >> unit_keys.cell_bits)[1])
         counter.finish()
         return np.concatenate(found)
 
@@ -136,19 +134,20 @@ def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own:
     return open_source(wanted.source, connection, folder=wanted.folder, own=own, wanted=columns)
 
 
-def _unit_keys(
+@contextmanager
+def _unit_events(
     wanted: CountPlan, connection: duckdb.DuckDBPyConnection, counter: _Counter, /
-) -> Iterator[UnitKeys]:
-    """Unit and cell of all events inside, in parts that hold whole persons; the source is read once."""
+) -> Iterator[UnitEvents]:
+    """Unit and cell of all events inside; the source is read once."""
     cell_bits = (wanted.domain.size - 1).bit_length()
     days = wanted.day.days if wanted.unit == "person-day" and wanted.day else 1
     assert wanted.person is not None
-    events = UnitEvents(
-        rows=counter.source.rows, place=counter.place, cell_bits=cell_bits, day_bits=(days - 1).bit_length()
-    )
-    with _unit_query(wanted, connection, counter, cell_bits=cell_bits, days=days) as answer:
-        counter.read_units(connection, answer, events)
-    yield from events.unit_keys()
+    day_bits = (days - 1).bit_length()
+    rows = counter.source.rows
+    with UnitEvents(rows=rows, place=counter.place, cell_bits=cell_bits, day_bits=day_bits) as events:
+        with _unit_query(wanted, connection, counter, cell_bits=cell_bits, days=days) as answer:
+            counter.read_units(connection, answer, events)
+        yield events
 
 
 @contextmanager
@@ -283,6 +282,7 @@ class _Counter:
         self._outside: Counter[int] = Counter()
         self._left_out: Counter[str] = Counter()
         self._cells = accumulator(cells=wanted.domain.size, place=place)
+        self._kept: Buffer | None = None
         self._weights: tuple[Ints, Ints] | None = None
         self._clipping = Clipping() if wanted.clipping else None
 
@@ -351,17 +351,30 @@ class _Counter:
                 self._tally(numbers[~inside])
                 events.add(person[inside], numbers[inside])
 
-    def add(self, bounded: Bounded, cells: Ints | None, /) -> None:
-        """Count what units keep, and note what they do not; `cells` has the names of numbered cells."""
-        at_once, kept = self._cells.at_once, bounded.cells if cells is None else cells[bounded.cells]
-        for start in range(0, kept.size, at_once):
-            self._cells.add(kept[start : start + at_once])
+    def add(self, bounded: Bounded, /) -> None:
+        """Count what units keep, and note what they do not."""
+        at_once, kept = self._cells.at_once, bounded.cells
+        if self._kept is None or len(self._kept) + kept.size > at_once:
+            self._count_kept()
+        if kept.size < at_once:
+            self._kept = self._kept or Buffer(expected=min(self.source.rows, at_once))
+            self._kept.add(kept)
+        else:
+            for start in range(0, kept.size, at_once):
+                self._cells.add(kept[start : start + at_once])
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
         if self._clipping is not None and bounded.clipping is not None:
             self._clipping += bounded.clipping
 
+    def _count_kept(self) -> None:
+        """Count the cells of small parts together."""
+        if self._kept is not None:
+            self._cells.add(self._kept.view())
+            self._kept.clear()
+
     def finish(self) -> LocalCounts:
         """What was counted; unless the plan is total, refuses a source without events, or with rows or times that cannot be read."""
+        self._count_kept()
         unread = self.source.unread
         if unread and not self.wanted.total:
             raise _no_row(self.source)
