@@ -439,5 +439,5 @@ def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:
     if reason.cause == "unreadable":
         raise DataError(
             f"Column {reason.column!r} of {name} holds text that is not a time; write it as 2016-07-25 06:15:00, "
-            "and set events.timezone if it carries a UTC offset."
+            "or say with events.dates that the day or the month comes first, and set events.timezone if it carries a UTC offset."
         )
