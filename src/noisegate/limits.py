@@ -46,7 +46,7 @@ class Limits:
     events_at_once: int = _limit(
         1 << 25,
         "Events of persons that are held in memory at once, 8 bytes each; half as many if persons are numbered too widely.",
-        "spread over private temporary files by person; the source is still read once",
+        "the rest goes to a private temporary file, in the order of persons; the source is still read once",
     )
     glob_entries: int = _limit(
         1_000_000,

@@ -45,6 +45,21 @@ def test_complete_rows_give_the_noise_and_say_what_is_assumed(tables, invent):
     assert "independent-margins" in ids(found.findings)
 
 
+@pytest.mark.parametrize("parts", [25, 101])
+def test_long_rows_alone_give_the_noise_as_well(tables, invent, parts):
+    """A week of hours, a hundred ages: no row is short, and none is too long to say something."""
+    rng = np.random.default_rng(parts)
+    raw = rng.poisson(80, size=(60, 10, parts))
+    trades, ages = [f"trade {k}" for k in range(10)], [f"age {k}" for k in range(parts)]
+    paths = tables(
+        base=({"region": REGIONS, "trade": trades, "age": ages}, invent.noisy(raw, 2.0, rng)),
+        by_trade=({"region": REGIONS, "trade": trades}, invent.noisy(raw.sum(axis=2), 2.0, rng)),
+    )
+    noise = of(assess(paths), "base")
+    assert covers(noise, 2.0)
+    assert noise.fit.n == 600
+
+
 def test_short_rows_serve_both_tables(tables, invent):
     rng = np.random.default_rng(2)
     raw = rng.integers(60, 400, size=(60, 12, 2))

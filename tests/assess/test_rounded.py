@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import noisegate
+from noisegate.recovery import find_lattice
 
 _MEASURES = 24
 
@@ -120,6 +121,23 @@ def test_too_few_sums_to_tell_still_give_what_follows_if_counts_are_exact(tmp_pa
     ]
 
 
+@pytest.mark.parametrize("counts", [[[3, 4], [6, 12]], [[3, 4], [6, 3]], [[9, 3, 4], [3, 9, 3], [5, 4, 9]]])
+def test_signs_in_a_small_table_are_solved_whatever_they_seem_to_stand_for(tmp_path, counts):
+    """A gap below one or two counts is no rule, nor is one that totals contradict; a sign in every row and column."""
+    raw = np.array(counts)
+    hidden = np.eye(len(raw), dtype=bool) if len(raw) == 3 else np.eye(2, dtype=bool)[::-1]
+    lines = ["ward," + ",".join(f"illness {k}" for k in range(len(raw))) + ",Total"]
+    for ward, (row, signs) in enumerate(zip(raw, hidden, strict=True)):
+        lines.append(f"{ward}," + ",".join(np.where(signs, "*", row.astype(str))) + f",{row.sum()}")
+    lines.append("Total," + ",".join(raw.sum(axis=0).astype(str)) + f",{raw.sum()}")
+    path = tmp_path / "wards.csv"
+    path.write_text("\n".join(lines) + "\n")
+    exact = noisegate.assess(path).finding("known-exactly")
+    assert exact is not None
+    known = sorted((one["low"], one["high"]) for one in exact.numbers["listed"])
+    assert known == [(n, n) for n in sorted(raw[hidden].tolist())]
+
+
 def test_a_sum_that_does_not_hold_gives_no_bounds(tmp_path):
     assert _wards(tmp_path, total=64).finding("known-exactly") is None
 
@@ -228,3 +246,8 @@ def test_a_rounded_table_alone_has_its_bounds(tmp_path):
     cells = noisegate.assess([tmp_path / "t.csv"]).cells
     assert cells is not None
     assert {row["hi"] - row["lo"] for row in cells.to_pylist()} == {8}
+
+
+@pytest.mark.parametrize(("values", "base"), [([7], 1), ([0, 7], 7), ([7, 14], 7), ([0], 1)])
+def test_one_value_over_and_over_is_no_lattice(values, base):
+    assert find_lattice(np.repeat(values, 200)).base == base

@@ -227,7 +227,7 @@ def test_the_hospital_case_finds_what_integer_programming_determines_and_nothing
 
 
 def test_two_way_margins_in_four_dimensions_are_proven():
-    """Relaxed optima are hardly ever whole here; steps from one whole solution to the next witness the ends."""
+    """Relaxed optima are hardly ever whole here; repairs of broken ones witness the ends."""
     values, equations = tables(
         (3, 3, 3, 4), list(itertools.combinations(range(4), 2)), np.random.default_rng(1), mean=2.0
     )
@@ -238,6 +238,26 @@ def test_two_way_margins_in_four_dimensions_are_proven():
     assert found.sharp[hidden].all()
     assert ((found.low <= values) & (values <= found.high)).all()
     some = np.random.default_rng(0).choice(np.flatnonzero(hidden), 6, replace=False)
+    keep = np.zeros(low.size, bool)
+    keep[some] = True
+    least, most = by_integer_programmes(low, high, equations, only=keep)
+    assert found.low[some].tolist() == least[some].tolist()
+    assert found.high[some].tolist() == most[some].tolist()
+
+
+def test_a_rounded_census_with_all_its_totals_is_proven_to_the_last_end():
+    """Rounded at random, each count by itself: relaxed optima are not whole, and 1,000 cells hang together in one programme."""
+    rng = np.random.default_rng(5)
+    kept = [axes for size in range(3) for axes in itertools.combinations(range(3), size)]
+    values, equations = tables((24, 9, 2), kept, rng, mean=40)
+    shown = 3 * (values // 3 + (rng.random(values.size) * 3 < values % 3))
+    low, high = np.maximum(shown - 2, 0), shown + 2
+    begun = time.process_time()
+    found = solve_bounds(low, high, equations)
+    assert time.process_time() - begun < 20  # about 1 s on a quiet machine
+    assert found.sharp.all()
+    assert ((found.low <= values) & (values <= found.high)).all()
+    some = rng.choice(np.flatnonzero(found.narrowed), 12, replace=False)
     keep = np.zeros(low.size, bool)
     keep[some] = True
     least, most = by_integer_programmes(low, high, equations, only=keep)

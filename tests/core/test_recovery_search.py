@@ -63,6 +63,23 @@ def test_only_the_series_that_may_be_first_and_second_are_compared():
     assert find_pairs(cube, cut=CUT, firsts=[1], seconds=[0]) == ()
 
 
+def test_copies_make_as_many_pairs_as_there_are_copies_not_their_square():
+    """Each is paired with the first of its kind, and only that one is compared with the others."""
+    cube = world(np.random.default_rng(4), closed=[(0, 1, 2)])
+    many = np.concatenate(
+        [cube, np.repeat(cube[:1], 200, axis=0), np.repeat(np.full_like(cube[:1], np.nan), 200, 0)]
+    )
+    found = find_pairs(many, cut=CUT)
+    assert {(p.first, p.second, p.lag) for p in found} == {(0, 1, 2), *((0, 40 + i, 0) for i in range(200))}
+
+
+def test_copies_that_only_come_first_share_the_partner_of_their_kind():
+    cube = world(np.random.default_rng(4), closed=[(0, 1, 2)])
+    many = np.concatenate([cube, np.repeat(cube[:1], 3, axis=0)])
+    found = find_pairs(many, cut=CUT, firsts=[0, 2, 40, 41, 42], seconds=[1, 3])
+    assert {(p.first, p.second, p.lag) for p in found} == {(i, 1, 2) for i in (0, 40, 41, 42)}
+
+
 def test_counts_that_mostly_travel_together_are_doubted():
     """Nine riders in ten go from the first stop to the second: close, far closer than chance, not equal."""
     rng = np.random.default_rng(4)

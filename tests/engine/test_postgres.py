@@ -90,6 +90,20 @@ def test_times_with_an_offset_are_read_on_the_clock_of_the_table(town, in_postgr
     connection.disconnect()
 
 
+@pytest.mark.parametrize(
+    ("order", "written"), [("day-first", "%d/%m/%Y %H:%M"), ("month-first", "%m-%d-%Y %H:%M")]
+)
+def test_dates_with_the_day_or_the_month_first(town, in_postgres, order, written):
+    events = town.events(300, strays=False)
+    given, connection = in_postgres(PLAIN.replace("timestamp", "text"))(
+        town, [event | {"tapped_at": event["tapped_at"].strftime(written)} for event in events]
+    )
+    spec = town.spec(**given, events={"dates": order})
+    found = town.labelled(spec, town.count(spec, connection=connection))
+    assert found == town.expected(events, unit="person-day")
+    connection.disconnect()
+
+
 def test_lots_are_drawn_evenly_in_the_server(town, in_postgres):
     """A person with five cells keeps two: every cell equally often, over the persons. Size 1e-9; a favoured cell is seen."""
     start = dt.datetime.fromisoformat("2016-07-25 06:00")
@@ -126,10 +140,85 @@ def test_no_person_comes_out_of_the_server(town, in_postgres, monkeypatch):
     given, connection = in_postgres()(town, town.events(300, persons=3))
     counts = town.count(town.spec(unit="person", max_cells=2, **given), connection=connection)
     connection.disconnect()
-    (statement,) = asked
-    assert statement.startswith("COPY (SELECT key, sum(n), sum(CASE")
-    assert "gen_random_uuid()" in statement
+    assert len(asked) == 2
+    for half, statement in zip("<>", sorted(asked, key=lambda one: ", 0) >= 0" in one), strict=True):
+        assert statement.startswith("COPY (SELECT key, sum(n), sum(CASE")
+        assert "gen_random_uuid()" in statement
+        assert f'WHERE coalesce(hashint8("card_id"::bigint), 0) {half}' in statement
     assert counts.tally.beyond > 0
+
+
+def test_two_connections_count_one_state_of_the_table(town, postgres, in_postgres, monkeypatch):
+    """Whatever is written after the first of them has begun: every event once, those of before."""
+    copy, written = psycopg.Cursor.copy, []
+
+    def watched(self, *arguments, **options):
+        if not written:
+            written.append(True)
+            with psycopg.connect(postgres, autocommit=True) as database:
+                database.execute("INSERT INTO taps SELECT card_id + 1, mode, tap, tapped_at, stop FROM taps")
+        return copy(self, *arguments, **options)
+
+    monkeypatch.setattr(psycopg.Cursor, "copy", watched)
+    events = town.events(300)
+    given, connection = in_postgres()(town, events)
+    spec = town.spec(**given)
+    counts = town.count(spec, connection=connection)
+    connection.disconnect()
+    assert counts.tally.events == len(events)
+    assert town.labelled(spec, counts) == town.expected(events, unit="person-day")
+
+
+@pytest.mark.parametrize("why", ["no room", "policy", "view", "transaction"])
+def test_one_connection_counts_alone_where_a_second_may_see_less(town, in_postgres, monkeypatch, why):
+    events = town.events(300)
+    given, connection = in_postgres()(town, events)
+    raw, real, asked = connection.con, psycopg.connect, []
+    if why == "no room":
+
+        def full(*_, **__):
+            asked.append(True)
+            raise psycopg.OperationalError("sorry, too many clients already")
+
+        monkeypatch.setattr(psycopg, "connect", full)
+    elif why == "policy":
+        raw.execute("ALTER TABLE taps ENABLE ROW LEVEL SECURITY")
+    elif why == "view":
+        raw.execute("CREATE TEMP VIEW mine AS SELECT * FROM taps")
+        given = {"source": "mine"}
+    else:
+        raw.execute("BEGIN")
+    if why != "no room":
+        monkeypatch.setattr(psycopg, "connect", lambda *_, **__: pytest.fail("a second connection"))
+    spec = town.spec(**given)
+    assert town.labelled(spec, town.count(spec, connection=connection)) == town.expected(
+        events, unit="person-day"
+    )
+    assert bool(asked) == (why == "no room")
+    monkeypatch.setattr(psycopg, "connect", real)
+    connection.disconnect()
+
+
+def test_a_second_connection_that_dies_ends_the_count(town, postgres, in_postgres, monkeypatch, tmp_path):
+    """Half of the persons would be missing: one sentence instead, no reservation, no release, and the first connection can be used again."""
+    copy = psycopg.Cursor.copy
+
+    def dying(self, statement, *arguments, **options):
+        if ", 0) >= 0" in statement.as_string(self):
+            with psycopg.connect(postgres, autocommit=True) as database:
+                database.execute("SELECT pg_terminate_backend(%s)", [self.connection.info.backend_pid])
+        return copy(self, statement, *arguments, **options)
+
+    monkeypatch.setattr(psycopg.Cursor, "copy", dying)
+    given, connection = in_postgres()(town, town.events(300))
+    ledger, out = tmp_path / "ledger.sqlite", tmp_path / "out"
+    with pytest.raises(DataError, match="cannot be counted: the engine reports an error"):
+        release(town.spec(**given, population="town"), out=out, engine=connection, ledger=ledger, yes=True)
+    assert not out.exists()
+    assert not ledger.exists()
+    monkeypatch.setattr(psycopg.Cursor, "copy", copy)
+    assert connection.con.execute("SELECT 1").fetchone() == (1,)
+    connection.disconnect()
 
 
 def test_lookups_are_hash_joins_and_events_are_read_once(town, postgres, in_postgres, monkeypatch):

@@ -121,6 +121,8 @@ def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for 
 def run() -> None:
     """Entry point of the `noisegate` program; asked to end, it clears away what it has begun."""
     signal.signal(signal.SIGTERM, _end)
+    # Our products of vectors are short: a second thread of the linear algebra only spins beside them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(main(sys.argv[1:]))
 
 

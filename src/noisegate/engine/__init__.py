@@ -6,6 +6,7 @@ from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw
 from noisegate.engine.count import connect, count, count_slices, expected_counts, unit_sizes
 from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
 from noisegate.engine.csv_rows import CsvFiles, CsvHeader, csv_header, split_line
+from noisegate.engine.date_text import year_first
 from noisegate.engine.draft import draft_spec
 from noisegate.engine.identity import EventsIdentity, identify_events
 from noisegate.engine.plan import CountPlan, Unit
@@ -20,7 +21,9 @@ from noisegate.engine.sliced import (
     sum_published,
 )
 from noisegate.engine.source import Source, one_row, reading
-from noisegate.engine.spill import CellRuns, SpillPlace, UnitEvents, UnitKeys
+from noisegate.engine.spill import CellRuns, SpillPlace
+from noisegate.engine.unit_bounding import bounded_parts
+from noisegate.engine.unit_events import UnitEvents, UnitKeys
 
 __all__ = [
     "CellRuns",
@@ -44,6 +47,7 @@ __all__ = [
     "UnitKeys",
     "add_counts",
     "bound_events",
+    "bounded_parts",
     "connect",
     "count",
     "count_runs",
@@ -62,4 +66,5 @@ __all__ = [
     "split_line",
     "sum_published",
     "unit_sizes",
+    "year_first",
 ]

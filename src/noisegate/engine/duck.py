@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.engine.accumulator import Buffer, accumulator
-from noisegate.engine.bounding import Bounded, bound_events, count_runs, expect_events, run_starts
+from noisegate.engine.accumulator import Buffer, DenseAccumulator, accumulator
+from noisegate.engine.bounding import Bounded, count_runs, expect_events, run_starts
 from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind
 from noisegate.engine.counts import Clipping, ExpectedCounts, Tally
 from noisegate.engine.people import numbered_people
@@ -29,7 +29,9 @@ from noisegate.engine.plan import CellPlan, CountPlan, plan_cells
 from noisegate.engine.quoting import quoted
 from noisegate.engine.sliced import LocalCounts
 from noisegate.engine.source import EngineError, Source, line_by_line, open_source, reading
-from noisegate.engine.spill import RawSlice, SpillPlace, UnitEvents, UnitKeys
+from noisegate.engine.spill import RawSlice, SpillPlace
+from noisegate.engine.unit_bounding import bounded_parts
+from noisegate.engine.unit_events import UnitEvents
 from noisegate.errors import DataError
 from noisegate.laws import Entropy
 from noisegate.tables import Ints
@@ -54,15 +56,10 @@ def count_with_duckdb(
         if wanted.bound is None:
             counter.count_rows(connection)
         else:
-            for unit_keys in _unit_keys(wanted, connection, counter):
-                bounded = bound_events(
-                    unit_keys.keys,
-                    cell_bits=unit_keys.cell_bits,
-                    bound=wanted.bound,
-                    entropy=entropy,
-                    clipping=wanted.clipping,
-                )
-                counter.add(bounded, unit_keys.cells)
+            with _unit_events(wanted, connection, counter) as events:
+                told = wanted.clipping
+                for bounded in bounded_parts(events, bound=wanted.bound, entropy=entropy, clipping=told):
+                    counter.add(bounded)
         return counter.finish()
 
     return _over_rows(wanted, connection, work, own=own, progress=progress, place=place)
@@ -79,10 +76,10 @@ def expect_with_duckdb(
             counts = counter.finish().whole()
             return ExpectedCounts.sure_of(counts.cells, counts.raw_counts)
         parts = []
-        for unit_keys in _unit_keys(wanted, connection, counter):
-            part = expect_events(unit_keys.keys, cell_bits=unit_keys.cell_bits, bound=wanted.bound)
-            cells = part.cells if unit_keys.cells is None else unit_keys.cells[part.cells]
-            parts.append(replace(part, cells=cells))
+        with _unit_events(wanted, connection, counter) as events:
+            for unit_keys in events.unit_keys():
+                part = expect_events(unit_keys.keys, cell_bits=unit_keys.cell_bits, bound=wanted.bound)
+                parts.append(replace(part, cells=unit_keys.named(part.cells)))
         counter.finish()
         return ExpectedCounts.sum_of(parts)
 
@@ -96,9 +93,10 @@ def sizes_with_duckdb(
 
     def work(counter: _Counter) -> Ints:
         found = [np.zeros(0, dtype=np.int64)]
-        for unit_keys in _unit_keys(wanted, connection, counter):
-            pairs = unit_keys.keys[run_starts(unit_keys.keys)]
-            found.append(count_runs(pairs >> unit_keys.cell_bits)[1])
+        with _unit_events(wanted, connection, counter) as events:
+            for unit_keys in events.unit_keys():
+                pairs = unit_keys.keys[run_starts(unit_keys.keys)]
+                found.append(count_runs(pairs >> unit_keys.cell_bits)[1])
         counter.finish()
         return np.concatenate(found)
 
@@ -136,19 +134,20 @@ def _source(wanted: CountPlan, connection: duckdb.DuckDBPyConnection, /, *, own:
     return open_source(wanted.source, connection, folder=wanted.folder, own=own, wanted=columns)
 
 
-def _unit_keys(
+@contextmanager
+def _unit_events(
     wanted: CountPlan, connection: duckdb.DuckDBPyConnection, counter: _Counter, /
-) -> Iterator[UnitKeys]:
-    """Unit and cell of all events inside, in parts that hold whole persons; the source is read once."""
+) -> Iterator[UnitEvents]:
+    """Unit and cell of all events inside; the source is read once."""
     cell_bits = (wanted.domain.size - 1).bit_length()
     days = wanted.day.days if wanted.unit == "person-day" and wanted.day else 1
     assert wanted.person is not None
-    events = UnitEvents(
-        rows=counter.source.rows, place=counter.place, cell_bits=cell_bits, day_bits=(days - 1).bit_length()
-    )
-    with _unit_query(wanted, connection, counter, cell_bits=cell_bits, days=days) as answer:
-        counter.read_units(connection, answer, events)
-    yield from events.unit_keys()
+    day_bits = (days - 1).bit_length()
+    rows = counter.source.rows
+    with UnitEvents(rows=rows, place=counter.place, cell_bits=cell_bits, day_bits=day_bits) as events:
+        with _unit_query(wanted, connection, counter, cell_bits=cell_bits, days=days) as answer:
+            counter.read_units(connection, answer, events)
+        yield events
 
 
 @contextmanager
@@ -210,6 +209,10 @@ class _Answer:
         self._sizes = [size for _, size in sql.checked]
         self._reasons = len(plan.reasons)
         self._cells, self._mask, self._most = cells, (1 << cell_bits) - 1, units << cell_bits
+        #: What compiled loops look at, if nothing else is to be looked at.
+        self.borders = (
+            None if self._sizes else np.array([self._reasons, self._most, self._mask, cells], dtype=np.int64)
+        )
 
     def numbers(self, batch: pa.RecordBatch, /, *, name: str) -> NDArray[Any]:
         """The first column of a batch; refuses numbers that are no cell, no unit, no reason."""
@@ -283,6 +286,7 @@ class _Counter:
         self._outside: Counter[int] = Counter()
         self._left_out: Counter[str] = Counter()
         self._cells = accumulator(cells=wanted.domain.size, place=place)
+        self._kept: Buffer | None = None
         self._weights: tuple[Ints, Ints] | None = None
         self._clipping = Clipping() if wanted.clipping else None
 
@@ -303,11 +307,12 @@ class _Counter:
         answer = _Answer(sql, self.plan, query, cells=self.wanted.domain.size)
         most = self._cells.at_once
         held = Buffer(expected=min(self.source.rows, most))
-        for batch, _ in self._stream(connection, answer):
-            if len(held) + batch.size > most:
+        for batch in self._batches(connection, answer):
+            numbers = answer.numbers(batch, name=self.source.name)
+            if len(held) + numbers.size > most:
                 self._cells.add(self._inside(held.view()))
                 held.clear()
-            held.add(batch)
+            held.add(numbers)
         self._cells.add(self._inside(held.view()))
 
     def _count_weights(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /) -> None:
@@ -342,26 +347,55 @@ class _Counter:
         self, connection: duckdb.DuckDBPyConnection, answer: _Answer, events: UnitEvents, /
     ) -> None:
         """Keep the events inside the domain, each with its person."""
-        for numbers, batch in self._stream(connection, answer):
+        outside = np.zeros(len(self.plan.reasons), dtype=np.int64)
+        for batch in self._batches(connection, answer):
             person = plain_numbers(batch.column(batch.num_columns - 1))
+            if answer.borders is not None and not batch.column(0).null_count:
+                taken = events.take(
+                    person, plain_numbers(batch.column(0)), borders=answer.borders, outside=outside
+                )
+                if taken is None:
+                    raise _disbelieved(self.source.name)
+                if taken:
+                    continue
+            numbers = answer.numbers(batch, name=self.source.name)
             inside = numbers >= 0
             if inside.all():
                 events.add(person, numbers)
             else:
                 self._tally(numbers[~inside])
                 events.add(person[inside], numbers[inside])
+        self._outside.update({-1 - n: count for n, count in enumerate(outside.tolist()) if count})
 
-    def add(self, bounded: Bounded, cells: Ints | None, /) -> None:
-        """Count what units keep, and note what they do not; `cells` has the names of numbered cells."""
-        at_once, kept = self._cells.at_once, bounded.cells if cells is None else cells[bounded.cells]
-        for start in range(0, kept.size, at_once):
-            self._cells.add(kept[start : start + at_once])
+    def add(self, bounded: Bounded, /) -> None:
+        """Count what units keep, and note what they do not."""
+        if isinstance(self._cells, DenseAccumulator):
+            self._cells.add(bounded.cells)
+        else:
+            self._hold(bounded.cells, self._cells.at_once)
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
         if self._clipping is not None and bounded.clipping is not None:
             self._clipping += bounded.clipping
 
+    def _hold(self, cells: Ints, most: int, /) -> None:
+        """Keep the cells of small parts until there are enough to be sorted together."""
+        for start in range(0, cells.size, most):
+            part = cells[start : start + most]
+            if self._kept is None:
+                self._kept = Buffer(expected=min(self.source.rows, most))
+            if len(self._kept) + part.size > most:
+                self._count_kept()
+            self._kept.add(part)
+
+    def _count_kept(self) -> None:
+        """Count the cells of small parts together."""
+        if self._kept is not None:
+            self._cells.add(self._kept.view())
+            self._kept.clear()
+
     def finish(self) -> LocalCounts:
         """What was counted; unless the plan is total, refuses a source without events, or with rows or times that cannot be read."""
+        self._count_kept()
         unread = self.source.unread
         if unread and not self.wanted.total:
             raise _no_row(self.source)
@@ -390,15 +424,13 @@ class _Counter:
         codes, counts = np.unique(outside, return_counts=True)
         self._outside.update(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
 
-    def _stream(
-        self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /
-    ) -> Iterator[tuple[NDArray[Any], pa.RecordBatch]]:
+    def _batches(self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /) -> Iterator[pa.RecordBatch]:
         with reading(self.source.name):
             for batch in pa.RecordBatchReader.from_stream(connection.sql(answer.query)):
                 self._events += batch.num_rows
                 if self._progress is not None:
                     self._progress(batch.num_rows)
-                yield answer.numbers(batch, name=self.source.name), batch
+                yield batch
 
 
 def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:
@@ -407,5 +439,5 @@ def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:
     if reason.cause == "unreadable":
         raise DataError(
             f"Column {reason.column!r} of {name} holds text that is not a time; write it as 2016-07-25 06:15:00, "
-            "and set events.timezone if it carries a UTC offset."
+            "or say with events.dates that the day or the month comes first, and set events.timezone if it carries a UTC offset."
         )

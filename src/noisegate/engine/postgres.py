@@ -3,13 +3,16 @@
 Events are coded and grouped by the server; where there is no bound they are grouped by their values first, so that only groups are looked
 up, and a combination of values that has no cell comes as a row of its own. A unit with too many cells draws its lots there too: each of its
 cells gets a version-4 UUID, 122 bits of the server's cryptographic generator (`pg_strong_random`), and the lowest stay. Two equal ones at a
-border would favour one cell; the chance is below n²/2^123 for n cells of all units (docs/proofs/sliced-noise.md).
+border would favour one cell; the chance is below n²/2^123 for n cells of all units (docs/proofs/sliced-noise.md). Where the server gives
+a second connection, each counts half of the persons, both on one snapshot of the table (`postgres_pair`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,10 @@ from noisegate.engine.bounding import run_starts
 from noisegate.engine.cell_sql import lookup_table, nest_table
 from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.counts import Tally
+from noisegate.engine.date_text import year_first
 from noisegate.engine.duck import refuse_unreadable
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, plan_cells
+from noisegate.engine.postgres_pair import paired_session
 from noisegate.engine.quoting import literal, quoted
 from noisegate.engine.remote import asking
 from noisegate.engine.sliced import LocalCounts
@@ -87,17 +92,53 @@ def count_with_postgres(
     with asking(wanted.source_name):
         code = _Code(wanted, plan, connection)
         sums = _Sums(wanted, plan, place)
-        with connection.transaction(), connection.cursor() as cursor:
-            for name, value in _SETTINGS.items():
-                cursor.execute(f"SET LOCAL {name} = {literal(value)}")
-            if wanted.timezone is not None:
-                cursor.execute(f"SET LOCAL TimeZone = {literal(wanted.timezone)}")
-            for rows in _binary_rows(cursor, code.statement(), code.arguments):
-                sums.add(rows)
+        if wanted.bound is None or not _in_halves(wanted, code, connection, sums):
+            with connection.transaction():
+                _count(wanted, code, connection, sums)
     counts = sums.finish()
     if progress is not None:
         progress(counts.tally.events)
     return counts
+
+
+def _count(wanted: CountPlan, code: _Code, connection: Any, sums: _Sums, /) -> None:
+    """Add up what the statement answers, within a transaction."""
+    with connection.cursor() as cursor:
+        for name, value in _SETTINGS.items():
+            cursor.execute(f"SET LOCAL {name} = {literal(value)}")
+        if wanted.timezone is not None:
+            cursor.execute(f"SET LOCAL TimeZone = {literal(wanted.timezone)}")
+        for rows in _binary_rows(cursor, code.statement(), code.arguments):
+            sums.add(rows)
+
+
+def _in_halves(wanted: CountPlan, code: _Code, connection: Any, sums: _Sums, /) -> bool:
+    """Count two halves of the persons at the same time; False if that cannot be, and then nothing was counted.
+
+    The server sorts the events of persons on one core for each connection.
+    """
+    from psycopg.errors import QueryCanceled
+
+    with paired_session(connection, code.table) as other:
+        if other is None:
+            return False
+        halves = [replace(code, half=half, arguments=[]) for half in range(2)]
+        with ThreadPoolExecutor(1) as thread:
+            second = thread.submit(_count, wanted, halves[1], other, sums)
+            # Whichever half fails first, the other has no use any more.
+            second.add_done_callback(lambda one: one.exception() and connection.cancel_safe())
+            done = False
+            try:
+                _count(wanted, halves[0], connection, sums)
+                done = True
+            except QueryCanceled:
+                second.result()  # the reason, if that half failed first
+                raise
+            finally:
+                if not done:
+                    other.cancel_safe()
+            second.result()
+    return True
 
 
 def _binary_rows(cursor: Any, statement: str, arguments: list[Any], /) -> Iterator[NDArray[Any]]:
@@ -126,8 +167,14 @@ class _Sums:
         self._runs = CellRuns(cells=wanted.domain.size, place=place)
         self._outside: dict[int, int] = {}
         self._events = self._repeated = self._beyond = 0
+        self._lock = Lock()
 
     def add(self, rows: NDArray[Any], /) -> None:
+        """Add the rows of an answer; two connections may do so at the same time."""
+        with self._lock:
+            self._add(rows)
+
+    def _add(self, rows: NDArray[Any], /) -> None:
         key, events, kept, beyond = (rows[f">i8{n}"].astype(np.int64) for n in range(4))
         fine = (rows["fields"] == 4).all() and all((rows[f">i4{n}"] == 8).all() for n in range(4))
         low, high = -len(self._plan.reasons), self._wanted.domain.size
@@ -171,20 +218,21 @@ class _Column:
 
 @dataclass
 class _Code:
-    """The statement that counts, and its arguments: the lists of values and terms that are looked up."""
+    """The statement that counts, all persons or one half of them, and its arguments: the lists of values and terms that are looked up."""
 
     wanted: CountPlan
     plan: CellPlan
     connection: Any
+    half: int | None = None
     arguments: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._table = ".".join(quoted(part) for part in self.wanted.source_name.split("."))
+        self.table = ".".join(quoted(part) for part in self.wanted.source_name.split("."))
         kinds = self.connection.execute(
             "SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'text' ELSE format_type(a.atttypid, NULL) END "
             "FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid "
             "WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
-            [self._table],
+            [self.table],
         ).fetchall()
         if not kinds:
             raise DataError(f"There is no table {self.wanted.source_name!r} in the database.")
@@ -222,7 +270,7 @@ class _Code:
         values = [f"{one.value} AS v{n}" for n, one in enumerate(columns)]
         values += [f"{one.missing} AS m{n}" for n, one in enumerate(columns) if one.missing is not None]
         places = ", ".join(str(place + 1) for place in range(len(values)))
-        groups = f"SELECT {', '.join(values)}, count(*) AS n FROM {self._table} GROUP BY {places}"  # noqa: S608
+        groups = f"SELECT {', '.join(values)}, count(*) AS n FROM {self.table} GROUP BY {places}"  # noqa: S608
         # What is missing is found again among the groups, if a value says so by itself.
         missing = [f"v{n} IS NULL AS m{n}" for n, one in enumerate(columns) if one.missing is None]
         events = self._looked_up(f"(SELECT {', '.join(['*', *missing])} FROM ({groups}) AS g) AS e")  # noqa: S608
@@ -236,7 +284,7 @@ class _Code:
             for n, one in enumerate(columns)
         ]
         selected.append(f"{self._person()} AS person")
-        events = self._looked_up(f"(SELECT {', '.join(selected)} FROM {self._table}) AS e")  # noqa: S608
+        events = self._looked_up(f"(SELECT {', '.join(selected)} FROM {self.table}{self._chosen()}) AS e")  # noqa: S608
         nobody = next(self.plan.code(one) for one in self.plan.reasons if one.cause == "person")
         day = f"{self._terms.day}::int" if self.wanted.unit == "person-day" else "0"
         cell = f"CASE WHEN e.person IS NOT NULL THEN {self._terms.cell} END"
@@ -277,6 +325,15 @@ class _Code:
                 f"Column {self.wanted.person!r} of {self.wanted.source_name} holds {kind}; a person needs whole numbers or text."
             )
         return f"{name}::bigint" if kind in _WHOLE else f'{name}::text COLLATE "C"'
+
+    def _chosen(self) -> str:
+        """Which rows are counted: those of one half of the persons, by a hash that is the same wherever in the server it is worked out."""
+        if self.half is None:
+            return ""
+        person = self._person()
+        hashed = f"hashint8({person})" if person.endswith("::bigint") else f"hashtext({person})"
+        # By its sign: of what is compared with a border the server expects a third of the rows, of an equation next to none.
+        return f" WHERE coalesce({hashed}, 0) {'>=' if self.half else '<'} 0"
 
     def _column(self, dimension: DimensionPlan, /) -> _Column:
         name, kind = self._named(dimension.column)
@@ -332,6 +389,7 @@ class _Code:
                 )
             return f"{name} AT TIME ZONE {literal(zone)}"
         if kind in _TEXTS:
+            name = year_first(name, self.wanted.dates)
             offset, cast = (
                 ("", "timestamp") if zone is None else (_OFFSET, f"timestamptz AT TIME ZONE {literal(zone)}")
             )

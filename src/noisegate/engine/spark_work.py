@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from noisegate.engine.bounding import bound_events, count_runs, run_starts
 from noisegate.engine.sliced import NoiseWork, noisy_slices
-from noisegate.engine.spill import RawSlice, UnitKeys
+from noisegate.engine.spill import RawSlice
+from noisegate.engine.unit_events import UnitKeys
 from noisegate.errors import DataError, InternalError
 from noisegate.laws import Entropy, OsNoise, SeededNoise
 from noisegate.spec import ContributionBound

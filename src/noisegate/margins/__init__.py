@@ -25,7 +25,7 @@ from noisegate.margins.error import (
     characteristic,
     error_figures,
 )
-from noisegate.margins.integers import ConsistentTables, derive, round_consistent
+from noisegate.margins.integers import ConsistentTables, derive, load_loops, round_consistent
 from noisegate.margins.minimax import minimax_split
 from noisegate.margins.nested import Ladder
 from noisegate.margins.pieces import (
@@ -104,6 +104,7 @@ __all__ = [
     "fit_vector",
     "fix_matrix",
     "fix_vector",
+    "load_loops",
     "minimax_split",
     "pieces",
     "plan_rounding",

@@ -227,13 +227,15 @@ def fix_matrix(x: Floats, shift: int, row_sums: Ints, column_sums: Ints, out: In
 
 
 @compiled
-def round_groups(y: Floats, bend: float, sums: Ints, tolerance: float, shift: int, out: Ints) -> None:
-    """Round each row of `y` to non-negative integers with the given sum."""
+def round_groups(
+    y: Floats, bend: float, sums: Ints, tolerance: float, shift: int, first: int, out: Ints
+) -> None:
+    """Round each row of `y` to non-negative integers with the given sum; `first` is the number of the first one."""
     near = np.empty(y.shape[1])
     for g in range(y.shape[0]):
         fit_vector(y[g], bend, float(sums[g]), tolerance, near)
         fix_vector(near, shift, sums[g], out[g])
-        round_vector(out[g], shift, g)
+        round_vector(out[g], shift, first + g)
 
 
 @compiled
@@ -245,13 +247,14 @@ def round_slices(
     tolerance: float,
     sweeps: int,
     shift: int,
+    first: int,
     out: Ints,
 ) -> bool:
-    """Round each matrix of `y` to non-negative integers with the given row and column sums."""
+    """Round each matrix of `y` to non-negative integers with the given row and column sums; `first` is the number of the first one."""
     near = np.empty(y.shape[1:])
     worked = True
     for s in range(y.shape[0]):
         fit_matrix(y[s], bend, row_sums[s], column_sums[s], tolerance, sweeps, near)
         fix_matrix(near, shift, row_sums[s], column_sums[s], out[s])
-        worked = round_matrix(out[s], shift, s) and worked
+        worked = round_matrix(out[s], shift, first + s) and worked
     return worked

@@ -16,8 +16,10 @@ and small positive cells downwards, by less than the noise. `docs/explanation/ma
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -27,7 +29,7 @@ from noisegate.errors import DataError, InternalError
 from noisegate.margins._rounding import round_groups, round_slices
 from noisegate.margins.design import Table, TableShape
 from noisegate.margins.plan import Apportion, Join, Step, coarse_tables, plan_rounding
-from noisegate.margins.reconcile import Reconciled
+from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,6 +41,8 @@ _MOST_SHIFT = 24
 _MOST_TOTAL_BITS = 50
 _SWEEPS = 200
 _TOLERANCE = 0.01
+#: Cells from which on threads share the work, how many they are, and in how many parts.
+_MANY, _THREADS, _SHARES = 1 << 16, 2, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,7 +175,14 @@ class Rounding:
         rest = tuple(axis for axis in table if axis not in within)
         view = _arranged(values, table, (within, rest))
         out = np.empty(view.shape, np.int64)
-        round_groups(view, self.bend, sums.reshape(-1), self.tolerance, self.shift, out)
+        known = sums.reshape(-1)
+
+        def work(part: slice) -> bool:
+            first = part.start
+            round_groups(view[part], self.bend, known[part], self.tolerance, self.shift, first, out[part])
+            return True
+
+        _in_threads(work, view)
         return _restored(out, (within, rest), table, values.shape)
 
     def join(self, values: Floats, table: Table, /, *, sums: Mapping[Table, Ints]) -> Ints:
@@ -186,8 +197,15 @@ class Rounding:
             for side, own in zip((short, long), parts[1:], strict=True)
         ]
         out = np.empty(view.shape, np.int64)
-        worked = round_slices(view, self.bend, given[0], given[1], self.tolerance, _SWEEPS, self.shift, out)
-        if not worked:
+
+        def work(part: slice) -> bool:
+            short, long, first = given[0][part], given[1][part], part.start
+            tolerance, shift = self.tolerance, self.shift
+            return round_slices(
+                view[part], self.bend, short, long, tolerance, _SWEEPS, shift, first, out[part]
+            )
+
+        if not _in_threads(work, view):
             raise InternalError("controlled rounding found no augmenting path.")
         return _restored(out, parts, table, values.shape)
 
@@ -201,6 +219,27 @@ def fixed_point(base: Floats, /) -> tuple[int, float]:
             f"the table's values add up to more than 2^{_MOST_TOTAL_BITS}; they cannot be counts."
         )
     return min(_MOST_SHIFT, 62 - bits), max(_TOLERANCE, total * 1e-12)
+
+
+def _in_threads(work: Callable[[slice], bool], view: Floats, /) -> bool:
+    """Whether `work` says yes to all groups or slices along the first axis; many cells are shared out among threads."""
+    size = len(view)
+    if view.size < _MANY or size < 2:
+        return work(slice(0, size))
+    borders = [size * n // _SHARES for n in range(_SHARES + 1)]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return all(pool.map(work, [slice(a, b) for a, b in pairwise(borders) if b > a]))
+
+
+def load_loops() -> None:
+    """Have everything compiled and loaded that rounding needs: takes half a second, which can pass beside other work."""
+    shape = TableShape(axes=("a", "b", "c"), sizes=(2, 2, 2))
+    tables = (shape.axes, ("a", "b"), ("a", "c"))
+    measured = [
+        Measurement(axes=table, values=np.ones(shape.lengths(table), np.int64), variance=1.0)
+        for table in tables
+    ]
+    round_consistent(reconcile(measured[0], measured[1:]))
 
 
 def _restored(values: Ints, parts: tuple[Table, ...], table: Table, shape: tuple[int, ...], /) -> Ints:

@@ -146,6 +146,8 @@ def _shown(text: str, parts: Sequence[PublishedTable]) -> _Shown:
     )
 
 
+#: A gap below fewer published counts than this is no rule.
+_FEWEST = 3
 #: A value hides all its cells for a reason of its own only if it has so many.
 _WHOLE = 10
 
@@ -267,7 +269,9 @@ def _telling(shown: _Shown) -> bool:
 
     Otherwise it is a table of few or large counts, which leaves such gaps everywhere.
     """
-    return (shown.least or 0) > 1 and shown.near * shown.step >= (shown.least or 1) - 1
+    return (
+        (shown.least or 0) > 1 and shown.near >= _FEWEST and shown.near * shown.step >= (shown.least or 1) - 1
+    )
 
 
 def _absent(part: PublishedTable, found: Mapping[str, Marker]) -> Marker | None:

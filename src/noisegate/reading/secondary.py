@@ -66,9 +66,7 @@ def find_secondary(tables: Sequence[Table], /, *, told: Collection[str] = ()) ->
     if (exact != 0).sum() > max(_SLIPS * exact.size, 0) or (found.left[open_rows] < 0).any():
         return {}
     rest = _Left(found.left[open_rows], found.signs[open_rows])
-    if not exact.size and rest.left.size < _TELLING:
-        return {}
-    return _misfits(base, able, rest)
+    return _misfits(base, able, rest, sure=bool(exact.size) or rest.left.size >= _TELLING)
 
 
 def _sums(tables: Sequence[Table]) -> Iterator[_Left]:
@@ -107,8 +105,11 @@ def _limits(base: Table, found: _Left) -> tuple[Floats, Floats]:
     return np.asarray(found.signs @ low), most
 
 
-def _misfits(base: Table, able: Sequence[int], found: _Left) -> dict[str, Marker]:
-    """Signs for which totals leave what small counts do not make; of several in one sum those that do not fit alone, else all."""
+def _misfits(base: Table, able: Sequence[int], found: _Left, *, sure: bool) -> dict[str, Marker]:
+    """Signs for which totals leave what small counts do not make; of several in one sum those that do not fit alone, else all.
+
+    Where too few sums tell whether that is so or totals are off, such a sign still hides nobody knows what.
+    """
     least, most = _limits(base, found)
     misfit = (found.left > most) | (found.left < least)
     wide: set[int] = set()
@@ -128,8 +129,15 @@ def _misfits(base: Table, able: Sequence[int], found: _Left) -> dict[str, Marker
         f"{int(misfit.sum()):,} of {misfit.size:,} totals leave other counts for it than small ones, and all complete sums hold: "
         "it also hides counts that would give small ones away"
     )
+    if not sure:
+        why = (
+            f"{int(misfit.sum()):,} of {misfit.size:,} totals leave other counts for it than small ones, and too few sums "
+            "tell whether it hides others or totals are off"
+        )
     return {
-        base.markers[place].text: Marker(text=base.markers[place].text, cause="secondary", evidence=why)
+        base.markers[place].text: Marker(
+            text=base.markers[place].text, cause="secondary" if sure else "unknown", evidence=why
+        )
         for place in sorted(wide)
     }
 

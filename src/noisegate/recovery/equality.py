@@ -30,8 +30,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -307,16 +308,64 @@ def find_pairs(
         raise SpecError.for_value("false_alarm", found=false_alarm, allowed="between 0 and 1")
     first, second = _numbers(firsts, len(cube)), _numbers(seconds, len(cube))
     needed = math.log(max(_comparisons(first, second, lags), 1) / false_alarm)
+    copies = _Copies.of(cube, first, second)
     best: dict[tuple[int, int], CoupledSeries] = {}
     for lag in lags:
-        for a, b in _close(cube, first, second, lag, cut=cut, needed=needed):
+        for a, b in _close(cube, copies.only(first), copies.only(second), lag, cut=cut, needed=needed):
             early, late = _aligned(cube, a, b, lag)
             found = compare(early, late, cut=cut)
             key = (min(a, b), max(a, b))
             beaten = key in best and best[key].equality.log_evidence >= found.log_evidence
             if found.log_evidence > needed and not beaten:
                 best[key] = CoupledSeries(first=a, second=b, lag=lag, needed=needed, equality=found)
-    return tuple(sorted(best.values(), key=lambda p: -p.equality.log_evidence))
+    found_pairs = sorted(best.values(), key=lambda p: -p.equality.log_evidence)
+    more = copies.paired(cube, found_pairs, cut=cut, needed=needed) if 0 in lags else ()
+    return tuple(sorted([*found_pairs, *more], key=lambda p: -p.equality.log_evidence))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Copies:
+    """Series that are the same value by value: one of them stands for all, or n of them would make n² pairs.
+
+    `of_series` is, for each series, the number of the one that stands for it: its own for all others. A copy may come
+    first and second just where the one that stands for it may.
+    """
+
+    of_series: Ints
+    both_ways: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, cube: Floats, first: Ints, second: Ints, /) -> Self:
+        number = np.arange(len(cube))
+        leads, follows = np.isin(number, first), np.isin(number, second)
+        seen: dict[tuple[bytes, bool, bool], int] = {}
+        stands = [
+            seen.setdefault((cube[i].tobytes(), bool(leads[i]), bool(follows[i])), i) for i in number.tolist()
+        ]
+        return cls(of_series=np.asarray(stands, dtype=np.int64), both_ways=leads & follows)
+
+    def only(self, numbers: Ints, /) -> Ints:
+        return np.asarray(numbers[self.of_series[numbers] == numbers])
+
+    def paired(
+        self, cube: Floats, found: Sequence[CoupledSeries], /, *, cut: float, needed: float
+    ) -> Iterator[CoupledSeries]:
+        """Each copy with the one that stands for it; with that one's best partner where they cannot be a pair."""
+        partners: dict[int, CoupledSeries] = {}
+        for pair in found:
+            partners.setdefault(pair.first, pair)
+            partners.setdefault(pair.second, pair)
+        alone: dict[int, Equality] = {}
+        for copy in np.flatnonzero(self.of_series != np.arange(len(cube))).tolist():
+            one = int(self.of_series[copy])
+            if self.both_ways[one]:
+                if one not in alone:
+                    alone[one] = compare(*_aligned(cube, one, one, 0), cut=cut)
+                if alone[one].log_evidence > needed:
+                    yield CoupledSeries(first=one, second=copy, lag=0, needed=needed, equality=alone[one])
+            elif one in partners:
+                pair = partners[one]
+                yield replace(pair, first=copy) if pair.first == one else replace(pair, second=copy)
 
 
 def _close(

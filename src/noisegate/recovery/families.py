@@ -23,6 +23,7 @@ from noisegate.tables import Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Standing = Literal["exact", "noisy", "refuted", "untested"]
 
 #: The share of a family's equations that may be off by a slip of the pen where all others hold.
@@ -133,10 +134,13 @@ class IdentityLedger:
         The cells of all tables as one system, each with the range that its own marker gives.
     families
         In the order of `linked.families`.
+    shown
+        Which of the linked cells are published.
     """
 
     linked: LinkedCells
     families: tuple[Family, ...]
+    shown: Mask
 
     @property
     def refuted_totals(self) -> frozenset[str]:
@@ -164,8 +168,7 @@ class IdentityLedger:
         """How many parts of each complete equation are shown as 0, 1, ... times the base, from `most` - 1 on together."""
         linked = self.linked
         mine = linked.equations.take(linked.family == family.number)
-        shown = np.concatenate([table.status(np.arange(table.size)) == 0 for table in linked.tables])
-        shown = np.append(shown, np.zeros(linked.low.size - shown.size, bool))
+        shown = self.shown
         rows, parts = len(mine), mine.signs > 0
         complete = np.bincount(mine.owner, weights=~shown[mine.cells], minlength=rows) == 0
         step = np.minimum(np.abs(linked.low[mine.cells[parts]]) // base, most - 1)
@@ -192,16 +195,23 @@ def weigh_identities(
         The same tables of other measures, by name: what does not hold there is not accepted here.
     """
     linked = link_cells(tables)
-    families = _families(linked)
-    own = _against_each_other([_biased(one) for one in families])
+    own = _against_each_other([_biased(one) for one in _families(linked)])
     others = [(name, _families(link_cells(other))) for name, other in sisters]
-    return IdentityLedger(linked=linked, families=tuple(_refuted(one, others) for one in own))
+    families = tuple(_refuted(one, others) for one in own)
+    return IdentityLedger(linked=linked, families=families, shown=_shown(linked))
+
+
+def _shown(linked: LinkedCells, /) -> Mask:
+    """Which of the linked cells are published."""
+    found = np.zeros(linked.low.size, bool)
+    for table, start in zip(linked.tables, linked.offsets, strict=False):
+        found[start : start + table.size] = table.status(np.arange(table.size)) == 0
+    return found
 
 
 def _families(linked: LinkedCells, /) -> list[Family]:
     equations, found = linked.equations, []
-    shown = np.concatenate([table.status(np.arange(table.size)) == 0 for table in linked.tables])
-    shown = np.append(shown, np.zeros(linked.low.size - shown.size, bool))
+    shown = _shown(linked)
     for number, family in enumerate(linked.families):
         mine = equations.take(linked.family == number)
         owner, parts = mine.owner, mine.signs > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
@@ -254,6 +255,8 @@ def pair_sets(
     stated: Sequence[Coupling], found: Sequence[Coupling], base: Table, pieces: Pieces | None, /
 ) -> list[IdentitySet]:
     """Pairs of equal counts, those that a person stated first; of those that were found the ones with the most evidence."""
-    sets = [pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated]
-    sets += [pair_set(one, pieces) for one in not_stated(found, stated)]
-    return [one for one in sets if one is not None][: max(_MOST_PAIR_SETS, len(stated))]
+    sets = chain(
+        (pair_set(coupling, pieces if coupling.cells is base else None) for coupling in stated),
+        (pair_set(one, pieces) for one in not_stated(found, stated)),
+    )
+    return list(islice((one for one in sets if one is not None), max(_MOST_PAIR_SETS, len(stated))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,6 +45,10 @@ class RoundingBase:
         return f"all {self.n:,} values other than 0 are multiples of {self.base}{odd}"
 
 
+_FOUND: dict[bytes, RoundingBase] = {}
+_KEPT = 4_096
+
+
 def find_lattice(values: NDArray[np.generic], /) -> RoundingBase:
     """The largest base that all but the odd exception of the values are multiples of, if chance does not explain it.
 
@@ -52,13 +57,22 @@ def find_lattice(values: NDArray[np.generic], /) -> RoundingBase:
     >>> find_lattice(np.array([5, 10, 0, 35, 20, 15, 110, 25, 40, 5, 60])).base
     5
     """
-    whole = np.asarray(values, np.float64)
+    whole = np.ascontiguousarray(values, np.float64)
+    key = hashlib.blake2b(whole.tobytes(), digest_size=16).digest()
+    if key not in _FOUND:  # the same table is asked of by every family that it takes part in
+        if len(_FOUND) >= _KEPT:
+            _FOUND.clear()
+        _FOUND[key] = _lattice_of(whole)
+    return _FOUND[key]
+
+
+def _lattice_of(whole: NDArray[np.float64], /) -> RoundingBase:
     if not whole.size or (whole != np.rint(whole)).any():
         return RoundingBase(base=1, exceptions=0, n=int(whole.size))
     counts = np.abs(whole[whole != 0]).astype(np.int64)
     best = RoundingBase(base=1, exceptions=0, n=int(counts.size))
-    if not counts.size:
-        return best
+    if not counts.size or (counts.size == whole.size and counts.min() == counts.max()):
+        return best  # one value over and over, and no 0 beside it, is no lattice
     some = counts[: max(_SOME, int(2 * _ODD * counts.size) + 1)]
     largest = int(np.median(counts)) + 1
     most, refused = _ODD * counts.size, set[int]()

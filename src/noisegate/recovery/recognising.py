@@ -71,6 +71,7 @@ class _Recogniser:
         self.ledger = ledger
         self.sets = [one for one in sets if not one.doubt]
         self._bases: dict[str, int] = {}
+        self._sums: dict[tuple[int, int], RoundedSums] = {}
         self._noise: NoiseEvidence | None = None
         self._looked = False
 
@@ -129,7 +130,10 @@ class _Recogniser:
 
     def _sums_of(self, family: Family, base: int, /) -> RoundedSums:
         assert self.ledger is not None
-        return RoundedSums(
+        key = family.number, base
+        if key in self._sums:
+            return self._sums[key]
+        self._sums[key] = RoundedSums(
             residual=family.residual,
             classes=self.ledger.steps(family, base, CLASSES),
             rounded_parts=self._base(family.parts) == base,
@@ -137,6 +141,7 @@ class _Recogniser:
             lattice_totals=bool((np.asarray(family.total.values) % base == 0).all())
             or self._base(family.total) == base,
         )
+        return self._sums[key]
 
     def _over_rounded(self, table: Table, family: Family, base: int, /) -> Recognition:
         """Totals of a rounded table: as counted, if rounding alone explains what they differ by and no noise on them does."""

@@ -47,9 +47,11 @@ _OFF = 0.002
 #: Sums of more parts than the first are left out if so many others are there, and of more than the third, or wider than the fourth, in any case: what is off
 #: in the law of one part adds up. So much work is done at once and in all.
 _FEW_PARTS, _ENOUGH, _MOST_PARTS, _WIDEST, _AT_ONCE, _MOST_WORK = 12, 40, 50, 20_000, 1 << 20, 1 << 19
-
-
 _MOST_SUMS, _TINY = 1_600, 1e-300
+#: Sums are weighed in stages that end after so many, and accounts that are behind by so many log units are dropped between them.
+_STAGE_ENDS, _BEHIND = (40, 240, _MOST_SUMS), 30.0
+#: What was weighed is kept for so many families of sums, and so many of them with an account each.
+_FAMILIES, _KEPT = 256, 8_192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,17 +85,6 @@ class RoundedSums:
         classes[:, -1] = parts
         return cls(residual=residual, classes=classes, rounded_parts=True, lattice_totals=True)
 
-    def usable(self, base: int, /) -> RoundedSums:
-        """Those of few parts, as many as are worth the work."""
-        parts = self.classes.sum(axis=1)
-        most_parts = _FEW_PARTS if (parts <= _FEW_PARTS).sum() >= _ENOUGH else _MOST_PARTS
-        keep = np.flatnonzero((parts <= most_parts) & (parts * base <= _WIDEST))
-        if keep.size:
-            most = max(_MOST_WORK // _length(base, int(parts[keep].max()), self.residual[keep]), 20)
-            most = min(most, _MOST_SUMS)
-            keep = keep[:: -(-keep.size // most)]
-        return replace(self, residual=self.residual[keep], classes=self.classes[keep])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundingWeights:
@@ -121,24 +112,38 @@ def how_often(values: NDArray[np.generic], base: int, /) -> Ints:
 
 
 def weigh_rounding(base: int, sums: Sequence[RoundedSums], /) -> RoundingWeights:
-    """The probability of each account of a table whose values are multiples of the base, and of totals."""
-    found = [one.usable(base) for one in sums]
+    """The probability of each account of a table whose values are multiples of the base, and of totals.
+
+    Some sums are weighed first: an account that falls behind by far is not weighed further. One that is true falls that far behind
+    another in one of e**_BEHIND samples at most, whatever the sample.
+    """
+    found = [_usable(one, base) for one in sums]
     usual = _USUAL_OF.get(base, _USUAL)
-    logs: dict[str, list[float]] = {}
+    accounts = _accounts(base)
+    before = np.array([math.log(usual[name] * share) for name, share, _ in accounts])
+    tried: list[list[dict[Totals, float]]] = [[] for _ in accounts]
+    whole, left = before.copy(), np.arange(len(accounts))
+    for stage in range(len(_STAGE_ENDS)):
+        for place in left.tolist():
+            tried[place] = [_of_totals(one, base, place, stage) for one in found]
+            whole[place] = before[place] + sum(map(_together, tried[place]))
+        left = left[whole[left] > whole[left].max() - _BEHIND]
+    logs: dict[str, list[float]] = {name: [whole[left].max() - _BEHIND] for name, _, _ in accounts}
     by_totals: list[dict[Totals, list[float]]] = [{} for _ in found]
-    for name, share, shows in _accounts(base):
-        tried = [_of_totals(one, name, shows, _part_laws(shows, one.often, base)) for one in found]
-        sides = [float(np.logaddexp.reduce(list(one.values()))) if one else 0.0 for one in tried]
-        whole = math.log(usual[name] * share) + sum(sides)
-        logs.setdefault(name, []).append(whole)
-        for mine, one, side in zip(by_totals, tried, sides, strict=True):
+    for place in left.tolist():
+        logs[accounts[place][0]].append(float(whole[place]))
+        for mine, one in zip(by_totals, tried[place], strict=True):
             for kind, log in one.items():
-                mine.setdefault(kind, []).append(whole - side + log)
+                mine.setdefault(kind, []).append(float(whole[place]) - _together(one) + log)
     return RoundingWeights(
         parts=_chances(logs),
         totals=tuple(map(_chances, by_totals)),
         n=sum(one.residual.size for one in found),
     )
+
+
+def _together(logs: Mapping[Totals, float], /) -> float:
+    return float(np.logaddexp.reduce(list(logs.values()))) if logs else 0.0
 
 
 def _chances(logs: Mapping[_Kind, Sequence[float]], /) -> dict[_Kind, float]:
@@ -188,8 +193,10 @@ def _pmf(law: LatticeLaw, /) -> Floats:
     return np.asarray(found / found.sum())
 
 
-def _part_laws(shows: _Shows, often: Ints, base: int, /) -> list[Floats]:
+@lru_cache(maxsize=256)
+def _part_laws(base: int, place: int, how_often: tuple[int, ...], /) -> list[Floats]:
     """For each class of shown values the law of raw - shown, from -far to far."""
+    shows, often = _accounts(base)[place][2], np.array(how_often)
     away = np.arange(-shows.far, shows.far + 1)
     found = []
     for step in range(CLASSES):
@@ -223,26 +230,64 @@ def _with_empty(chances: Floats, raw: Ints, shown: int, /) -> Floats:
     return np.where(raw == 0, np.maximum(chances, shown - others), chances)
 
 
-def _of_totals(sums: RoundedSums, name: str, shows: _Shows, laws: Sequence[Floats], /) -> dict[Totals, float]:
-    """The log-likelihood of the residuals under each account of the totals, with how likely that is beforehand."""
+@lru_cache(maxsize=_FAMILIES)
+def _usable(sums: RoundedSums, base: int, /) -> RoundedSums:
+    """Those of few parts, as many as are worth the work."""
+    parts = sums.classes.sum(axis=1)
+    most_parts = _FEW_PARTS if (parts <= _FEW_PARTS).sum() >= _ENOUGH else _MOST_PARTS
+    keep = np.flatnonzero((parts <= most_parts) & (parts * base <= _WIDEST))
+    if keep.size:
+        most = max(_MOST_WORK // _length(base, int(parts[keep].max()), sums.residual[keep]), 20)
+        most = min(most, _MOST_SUMS)
+        keep = keep[:: -(-keep.size // most)]
+    return replace(sums, residual=sums.residual[keep], classes=sums.classes[keep])
+
+
+def _of_totals(sums: RoundedSums, base: int, place: int, stage: int, /) -> dict[Totals, float]:
+    """The log-likelihood of the residuals up to a stage under each account of the totals, with how likely that is beforehand."""
     if not sums.residual.size:
         return {}
-    noisy = _BOTH_NOISY if name == "noise" else _NOISY_TOTALS
-    made: dict[Totals, list[tuple[float, Floats]]] = {
-        "exact": [(1 - noisy, np.ones(1))],
-        "noise": [(noisy / len(_NOISES), one) for one in _NOISES],
-    }
-    if sums.lattice_totals:
-        made = {"rounded": [(1.0, shows.chances)], "exact": [(1 - noisy, np.ones(1))]}
-    if not sums.rounded_parts:
-        laws = [np.ones(1)] * CLASSES
-        made = {"rounded": [(1.0, shows.chances)]}
-    flat = [(kind, share, law) for kind, several in made.items() for share, law in several]
-    logs = _log_likelihoods(sums, laws, [law for _, _, law in flat])
+    name, _, shows = _accounts(base)[place]
+    logs = _logs_to(sums, base, place, stage)
     found: dict[Totals, list[float]] = {}
-    for (kind, share, _), log in zip(flat, logs, strict=True):
+    for (kind, share, _), log in zip(_total_laws(sums, name, shows), logs, strict=True):
         found.setdefault(kind, []).append(math.log(share) + log)
     return {kind: float(np.logaddexp.reduce(several)) for kind, several in found.items()}
+
+
+def _total_laws(sums: RoundedSums, name: str, shows: _Shows, /) -> list[tuple[Totals, float, Floats]]:
+    """The accounts of the totals where the parts have one: its name, how likely it is beforehand, and the law of what is added."""
+    if not sums.rounded_parts:
+        return [("rounded", 1.0, shows.chances)]
+    noisy = _BOTH_NOISY if name == "noise" else _NOISY_TOTALS
+    if sums.lattice_totals:
+        return [("rounded", 1.0, shows.chances), ("exact", 1 - noisy, np.ones(1))]
+    return [("exact", 1 - noisy, np.ones(1)), *(("noise", noisy / len(_NOISES), one) for one in _NOISES)]
+
+
+@lru_cache(maxsize=_KEPT)
+def _logs_to(sums: RoundedSums, base: int, place: int, stage: int, /) -> Floats:
+    """The log-likelihood of the residuals up to a stage, for each law of the totals; a sum between two tables is weighed once for both."""
+    every = np.arange(sums.residual.size)
+    begin, end = (0 if stage == 0 else _STAGE_ENDS[stage - 1]), _STAGE_ENDS[stage]
+    mine = every[_in_turn(every.size)[begin:end]]
+    name, _, shows = _accounts(base)[place]
+    added = [law for _, _, law in _total_laws(sums, name, shows)]
+    earlier = _logs_to(sums, base, place, stage - 1) if stage else np.zeros(len(added))
+    if not mine.size:
+        return earlier
+    laws = (
+        _part_laws(base, place, tuple(sums.often.tolist())) if sums.rounded_parts else [np.ones(1)] * CLASSES
+    )
+    largest = float(np.abs(sums.residual).max())
+    some = replace(sums, residual=sums.residual[mine], classes=sums.classes[mine])
+    return earlier + _log_likelihoods(some, laws, added, largest=largest)
+
+
+@lru_cache(maxsize=64)
+def _in_turn(size: int, /) -> Ints:
+    """All places in an order whose beginning is spread over them: neighbours are much alike."""
+    return np.random.default_rng(size).permutation(size)
 
 
 def _noises() -> list[Floats]:
@@ -257,10 +302,11 @@ def _noises() -> list[Floats]:
 _NOISES = _noises()
 
 
-def _log_likelihoods(sums: RoundedSums, laws: Sequence[Floats], totals: Sequence[Floats], /) -> list[float]:
-    """Of residuals that are sums of parts' laws and one law of the total, for each of the latter."""
+def _log_likelihoods(
+    sums: RoundedSums, laws: Sequence[Floats], totals: Sequence[Floats], /, *, largest: float
+) -> Floats:
+    """Of residuals up to the `largest` that are sums of parts' laws and one law of the total, for each of the latter."""
     rows, which = np.unique(sums.classes, axis=0, return_inverse=True)
-    largest = float(np.abs(sums.residual).max())
     variance = max(float(((np.arange(law.size) - law.size // 2) ** 2 * law).sum()) for law in laws)
     spread = math.sqrt(variance * int(rows.sum(axis=1).max()))
     far = max(law.size // 2 for law in totals)
@@ -280,7 +326,7 @@ def _log_likelihoods(sums: RoundedSums, laws: Sequence[Floats], totals: Sequence
         around = (sums.residual[here][:, None] - np.arange(-far, far + 1)[None, :]) % length
         at = chances[(which.ravel()[here] - start)[:, None], around] @ after.T
         found += np.log((1 - _OFF) * np.maximum(at, 0.0) + wide).sum(axis=0)
-    return [float(one) for one in found]
+    return found
 
 
 def _spectrum(law: Floats, length: int, /) -> NDArray[np.complex128]:

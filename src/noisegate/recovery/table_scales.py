@@ -74,7 +74,7 @@ class TableResiduals:
             rows.append(numbers)
         residual, numbers = np.concatenate([one for _, one, _, _ in parts]), np.concatenate(rows)
         noises = numbers.sum(axis=1)
-        few = noises <= max(_MOST, int(noises.min(initial=_MOST)))
+        few = noises <= max(_MOST, 2 * int(noises.min())) if noises.size else noises > 0
         return cls(tables=names, residual=residual[few], numbers=numbers[few], off=off)
 
     def one_law(self, silent: Iterable[str] = (), /) -> NoiseSums:

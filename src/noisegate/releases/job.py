@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,6 +40,7 @@ from noisegate.ledger import (
     open_ledger,
     signatures,
 )
+from noisegate.margins import load_loops
 from noisegate.releases.bound_choice import choose_bound
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
@@ -202,12 +203,19 @@ def _counted(
     spec: ReleaseSpec, engine: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
 ) -> Iterator[tuple[SlicedCounts, tuple[Binding, ...]]]:
     """The raw counts, and what they were counted from, which is found out at the same time."""
-    with ThreadPoolExecutor(1) as other:
+    with ThreadPoolExecutor(2) as other:
         known = other.submit(identify_events, spec, engine=engine)
         connection = connect(engine) if isinstance(engine, str) else engine
-        with count_slices(
-            spec, entropy=entropy, connection=connection, progress=progress, total=True
-        ) as counts:
+        loading: list[Future[None]] = []
+
+        def begun(events: int) -> None:
+            """Once events come in, what rounding needs is loaded beside them."""
+            if spec.privacy.margins == "reconcile" and not loading:
+                loading.append(other.submit(load_loops))
+            if progress is not None:
+                progress(events)
+
+        with count_slices(spec, entropy=entropy, connection=connection, progress=begun, total=True) as counts:
             yield counts, tuple(Binding(name=one.name, digest=one.digest) for one in known.result())
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.bounds.equations import ENDLESS, Equations, Ints
-from noisegate.inference.bounds.programme import whole_solution
 from noisegate.inference.bounds.solve import Bounds, solve_bounds
+from noisegate.inference.bounds.solver import whole_solution
 from noisegate.tables import Table
 
 Ranges = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from noisegate.errors import InternalError
 from noisegate.inference.bounds.equations import ENDLESS, Contradiction, Equations, Ints, Mask
 from noisegate.inference.bounds.network import FlowBounds, as_graph, flow_bounds
-from noisegate.inference.bounds.programme import ProgrammeBounds, programme_bounds, solvable
+from noisegate.inference.bounds.programme import ProgrammeBounds, programme_bounds
 from noisegate.inference.bounds.propagation import HIGH, LOW, Narrowed, narrow
+from noisegate.inference.bounds.solver import solvable
 from noisegate.inference.linked.problem import components
 
 Way = Literal["propagation", "network", "programme"]

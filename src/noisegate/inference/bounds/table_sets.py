@@ -17,13 +17,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisegate.inference.bounds.equations import ENDLESS, Ints
 from noisegate.inference.bounds.linked import LinkedCells
 from noisegate.inference.bounds.solve import Bounds
+from noisegate.inference.bounds.solver import WholeSolutions
 
 Tables = frozenset[int]
+
+#: Solutions that many cells leave their counts in are looked for this near to what is published, and so many times for each table.
+_NEAR, _TURNS = 12, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,10 +145,18 @@ def find_table_sets(
         if costs is None
         else tuple(map(float, costs))
     )
-    search = _Search(linked=linked, low=linked.low, high=linked.high, values=whole.low, until=begun + seconds)
-    cells, known = [], list[Tables]()
+    search = _Search(
+        linked=linked,
+        low=linked.low,
+        high=linked.high,
+        values=whole.low,
+        until=begun + seconds,
+        solutions=WholeSolutions(linked.low, linked.high, linked.equations),
+    )
+    search.learn(given[:most], whole, until=begun + seconds / 2)
+    cells, known = list[GivenAway](), list[Tables]()
     for cell in given[:most].tolist():
-        if search.late:
+        if search.late and cells:
             break
         found = _smallest(int(cell), search)
         known += [one for one in map(frozenset, found.sets) if one not in known]
@@ -178,6 +189,7 @@ class _Search:
     high: Ints
     values: Ints
     until: float
+    solutions: WholeSolutions
     witnesses: list[tuple[Ints, Tables]] = field(default_factory=list)
     giving: dict[int, list[Tables]] = field(default_factory=dict)
     solved: int = 0
@@ -223,16 +235,7 @@ class _Search:
         return None
 
     def _solution(self, tables: Tables, cell: int, end: int, /) -> Ints | None:
-        from scipy.optimize import Bounds as SolverBounds
-        from scipy.optimize import LinearConstraint, milp
-
-        self.solved += 1
-        low, high = np.zeros(self.low.size), np.full(self.high.size, np.inf)
-        ends = [*zip(self.linked.offsets, self.linked.offsets[1:], strict=False)]
-        for number in tables:
-            here = slice(*ends[number])
-            low[here] = self.low[here]
-            high[here] = np.where(self.high[here] >= ENDLESS, np.inf, self.high[here])
+        low, high = self._ranges(tables)
         value = self.values[cell]
         if end < 0:
             high[cell] = min(high[cell], value - 1)
@@ -240,36 +243,54 @@ class _Search:
             low[cell] = max(low[cell], value + 1)
         if low[cell] > high[cell]:
             return None
-        matrix, right = _matrix(self.linked)
-        answer = milp(
-            c=np.ones(low.size),  # one with small counts is soon found
-            constraints=LinearConstraint(matrix, right, right),
-            bounds=SolverBounds(low, high),
-            integrality=np.ones(low.size, np.int64),
-            options={"time_limit": max(0.5, self.until - time.process_time())},
-        )
-        if answer.x is None:
-            if answer.status != _INFEASIBLE:
-                raise _LateError
-            return None
-        return np.rint(answer.x).astype(np.int64)
+        self.solved += 1
+        found, none = self.solutions.find(low, high, seconds=max(0.5, self.until - time.process_time()))
+        if found is None and not none:
+            raise _LateError
+        return found
 
+    def _ranges(self, tables: Tables, /) -> tuple[Ints, Ints]:
+        """The ranges of all cells that these tables tell; of all others nothing is known."""
+        low, high = np.zeros(self.low.size, np.int64), np.full(self.high.size, ENDLESS)
+        for number in tables:
+            here = slice(*self.linked.offsets[number : number + 2].tolist())
+            low[here], high[here] = self.low[here], self.high[here]
+        return low, high
 
-#: What HiGHS says where no solution exists.
-_INFEASIBLE = 2
+    def learn(self, cells: Ints, bounds: Bounds, /, *, until: float) -> None:
+        """Which tables the proofs of these cells rest on, and solutions without each of those tables in which many cells have other counts."""
+        tables = frozenset[int]()
+        for cell in cells.tolist():
+            rests_on = self._tables_of(bounds.proof(cell))
+            if rests_on:
+                self.giving[cell] = [rests_on]
+                tables |= rests_on
+        rng = np.random.default_rng(0)
+        near = np.maximum(self.low - _NEAR, 0), np.minimum(self.high, bounds.high) + _NEAR
+        for one in sorted(tables):
+            low, high = self._ranges(self.every - {one})
+            low, high = np.maximum(low, near[0]), np.minimum(high, near[1])
+            for _ in range(_TURNS):
+                if time.process_time() > until:
+                    return
+                costs = np.zeros(low.size)
+                costs[cells] = rng.choice([-1.0, 1.0], cells.size) * rng.uniform(0.5, 1.5, cells.size)
+                left = max(0.5, self.until - time.process_time())
+                self.solved += 1
+                found, _ = self.solutions.find(low, high, seconds=left, costs=costs)
+                if found is None:
+                    break
+                self.witnesses.append((found, self._fits(found)))
+
+    def _tables_of(self, equations: Sequence[int], /) -> Tables:
+        """The tables whose cells stand in these equations."""
+        cells = self.linked.equations.take(np.asarray(equations, np.int64)).cells
+        numbers = np.searchsorted(self.linked.offsets, cells, side="right") - 1
+        return frozenset(numbers[cells < self.linked.offsets[-1]].tolist())
 
 
 class _LateError(Exception):
     """Time ran out inside the solver."""
-
-
-def _matrix(linked: LinkedCells, /) -> tuple[Any, NDArray[np.float64]]:
-    from scipy.sparse import csr_matrix
-
-    sums = linked.equations
-    shape = (len(sums), linked.low.size)
-    matrix = csr_matrix((sums.signs.astype(float), sums.cells, sums.starts), shape=shape)
-    return matrix, np.asarray(sums.right, np.float64)
 
 
 def _smallest(cell: int, search: _Search, /) -> GivenAway:
@@ -288,7 +309,8 @@ def _smallest(cell: int, search: _Search, /) -> GivenAway:
             else:
                 _grow(candidate, cell, search)
         if not answers:
-            answers = [_shrunk(every, lambda one: search.gives(one, cell))]
+            known = min(search.giving.get(cell, []), key=len, default=every)
+            answers = [_shrunk(known, lambda one: search.gives(one, cell))]
     except _LateError:
         answers = answers or [every]
     sets = tuple(sorted(tuple(sorted(one)) for one in answers))

@@ -1,0 +1,295 @@
+"""Events of persons until they are bounded: as words of 64 bits, in memory or in a private file, in parts that hold whole persons.
+
+The source is read once, however many events it has. Some million words at a time (a lot) are put in the order of their persons' parts, by
+another thread while further ones are read; a part is then a stretch of each lot. What does not fit into memory is appended to one file
+(`spill.SpillPlace`), lot by lot, and a part is read from there. Few events are one part, and no loop is compiled for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from noisegate import limits
+from noisegate.engine.spill import SpillPlace
+from noisegate.engine.unit_loops import load_loops, pack, spread
+from noisegate.tables import Ints
+
+#: Words that are put in order at once, and that a part should hold: as many as a core keeps close.
+_LOT, _PART = 1 << 21, 48 << 10
+#: Least and most parts, as powers of 2.
+_LEAST_BITS, _MOST_BITS = 6, 11
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Lot:
+    """Words in the order of parts, in memory or from some place of a file on; `ends` where each part ends, in words."""
+
+    words: Ints | Path
+    start: int
+    ends: Ints
+    wide: bool
+
+    def part(self, number: int, /) -> Ints:
+        """The words of a part."""
+        first = int(self.ends[number - 1]) if number else 0
+        size = int(self.ends[number]) - first
+        if isinstance(self.words, Path):
+            return np.fromfile(self.words, dtype=np.int64, offset=8 * (self.start + first), count=size)
+        return self.words[first : first + size]
+
+
+class UnitEvents:
+    """Events as pairs of a person and a number, given back in parts that hold whole persons.
+
+    A number holds the day above `cell_bits` of cell. As long as persons lie close enough to the first one, a pair is one word
+    of 64 bits from the moment it arrives; one person too far away and all later ones take two. `rows` is how many events there
+    will be, as far as known: it decides how many parts there are. To be used as a context, which ends its thread.
+    """
+
+    def __init__(self, *, rows: int, place: SpillPlace, cell_bits: int, day_bits: int) -> None:
+        self._most = max(2, limits.current().events_at_once)
+        # Two lots are being filled or put in order beside those that are held.
+        self._lot = min(_LOT, max(2, self._most // 4 * 2))
+        self._place = place
+        self.cell_bits, self._day_bits = cell_bits, day_bits
+        self._low_bits = cell_bits + day_bits
+        self._rows = max(rows, 1)
+        self._words = np.empty(min(self._rows + self._rows % 2, self._lot), dtype=np.int64)
+        self._used = 0
+        self._base = 0
+        self._begun = self._wide = self._closed = False
+        self._bits = min(max((rows // _PART).bit_length(), _LEAST_BITS), _MOST_BITS)
+        self._lots: list[_Lot] = []
+        self._held = 0
+        self._file: Path | None = None
+        self._written = 0
+        self._other = ThreadPoolExecutor(1)
+        self._ordering: Future[Ints] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._other.shutdown(cancel_futures=True)
+
+    def add(self, person: Ints, number: Ints, /) -> None:
+        """Append events."""
+        if not person.size:
+            return
+        if not self._begun and self._rows > self._lot:
+            self._other.submit(load_loops)
+        if not self._wide and not self._near(int(person.min()), int(person.max())):
+            self._widen()
+        each = 1 + self._wide
+        start = 0
+        while start < person.size:
+            if self._used + each > self._words.size:
+                self._make_room()
+            taken = min(person.size - start, (self._words.size - self._used) // each)
+            self._put(person[start : start + taken], number[start : start + taken])
+            start += taken
+
+    def take(self, person: Ints, number: Ints, /, *, borders: Ints, outside: Ints) -> bool | None:
+        """Append the events of a batch that are inside, if there are many of them and they fit into words; None if a number cannot be.
+
+        One compiled loop instead of many of NumPy. False if it is to be checked and added by `add`; then nothing was counted.
+        """
+        if self._wide or not self._closed or not person.size:
+            return False
+        reach = min(limits.current().key_bits - self._low_bits, 62)
+        if self._used + person.size > self._words.size:
+            self._close_lot()
+        if reach < 0 or person.size > self._words.size:
+            return False
+        counted = outside.copy()
+        taken = pack(
+            person,
+            number,
+            self._base,
+            1 << reach,
+            self._low_bits,
+            borders,
+            self._words[self._used :],
+            counted,
+        )
+        if taken < 0:
+            return False if taken == -1 else None
+        outside[:] = counted
+        self._used += taken
+        return True
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are if there are compact words alone, else 0. No event can be added any more."""
+        if self._wide or not self._closed:
+            return 0
+        self._close_lot()
+        self._wait()
+        return 1 << self._bits
+
+    def part(self, number: int, /) -> Ints:
+        """The words of a part, in no order: unit and cell."""
+        return np.concatenate([lot.part(number) for lot in self._lots])
+
+    def unit_keys(self) -> Iterator[UnitKeys]:
+        """Unit and cell of all events, sorted; a person is in one part only. To be asked for once."""
+        if not self._closed:
+            yield self._keys_of(self._words[: self._used], wide=self._wide)
+            return
+        self._close_lot()
+        self._wait()
+        self._words = self._words[:0]
+        for first, last in self._stretches():
+            kinds = {
+                wide: [lot.part(n) for n in range(first, last) for lot in self._lots if lot.wide == wide]
+                for wide in (False, True)
+            }
+            narrow, broad = (np.concatenate([np.zeros(0, np.int64), *kinds[wide]]) for wide in (False, True))
+            if broad.size:
+                yield self._keys_of(np.concatenate([self._pairs_of(narrow).ravel(), broad]), wide=True)
+            elif narrow.size:
+                yield self._keys_of(narrow, wide=False)
+
+    def _stretches(self) -> Iterator[tuple[int, int]]:
+        """Parts that are taken together: about as many words as one lot."""
+        ends = np.cumsum(np.sum([np.diff(lot.ends, prepend=0) for lot in self._lots], axis=0))
+        borders = np.searchsorted(ends, np.arange(self._lot, int(ends[-1]), self._lot)) + 1
+        yield from pairwise(np.unique([0, *np.minimum(borders, ends.size).tolist(), ends.size]).tolist())
+
+    def _near(self, low: int, high: int, /) -> bool:
+        """Whether persons between two numbers fit into a word together with a day and a cell."""
+        if not self._begun:
+            self._base, self._begun = low, True
+        reach = limits.current().key_bits - self._low_bits
+        return reach >= 0 and low - self._base >= -(1 << reach) and high - self._base < 1 << reach
+
+    def _put(self, person: Ints, number: Ints, /) -> None:
+        size = person.size
+        if self._wide:
+            pairs = self._words[self._used : self._used + 2 * size].reshape(size, 2)
+            pairs[:, 0], pairs[:, 1] = person, number
+        else:
+            words = self._words[self._used : self._used + size]
+            np.subtract(person, self._base, out=words)
+            words <<= self._low_bits
+            words |= number
+        self._used += size * (1 + self._wide)
+
+    def _pairs_of(self, words: Ints, /) -> Ints:
+        """Person and number, row by row, of words that hold both."""
+        pairs = np.empty((words.size, 2), dtype=np.int64)
+        np.right_shift(words, self._low_bits, out=pairs[:, 0])
+        pairs[:, 0] += self._base
+        np.bitwise_and(words, (1 << self._low_bits) - 1, out=pairs[:, 1])
+        return pairs
+
+    def _keys_of(self, words: Ints, /, *, wide: bool) -> UnitKeys:
+        """The keys of words, which are used up."""
+        if not wide:
+            words.sort()
+            return UnitKeys(keys=words, cell_bits=self.cell_bits)
+        person, number = words.reshape(-1, 2).T.copy()
+        return UnitKeys.of(person, number, cell_bits=self.cell_bits, day_bits=self._day_bits)
+
+    def _widen(self) -> None:
+        """Take two words for each event from now on; few events so far take two as well, and stay one part."""
+        if self._closed or 2 * self._used > self._lot:
+            self._close_lot()
+        else:
+            words = np.empty(self._lot - self._lot % 2, dtype=np.int64)
+            words[: 2 * self._used] = self._pairs_of(self._words[: self._used]).ravel()
+            self._words, self._used = words, 2 * self._used
+        self._wide = True
+
+    def _make_room(self) -> None:
+        if self._words.size < self._lot - 1:  # the guess was too low
+            words = np.empty(min(2 * self._words.size, self._lot), dtype=np.int64)
+            words[: self._used] = self._words[: self._used]
+            self._words = words
+            return
+        self._close_lot()
+
+    def _close_lot(self) -> None:
+        """Let the other thread put in order what was filled; the buffer that it has done with is filled next."""
+        if not self._used:
+            return
+        rows = self._words[: self._used].reshape(-1, 1 + self._wide)
+        free, self._closed = self._wait(), True
+        self._ordering = self._other.submit(self._order, self._words, rows, wide=self._wide)
+        self._words = np.empty(self._lot, dtype=np.int64) if free is None or free.size < self._lot else free
+        self._used = 0
+
+    def _wait(self) -> Ints | None:
+        """Wait for the other thread; the buffer that it has done with."""
+        ordering, self._ordering = self._ordering, None
+        return None if ordering is None else ordering.result()
+
+    def _order(self, buffer: Ints, rows: Ints, /, *, wide: bool) -> Ints:
+        """Put rows in the order of their parts and keep them, in memory or in the file; gives the buffer back."""
+        found = np.empty_like(rows)
+        ends = np.empty(1 << self._bits, dtype=np.int64)
+        if wide:
+            spread(rows, 0, 0, self._bits, found, ends)
+        else:
+            spread(rows, self._low_bits, self._base, self._bits, found, ends)
+        words, ends = found.ravel(), ends * rows.shape[1]
+        if self._held + words.size <= self._most:
+            self._held += words.size
+            self._lots.append(_Lot(words=words, start=0, ends=ends, wide=wide))
+            return buffer
+        if self._file is None:
+            self._file = self._place.file()
+            self._file.touch(mode=0o600)
+        with self._file.open("ab") as file:
+            file.write(words.data)
+        self._lots.append(_Lot(words=self._file, start=self._written, ends=ends, wide=wide))
+        self._written += words.size
+        return buffer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitKeys:
+    """Unit and cell of each event in one number, ascending; `cells` names the cells if the low bits only number them."""
+
+    keys: Ints
+    cell_bits: int
+    cells: Ints | None = None
+
+    def named(self, cells: Ints, /) -> Ints:
+        """The cells that low bits stand for."""
+        return cells if self.cells is None else self.cells[cells]
+
+    @classmethod
+    def of(cls, person: Ints, number: Ints, /, *, cell_bits: int, day_bits: int) -> UnitKeys:
+        """The keys of some whole persons; `number` holds the day above `cell_bits` of cell. Uses up both.
+
+        Persons are told apart exactly: counted from the smallest, or numbered in order if they are spread too widely.
+        """
+        room = limits.current().key_bits
+        low_bits = cell_bits + day_bits
+        if not person.size:
+            return cls(keys=person, cell_bits=cell_bits)
+        low, high = int(person.min()), int(person.max())
+        cells: Ints | None = None
+        if (high - low).bit_length() + low_bits > room:
+            found, place = np.unique(person, return_inverse=True)
+            person, low = place.astype(np.int64, copy=False), 0
+            if (found.size - 1).bit_length() + low_bits > room:
+                cells, place = np.unique(number & ((1 << cell_bits) - 1), return_inverse=True)
+                number >>= cell_bits
+                cell_bits = max(1, (cells.size - 1).bit_length())
+                number = (number << cell_bits) | place
+                low_bits = cell_bits + day_bits
+        if low:
+            person -= low
+        person <<= low_bits
+        person |= number
+        person.sort()
+        return cls(keys=person, cell_bits=cell_bits, cells=cells)
