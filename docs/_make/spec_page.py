@@ -74,6 +74,7 @@ _MEANINGS: Mapping[str, str] = {
     "Events.source": "a file, a glob, `file.duckdb::table`, or a table of the engine",
     "Events.person": "column that says whose event it is",
     "Events.timezone": "whose clock the tables are about, if times carry a UTC offset",
+    "Events.dates": "what comes first in dates that are text, such as 25/07/2016 06:15, if it is not the year",
     "ListedDimension.column": "column of the events",
     "ListedDimension.header": "whether the first line of a values file of one column is a header; asked for where it may be one",
     "ListedDimension.values": "the values themselves, or a CSV file with one in the first column of each row",

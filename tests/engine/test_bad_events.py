@@ -96,7 +96,7 @@ def test_text_that_is_no_time(town, unit, bad):
     message = refused(town, source="taps.csv", unit=unit)
     assert message == (
         "Column 'tapped_at' of taps.csv holds text that is not a time; write it as 2016-07-25 06:15:00, "
-        "and set events.timezone if it carries a UTC offset."
+        "or say with events.dates that the day or the month comes first, and set events.timezone if it carries a UTC offset."
     )
 
 

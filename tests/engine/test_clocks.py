@@ -5,6 +5,8 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
+from noisegate.errors import DataError
+
 FINE = {"time": {"column": "tapped_at", "every": "15min"}}
 
 
@@ -108,3 +110,25 @@ def test_numbers_and_flags_can_be_listed(town):
         ("1", "false"): 34,
     }
     assert counts.tally.outside == {"platform is not in the list": 66}
+
+
+@pytest.mark.parametrize(
+    ("order", "written"),
+    [
+        ("day-first", "{0.day}/{0.month:02d}/{0.year} {0.hour}:{0.minute:02d}:{0.second:02d}"),
+        ("day-first", "{0.day:02d}.{0.month:02d}.{0.year}, {0.hour:02d}:{0.minute:02d}"),
+        ("month-first", "{0.month}-{0.day}-{0.year} {0.hour:02d}:{0.minute:02d}"),
+        ("day-first", "{0.year}-{0.month:02d}-{0.day:02d} {0.hour:02d}:{0.minute:02d}"),
+    ],
+)
+def test_dates_with_the_day_or_the_month_first_are_read_as_the_spec_says(town, order, written):
+    texts = pa.array([written.format(at) for at in AT])
+    found, tally = counted(town, with_times(town, texts), dimensions=FINE, events={"dates": order})
+    assert {(cell[1], cell[3]) for cell in found} == CELLS
+    assert tally.counted == len(AT)
+
+
+def test_a_month_that_does_not_exist_is_no_date_in_the_other_order(town):
+    texts = pa.array(["25/07/2016 08:00", "26/07/2016 08:00"])
+    with pytest.raises(DataError, match=r"text that is not a time.*events\.dates"):
+        counted(town, with_times(town, texts), dimensions=FINE, events={"dates": "month-first"})

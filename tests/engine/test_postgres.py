@@ -90,6 +90,20 @@ def test_times_with_an_offset_are_read_on_the_clock_of_the_table(town, in_postgr
     connection.disconnect()
 
 
+@pytest.mark.parametrize(
+    ("order", "written"), [("day-first", "%d/%m/%Y %H:%M"), ("month-first", "%m-%d-%Y %H:%M")]
+)
+def test_dates_with_the_day_or_the_month_first(town, in_postgres, order, written):
+    events = town.events(300, strays=False)
+    given, connection = in_postgres(PLAIN.replace("timestamp", "text"))(
+        town, [event | {"tapped_at": event["tapped_at"].strftime(written)} for event in events]
+    )
+    spec = town.spec(**given, events={"dates": order})
+    found = town.labelled(spec, town.count(spec, connection=connection))
+    assert found == town.expected(events, unit="person-day")
+    connection.disconnect()
+
+
 def test_lots_are_drawn_evenly_in_the_server(town, in_postgres):
     """A person with five cells keeps two: every cell equally often, over the persons. Size 1e-9; a favoured cell is seen."""
     start = dt.datetime.fromisoformat("2016-07-25 06:00")

@@ -96,6 +96,18 @@ def test_times_with_an_offset_are_read_on_the_clock_of_the_table(town, spark, ki
         town.count(town.spec(), connection=spark)
 
 
+@SLOW
+@pytest.mark.parametrize(
+    ("order", "written"), [("day-first", "%d/%m/%Y %H:%M"), ("month-first", "%m-%d-%Y %H:%M")]
+)
+def test_dates_with_the_day_or_the_month_first(town, spark, order, written):
+    events = town.events(300, strays=False)
+    column = pa.array([event["tapped_at"].strftime(written) for event in events])
+    town.write(town.table(events).set_column(3, "tapped_at", column))
+    spec = town.spec(events={"dates": order})
+    assert town.labelled(spec, town.count(spec, connection=spark)) == town.expected(events, unit="person-day")
+
+
 UNITS = {"event": {}, "person-day": {"max_cells": 4}, "person": {"max_cells": 6}}
 FAST = [("event", "derive"), ("person-day", "reconcile")]
 PAIRS = [

@@ -16,6 +16,8 @@ from noisegate.laws import OsNoise, SeededNoise
 from noisegate.spec import ContributionBound
 
 BITS, DAYS = 5, 2
+#: Two reasons, days and cells below their bits.
+BORDERS = np.array([2, 1 << (BITS + DAYS), (1 << BITS) - 1, 1 << BITS])
 near = st.tuples(st.integers(-3, 40), st.integers(0, 3), st.integers(0, 31))
 many = st.lists(near, min_size=9, max_size=200)
 
@@ -26,8 +28,10 @@ def bounded(events, bound, entropy, *, most=8):
         place = SpillPlace(stack)
         with UnitEvents(rows=len(events), place=place, cell_bits=BITS, day_bits=DAYS) as held:
             for start in range(0, len(events), 13):
-                person, day, cell = np.array(events[start : start + 13], dtype=np.int64).T
-                held.add(person, day << BITS | cell)
+                person, day, cell = np.array(events[start : start + 13], dtype=np.int64).T.copy()
+                given = person, day << BITS | cell
+                if not held.take(*given, borders=BORDERS, outside=np.zeros(2, np.int64)):
+                    held.add(*given)
             assert held.parts
             return list(bounded_parts(held, bound=bound, entropy=entropy))
 
@@ -58,6 +62,30 @@ def test_units_are_held_to_their_bound_and_nothing_else_is_lost(events, cells, e
         assert kept[31] == sum(min(number, each) for number in others.values())
         lost = sum(part.repeated + part.beyond for part in parts)
         assert sum(kept.values()) + lost == len(marked)
+
+
+@pytest.mark.parametrize("far", [0, 2**60], ids=["near", "far"])
+def test_batches_are_counted_checked_and_packed_at_once(far):
+    """Numbers of reasons are tallied, those that cannot be are refused, persons too far away are left to two words each."""
+    with (
+        ExitStack() as stack,
+        limits.override(events_at_once=64),
+        UnitEvents(rows=100, place=SpillPlace(stack), cell_bits=BITS, day_bits=DAYS) as held,
+    ):
+        outside = np.zeros(2, np.int64)
+        few = np.arange(8), np.array([5, -1, 7, -2, -2, 127, 0, 1])
+        assert held.take(*few, borders=BORDERS, outside=outside) is False  # few events so far
+        for _ in range(5):
+            held.add(few[0], np.abs(few[1]))
+        assert held.take(few[0] + far, few[1], borders=BORDERS, outside=outside) is (not far)
+        assert outside.tolist() == ([0, 0] if far else [1, 2])
+        for wrong in (-3, 128):
+            numbers = np.array([1, wrong])
+            assert held.take(few[0][:2], numbers, borders=BORDERS, outside=outside) is None
+        if far:
+            held.add(few[0] + far, np.abs(few[1]))
+        found = list(held.unit_keys())
+    assert sum(keys.keys.size for keys in found) == 40 + (8 if far else 5)
 
 
 def choices(units, *, size, most, entropy, held=4096):

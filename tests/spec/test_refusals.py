@@ -18,7 +18,7 @@ CASES = [
     ("name: week\n", "", "name is missing."),
     ("name: week", "name: week\nname: x", "line 2: name is given twice; keep one of them."),
     ("name: week", "name: a/b", "line 1: name must be a name of letters, digits, dots, dashes and underscores, got 'a/b'."),
-    ("  source: taps.parquet", "  file: taps.parquet", "line 4: events.file is not a known key; known here: source, person, timezone."),
+    ("  source: taps.parquet", "  file: taps.parquet", "line 4: events.file is not a known key; known here: source, person, timezone, dates."),
     ("  person: card_id", "  person: card_id\n  timezone: Sydney", "line 6: events.timezone must be a time zone such as Australia/Sydney, got 'Sydney'."),
     # Numbers
     ("epsilon: 2.0", "epsilon: 0", "line 19: privacy.epsilon must be more than 0, got '0'."),

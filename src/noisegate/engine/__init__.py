@@ -6,6 +6,7 @@ from noisegate.engine.bounding import add_counts, bound_events, count_runs, draw
 from noisegate.engine.count import connect, count, count_slices, expected_counts, unit_sizes
 from noisegate.engine.counts import Clipping, Counts, ExpectedCounts, Tally
 from noisegate.engine.csv_rows import CsvFiles, CsvHeader, csv_header, split_line
+from noisegate.engine.date_text import year_first
 from noisegate.engine.draft import draft_spec
 from noisegate.engine.identity import EventsIdentity, identify_events
 from noisegate.engine.plan import CountPlan, Unit
@@ -65,4 +66,5 @@ __all__ = [
     "split_line",
     "sum_published",
     "unit_sizes",
+    "year_first",
 ]

@@ -49,7 +49,10 @@ class DenseAccumulator:
 
     def add(self, cells: NDArray[Any], /) -> None:
         """Add one to each of these cells, as often as it is there."""
-        self._counts += np.bincount(cells, minlength=self._counts.size)
+        if cells.size < self._counts.size // 4:
+            np.add.at(self._counts, cells, 1)
+        else:
+            self._counts += np.bincount(cells, minlength=self._counts.size)
 
     def slices(self) -> list[RawSlice]:
         """The cells that were added and how often, as one slice."""

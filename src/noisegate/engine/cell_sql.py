@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from noisegate.engine.cell_terms import CellTerms, SqlDialect
+from noisegate.engine.date_text import year_first
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan
 from noisegate.engine.quoting import literal
 from noisegate.engine.source import Source, one_row
@@ -49,7 +50,7 @@ class ColumnSql:
     value: str
 
 
-def column_sql(dimension: DimensionPlan, source: Source, /, *, timezone: str | None) -> ColumnSql:
+def column_sql(dimension: DimensionPlan, source: Source, wanted: CountPlan, /) -> ColumnSql:
     """SQL for the value of a dimension: text for listed values, else the number of the day or bin."""
     name, kind = source.column(dimension.column)
     spec = dimension.spec
@@ -59,9 +60,9 @@ def column_sql(dimension: DimensionPlan, source: Source, /, *, timezone: str | N
     if isinstance(spec, BandDimension):
         return ColumnSql(raw=name, value=_band(source, dimension, spec))
     if isinstance(spec, DateDimension | CalendarDimension):
-        day = name if kind == "DATE" else f"CAST({_timestamp(source, dimension, timezone)} AS DATE)"
+        day = name if kind == "DATE" else f"CAST({_timestamp(source, dimension, wanted)} AS DATE)"
         return ColumnSql(raw=name, value=DIALECT.number_of(day, spec))
-    return ColumnSql(raw=name, value=_time_bin(source, dimension, spec, timezone))
+    return ColumnSql(raw=name, value=_time_bin(source, dimension, spec, wanted))
 
 
 def _band(source: Source, dimension: DimensionPlan, spec: BandDimension, /) -> str:
@@ -86,22 +87,22 @@ def person_kind(source: Source, column: str, /) -> tuple[str, bool]:
     return name, kind in _INTEGERS
 
 
-def _time_bin(source: Source, dimension: DimensionPlan, spec: TimeDimension, timezone: str | None, /) -> str:
+def _time_bin(source: Source, dimension: DimensionPlan, spec: TimeDimension, wanted: CountPlan, /) -> str:
     name, kind = source.column(dimension.column)
     width = spec.every * 1_000_000
     clock = f"epoch_us({name})"
     if kind == "VARCHAR":
-        stamp = f"epoch_us({_timestamp(source, dimension, timezone)})"
+        stamp = f"epoch_us({_timestamp(source, dimension, wanted)})"
         clock = f"coalesce({stamp}, epoch_us(TRY_CAST({name} AS TIME)))"
     elif kind != "TIME":
-        clock = f"epoch_us({_timestamp(source, dimension, timezone)})"
+        clock = f"epoch_us({_timestamp(source, dimension, wanted)})"
     # The second remainder is for times before 1970, which are negative.
     return f"(({clock} % {_DAY_US} + {_DAY_US}) % {_DAY_US} // {width})"
 
 
-def _timestamp(source: Source, dimension: DimensionPlan, timezone: str | None, /) -> str:
+def _timestamp(source: Source, dimension: DimensionPlan, wanted: CountPlan, /) -> str:
     """SQL for the wall-clock time in a column, or an error if it cannot hold one."""
-    name, kind = source.column(dimension.column)
+    (name, kind), timezone = source.column(dimension.column), wanted.timezone
     if kind == "TIMESTAMP":
         return name
     if kind in _NAIVE:
@@ -114,6 +115,7 @@ def _timestamp(source: Source, dimension: DimensionPlan, timezone: str | None, /
             )
         return f"timezone({literal(timezone)}, {name})"
     if kind == "VARCHAR":
+        name = year_first(name, wanted.dates)
         if timezone is not None:
             return f"TRY(timezone({literal(timezone)}, TRY_CAST({name} AS TIMESTAMPTZ)))"
         # Without a time zone, text that carries an offset is not guessed at.
@@ -161,7 +163,7 @@ def cell_sql(
     with_day: bool = False,
 ) -> Iterator[CellSql]:
     """The pieces for counting `source`; lookup tables live in the connection as long as the context."""
-    columns = [column_sql(dim, source, timezone=wanted.timezone) for dim in plan.dimensions]
+    columns = [column_sql(dim, source, wanted) for dim in plan.dimensions]
     selected = [f"{col.value} AS v{n}, {col.raw} AS r{n}" for n, col in enumerate(columns)]
     events = f"(SELECT {', '.join(selected)}, {person} AS person, {weight} AS weight FROM {source.sql}) AS e"  # noqa: S608 - quoted parts
     tables = {

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from noisegate.engine.accumulator import Buffer, accumulator
+from noisegate.engine.accumulator import Buffer, DenseAccumulator, accumulator
 from noisegate.engine.bounding import Bounded, count_runs, expect_events, run_starts
 from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind
 from noisegate.engine.counts import Clipping, ExpectedCounts, Tally
@@ -209,6 +209,10 @@ class _Answer:
         self._sizes = [size for _, size in sql.checked]
         self._reasons = len(plan.reasons)
         self._cells, self._mask, self._most = cells, (1 << cell_bits) - 1, units << cell_bits
+        #: What compiled loops look at, if nothing else is to be looked at.
+        self.borders = (
+            None if self._sizes else np.array([self._reasons, self._most, self._mask, cells], dtype=np.int64)
+        )
 
     def numbers(self, batch: pa.RecordBatch, /, *, name: str) -> NDArray[Any]:
         """The first column of a batch; refuses numbers that are no cell, no unit, no reason."""
@@ -303,11 +307,12 @@ class _Counter:
         answer = _Answer(sql, self.plan, query, cells=self.wanted.domain.size)
         most = self._cells.at_once
         held = Buffer(expected=min(self.source.rows, most))
-        for batch, _ in self._stream(connection, answer):
-            if len(held) + batch.size > most:
+        for batch in self._batches(connection, answer):
+            numbers = answer.numbers(batch, name=self.source.name)
+            if len(held) + numbers.size > most:
                 self._cells.add(self._inside(held.view()))
                 held.clear()
-            held.add(batch)
+            held.add(numbers)
         self._cells.add(self._inside(held.view()))
 
     def _count_weights(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /) -> None:
@@ -342,29 +347,45 @@ class _Counter:
         self, connection: duckdb.DuckDBPyConnection, answer: _Answer, events: UnitEvents, /
     ) -> None:
         """Keep the events inside the domain, each with its person."""
-        for numbers, batch in self._stream(connection, answer):
+        outside = np.zeros(len(self.plan.reasons), dtype=np.int64)
+        for batch in self._batches(connection, answer):
             person = plain_numbers(batch.column(batch.num_columns - 1))
+            if answer.borders is not None and not batch.column(0).null_count:
+                taken = events.take(
+                    person, plain_numbers(batch.column(0)), borders=answer.borders, outside=outside
+                )
+                if taken is None:
+                    raise _disbelieved(self.source.name)
+                if taken:
+                    continue
+            numbers = answer.numbers(batch, name=self.source.name)
             inside = numbers >= 0
             if inside.all():
                 events.add(person, numbers)
             else:
                 self._tally(numbers[~inside])
                 events.add(person[inside], numbers[inside])
+        self._outside.update({-1 - n: count for n, count in enumerate(outside.tolist()) if count})
 
     def add(self, bounded: Bounded, /) -> None:
         """Count what units keep, and note what they do not."""
-        at_once, kept = self._cells.at_once, bounded.cells
-        if self._kept is None or len(self._kept) + kept.size > at_once:
-            self._count_kept()
-        if kept.size < at_once:
-            self._kept = self._kept or Buffer(expected=min(self.source.rows, at_once))
-            self._kept.add(kept)
+        if isinstance(self._cells, DenseAccumulator):
+            self._cells.add(bounded.cells)
         else:
-            for start in range(0, kept.size, at_once):
-                self._cells.add(kept[start : start + at_once])
+            self._hold(bounded.cells, self._cells.at_once)
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
         if self._clipping is not None and bounded.clipping is not None:
             self._clipping += bounded.clipping
+
+    def _hold(self, cells: Ints, most: int, /) -> None:
+        """Keep the cells of small parts until there are enough to be sorted together."""
+        for start in range(0, cells.size, most):
+            part = cells[start : start + most]
+            if self._kept is None:
+                self._kept = Buffer(expected=min(self.source.rows, most))
+            if len(self._kept) + part.size > most:
+                self._count_kept()
+            self._kept.add(part)
 
     def _count_kept(self) -> None:
         """Count the cells of small parts together."""
@@ -403,15 +424,13 @@ class _Counter:
         codes, counts = np.unique(outside, return_counts=True)
         self._outside.update(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
 
-    def _stream(
-        self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /
-    ) -> Iterator[tuple[NDArray[Any], pa.RecordBatch]]:
+    def _batches(self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /) -> Iterator[pa.RecordBatch]:
         with reading(self.source.name):
             for batch in pa.RecordBatchReader.from_stream(connection.sql(answer.query)):
                 self._events += batch.num_rows
                 if self._progress is not None:
                     self._progress(batch.num_rows)
-                yield answer.numbers(batch, name=self.source.name), batch
+                yield batch
 
 
 def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:
@@ -420,5 +439,5 @@ def refuse_unreadable(plan: CellPlan, code: int, /, *, name: str) -> None:
     if reason.cause == "unreadable":
         raise DataError(
             f"Column {reason.column!r} of {name} holds text that is not a time; write it as 2016-07-25 06:15:00, "
-            "and set events.timezone if it carries a UTC offset."
+            "or say with events.dates that the day or the month comes first, and set events.timezone if it carries a UTC offset."
         )

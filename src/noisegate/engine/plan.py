@@ -25,6 +25,7 @@ from noisegate.spec import (
     AnyDimension,
     ContributionBound,
     DateDimension,
+    DateOrder,
     ListedDimension,
     LookupDimension,
     ReleaseSpec,
@@ -58,6 +59,8 @@ class CountPlan:
         do not say whose they are.
     timezone
         Whose clock times with an offset are read on.
+    dates
+        The order of dates in text; None if the year comes first.
     clipping
         Also tell what bounding did; only with a bound.
     total
@@ -74,6 +77,7 @@ class CountPlan:
     person: str | None = None
     weight: str | None = None
     timezone: str | None = None
+    dates: DateOrder | None = None
     clipping: bool = False
     total: bool = False
 
@@ -97,6 +101,7 @@ class CountPlan:
             bound=spec.privacy.contribution if by_unit else None,
             person=spec.events.person if by_unit else None,
             timezone=spec.events.timezone,
+            dates=spec.events.dates,
             clipping=spec.privacy.report_clipped is not None,
         )
 

@@ -22,6 +22,7 @@ from noisegate.engine.bounding import run_starts
 from noisegate.engine.cell_sql import lookup_table, nest_table
 from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.counts import Tally
+from noisegate.engine.date_text import year_first
 from noisegate.engine.duck import refuse_unreadable
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, plan_cells
 from noisegate.engine.postgres_pair import paired_session
@@ -388,6 +389,7 @@ class _Code:
                 )
             return f"{name} AT TIME ZONE {literal(zone)}"
         if kind in _TEXTS:
+            name = year_first(name, self.wanted.dates)
             offset, cast = (
                 ("", "timestamp") if zone is None else (_OFFSET, f"timestamptz AT TIME ZONE {literal(zone)}")
             )

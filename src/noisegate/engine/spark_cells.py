@@ -10,6 +10,7 @@ from typing import Any
 
 from noisegate.engine.cell_sql import lookup_table, nest_table
 from noisegate.engine.cell_terms import CellTerms, SqlDialect
+from noisegate.engine.date_text import year_first
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan
 from noisegate.engine.source import files_of, is_remote
 from noisegate.errors import DataError
@@ -181,6 +182,7 @@ class EventCode:
                 )
             return f"CAST({name} AS TIMESTAMP_NTZ)"
         if kind == "string":
+            name = year_first(name, self._wanted.dates, group="$")
             if self._wanted.timezone is not None:
                 return f"CAST(TRY_CAST({name} AS TIMESTAMP) AS TIMESTAMP_NTZ)"
             return (

@@ -18,7 +18,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.engine.spill import SpillPlace
-from noisegate.engine.unit_loops import load_loops, spread
+from noisegate.engine.unit_loops import load_loops, pack, spread
 from noisegate.tables import Ints
 
 #: Words that are put in order at once, and that a part should hold: as many as a core keeps close.
@@ -95,6 +95,35 @@ class UnitEvents:
             taken = min(person.size - start, (self._words.size - self._used) // each)
             self._put(person[start : start + taken], number[start : start + taken])
             start += taken
+
+    def take(self, person: Ints, number: Ints, /, *, borders: Ints, outside: Ints) -> bool | None:
+        """Append the events of a batch that are inside, if there are many of them and they fit into words; None if a number cannot be.
+
+        One compiled loop instead of many of NumPy. False if it is to be checked and added by `add`; then nothing was counted.
+        """
+        if self._wide or not self._closed or not person.size:
+            return False
+        reach = min(limits.current().key_bits - self._low_bits, 62)
+        if self._used + person.size > self._words.size:
+            self._close_lot()
+        if reach < 0 or person.size > self._words.size:
+            return False
+        counted = outside.copy()
+        taken = pack(
+            person,
+            number,
+            self._base,
+            1 << reach,
+            self._low_bits,
+            borders,
+            self._words[self._used :],
+            counted,
+        )
+        if taken < 0:
+            return False if taken == -1 else None
+        outside[:] = counted
+        self._used += taken
+        return True
 
     @property
     def parts(self) -> int:

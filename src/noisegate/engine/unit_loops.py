@@ -50,6 +50,41 @@ def spread(rows: Ints, shift: int, base: int, bits: int, out: Ints, ends: Ints) 
 
 
 @compiled
+def pack(
+    person: Ints,
+    number: Ints,
+    base: int,
+    reach: int,
+    low_bits: int,
+    borders: Ints,
+    words: Ints,
+    outside: Ints,
+) -> int:
+    """Person and number of each event inside as one word, to `words`; how many, or -1 if a person is too far away, or -2 if a number cannot be.
+
+    A negative number is that of a reason, for which `outside` counts. `borders` has how many reasons there are, what numbers lie below, which of
+    their bits are the cell, and how many cells there are: whatever the engine was led to believe, nothing else becomes a word.
+    """
+    reasons, most, mask, cells = borders[0], borders[1], borders[2], borders[3]
+    end = 0
+    for i in range(number.size):
+        one = number[i]
+        if one >= 0:
+            distance = person[i] - base
+            if one >= most or one & mask >= cells:
+                return -2
+            if distance < -reach or distance >= reach:
+                return -1
+            words[end] = (distance << low_bits) | one
+            end += 1
+        else:
+            if one < -reasons:
+                return -2
+            outside[-1 - one] += 1
+    return end
+
+
+@compiled
 def _turn(source: Ints, target: Ints, least: int, shift: int, places: Halves) -> None:
     """Sort stably by one digit of the distance from `least`, to `target`."""
     low, mask = np.uint64(least), np.uint64(places.size - 1)
@@ -184,6 +219,9 @@ def load_loops() -> None:
     """Have all loops compiled and loaded: takes half a second, which can pass beside other work."""
     words, others, ends = np.arange(4), np.empty(4, np.int64), np.empty(2, np.int64)
     spread(words.reshape(-1, 1), 1, 0, 1, others.reshape(-1, 1), ends)
+    given = words.copy()
+    given.setflags(write=False)  # as batches of an engine are
+    pack(given, given, 0, 8, 2, np.array([1, 8, 3, 4]), others, ends)
     sort_words(words, others)
     bound_sorted(words, 2, 3, 1, others, others.copy(), others.copy(), ends)
     choose_cells(words, words, words[:0], 1, np.zeros(1, np.uint32), np.zeros(3, np.int64), others)

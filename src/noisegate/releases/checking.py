@@ -66,6 +66,8 @@ def _uncounted(plan: Plan, tally: Tally, /) -> tuple[str, ...]:
         return (
             f"{start}: column {plan.spec.events.person!r} is empty throughout; name the column of persons.",
         )
+    unread = any(reason.endswith("cannot be read") for reason in reasons)
+    hint = "; dates with the day or the month first need events.dates" if unread else ""
     return (
-        f"{start}; compare the values, dates and columns of the spec with the events ({'; '.join(reasons)}).",
+        f"{start}; compare the values, dates and columns of the spec with the events ({'; '.join(reasons)}){hint}.",
     )

@@ -6,7 +6,7 @@ from noisegate.spec.dimensions import DateDimension, ListedDimension, TimeDimens
 from noisegate.spec.document import load_spec, parse_spec
 from noisegate.spec.fields import SpecBlock, clock, did_you_mean
 from noisegate.spec.kinds import AnyDimension, BandDimension, CalendarDimension, LookupDimension
-from noisegate.spec.model import Budget, Events, Merge, Publication, ReleaseSpec
+from noisegate.spec.model import Budget, DateOrder, Events, Merge, Publication, ReleaseSpec
 from noisegate.spec.privacy import BoundChoice, ContributionBound, Law, Privacy, Suppress
 from noisegate.spec.series import Series
 from noisegate.spec.workload import QuestionBlock
@@ -19,6 +19,7 @@ __all__ = [
     "CalendarDimension",
     "ContributionBound",
     "DateDimension",
+    "DateOrder",
     "Events",
     "Law",
     "ListedDimension",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, PlainValidator, PrivateAttr, model_validator
@@ -75,12 +75,17 @@ def _population(value: object) -> str:
     return str(value)
 
 
+#: What comes first in dates that are text, if it is not the year.
+DateOrder = Literal["day-first", "month-first"]
+
+
 class Events(SpecBlock):
     """Where the raw events are: a file, a glob, or a table of the engine; and whose they are."""
 
     source: Text
     person: Text | None = None
     timezone: Annotated[Text, AfterValidator(_zone)] | None = None
+    dates: DateOrder | None = None
 
 
 class Merge(SpecBlock):

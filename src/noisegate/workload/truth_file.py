@@ -28,6 +28,7 @@ from noisegate.engine import (
     own_connection,
     quoted,
     reading,
+    year_first,
 )
 from noisegate.errors import DataError, SpecError
 from noisegate.spec import AnyDimension, DateDimension, ListedDimension, ReleaseSpec, TimeDimension
@@ -76,6 +77,22 @@ def on_the_clock_of(
     return (
         f"(SELECT * REPLACE ({shown}) FROM {source})",  # noqa: S608 - quoted parts and a checked zone
         {**kinds, **dict.fromkeys(moments, "TIMESTAMP")},
+    )
+
+
+def _year_first(spec: ReleaseSpec, source: str, kinds: Mapping[str, str], /) -> tuple[str, dict[str, str]]:
+    """`source` with text of dates whose day or month comes first as moments, and the types that its columns then have."""
+    order = spec.events.dates
+    columns = {one.column for one in spec.dimensions.values() if isinstance(one, DateDimension)}
+    texts = [name for name in kinds if name in columns and kinds[name] == "VARCHAR"]
+    if order is None or not texts:
+        return source, dict(kinds)
+    shown = ", ".join(
+        f"TRY_CAST({year_first(quoted(name), order)} AS TIMESTAMP) AS {quoted(name)}" for name in texts
+    )
+    return (
+        f"(SELECT * REPLACE ({shown}) FROM {source})",  # noqa: S608 - quoted parts
+        {**kinds, **dict.fromkeys(texts, "TIMESTAMP")},
     )
 
 
@@ -138,6 +155,7 @@ class TruthFile:
             source = _row_by_row(source, kinds)
             if spec is not None:
                 source, kinds = on_the_clock_of(spec.events.timezone, source, kinds)
+                source, kinds = _year_first(spec, source, kinds)
             shown = _shown_columns(path, kinds, base, spec)
             if person is not None and person not in kinds:
                 raise SpecError(f"{path} has no column {person!r} that --person names; {shown}.")
