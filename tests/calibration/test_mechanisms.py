@@ -412,6 +412,20 @@ def test_noise_of_scale_a_thousand_is_named_as_quickly():
     assert 1200 < found.noise_sd < 1650
 
 
+@pytest.mark.parametrize("noise", [gaussian(5.0), laplace(3.0)], ids=["gaussian", "laplace"])
+def test_noise_that_is_cut_off_at_zero_is_recognised(noise):
+    """Sums of small parts are too large then, and that is no sign that totals count other people."""
+
+    def cut_off(raw, rng):
+        return np.maximum(noise(raw, rng), 0)
+
+    regime = each("cut off", cut_off, "gaussian", "laplace", mean=45.0, parts=4)
+    found = outcome(regime, 3).found["base"]
+    assert found.n >= 60
+    assert {"gaussian", "laplace"} & set(found.rivals)
+    assert not found.has_epsilon or found.kind in regime.kinds
+
+
 def test_noisy_totals_over_noisy_cells_are_not_called_exact():
     """With one kind of sum only, noise of totals shows by the shape of differences alone: that is no evidence that there is none."""
     regime = Regime("one sum", laplace(1.4), laplace(5.0), ("laplace",), parts=2)
