@@ -93,5 +93,7 @@ def test_what_cannot_be_cut_is_refused_with_the_way_out():
         merged = DAYS.merge("time", groups=["am", "am", ""], where=where)
         with pytest.raises(SpecError, match="without merges"):
             pieces(merged, {"days": Margin.over(merged, ["day", "tap"])})
+    with limits.override(reconciled_cells=50, stretched_cells=99), pytest.raises(SpecError, match="derive"):
+        pieces(DAYS, days)
     with limits.override(reconciled_cells=20), pytest.raises(SpecError, match="every cell of one day"):
         pieces(DAYS, days)

@@ -71,6 +71,11 @@ def check_size(domain: Domain, margins: Mapping[str, Margin], /) -> None:
             f"allowed. Use 'margins: derive', split the release, or let every table keep {first.name}, the first dimension of the base, without "
             "merges or dependent dimensions: then it is done part by part."
         )
+    if domain.size > limits.current().stretched_cells:
+        raise SpecError(
+            f"'margins: reconcile' draws noise for every cell of the domain; this one has {domain.size:,} cells and at most "
+            f"{limits.current().stretched_cells:,} are allowed. Use 'margins: derive', or split the release."
+        )
     if each > most:
         raise SpecError(
             f"'margins: reconcile' holds every cell of one {first.name} in memory; each has {each:,} cells and at most {most:,} are allowed. "
