@@ -286,11 +286,10 @@ def test_a_full_disk_is_said_in_a_sentence():
     with ExitStack() as stack, limits.override(events_at_once=4, pairs_at_once=4):
         place = Full(stack)
         with (
-            pytest.raises(OutputError, match=r"Temporary files cannot be written to .* name another place"),
             UnitEvents(rows=9, place=place, cell_bits=4, day_bits=2) as held,
+            pytest.raises(OutputError, match=r"Temporary files cannot be written to .* name another place"),
         ):
             held.add(np.arange(50), np.arange(50))
-            list(held.unit_keys())
         runs = CellRuns(cells=10**6, place=place)
         runs.add(np.arange(1 << 16))
         with pytest.raises(OutputError, match=r"Temporary files cannot be written"):
