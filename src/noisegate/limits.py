@@ -86,7 +86,12 @@ class Limits:
     reconciled_cells: int = _limit(
         150_000_000,
         "Cells or rows of a table that is held whole to be reconciled: about 6 GB while it is being rounded.",
-        "refused: use `margins: derive`, suppress more, or split the release",
+        "reconciled part by part if every table keeps the first dimension of the base; else refused: use `margins: derive`, suppress more, or split the release",
+    )
+    stretched_cells: int = _limit(
+        1_500_000_000,
+        "Cells of a base that is reconciled part by part: 16 bytes each in private temporary files.",
+        "refused: use `margins: derive`, or split the release",
     )
     nested_entries: int = _limit(
         1_000_000,

@@ -103,6 +103,20 @@ def test_the_raw_events_of_a_world_are_read(world):
     )
 
 
+def test_the_same_file_gives_the_same_shares_every_time(world, tmp_path):
+    """Persons are drawn by number: rows must come in the order of the file, however many threads read it."""
+    made, paths = world
+    base = find_structure([read_table(path) for path in paths]).base
+    taps, file = pq.read_table(made.taps), tmp_path / "taps.parquet"
+    pq.write_table(pa.concat_tables([taps] * 40), file, row_group_size=5_000)
+    found = read_person_events(TruthFile.open(file, base), base)
+    cards = pq.read_table(file).column("card_id").dictionary_encode().combine_chunks()
+    again = np.bincount(cards.indices.to_numpy())
+    np.testing.assert_array_equal(found.events, again)
+    shares = [Microdata.of(found, rng=np.random.default_rng(0)).coarsenings[0].to_json() for _ in range(2)]
+    assert shares[0] == shares[1]
+
+
 def test_an_assessment_with_raw_events_has_the_section_and_no_card(world, tmp_path):
     made, paths = world
     out = tmp_path / "out"

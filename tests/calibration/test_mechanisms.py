@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from noisegate.mechanisms import Marker
 from noisegate.recovery import recognise_all, weigh_identities
@@ -410,6 +411,47 @@ def test_noise_of_scale_a_thousand_is_named_as_quickly():
     found = outcome(regime, 1).found["base"]
     assert found.kind == "laplace"
     assert 1200 < found.noise_sd < 1650
+
+
+def _of_three(chances):
+    return np.convolve(np.convolve(chances, chances), chances)
+
+
+def test_no_rule_names_a_p_table_within_three_and_spares_gaussian_noise():
+    """Somebody who knows the p-table, and that the rival is Gaussian noise of some scale, errs as often as is said of these regimes."""
+    steps = np.arange(-14, 15)
+    law = np.zeros(steps.size)
+    law[11:18] = [0.05, 0.1, 0.2, 0.3, 0.2, 0.1, 0.05]
+
+    def normal(sd):
+        found = np.diff(ndtr((np.append(steps, 15) - 0.5) / sd))
+        return _of_three(found / found.sum())
+
+    truth, rng = _of_three(law), np.random.default_rng(1)
+    scales = np.log(np.maximum([normal(sd) for sd in np.linspace(1.3, 1.7, 41)], 1e-300))
+
+    def ahead(chances):
+        counts = rng.multinomial(3000, chances / chances.sum(), size=2000)
+        return counts @ np.log(np.maximum(truth, 1e-26)) - (counts @ scales.T).max(axis=1)
+
+    named, spared = ahead(truth), ahead(normal(1.42))
+    assert 0.5 < named.mean() < 1.0
+    assert (named > np.quantile(spared, 0.98)).mean() == pytest.approx(0.28, abs=0.06)
+    assert (spared >= np.quantile(named, 0.05)).mean() == pytest.approx(0.46, abs=0.06)
+
+
+@pytest.mark.parametrize("noise", [gaussian(5.0), laplace(3.0)], ids=["gaussian", "laplace"])
+def test_noise_that_is_cut_off_at_zero_is_recognised(noise):
+    """Sums of small parts are too large then, and that is no sign that totals count other people."""
+
+    def cut_off(raw, rng):
+        return np.maximum(noise(raw, rng), 0)
+
+    regime = each("cut off", cut_off, "gaussian", "laplace", mean=45.0, parts=4)
+    found = outcome(regime, 3).found["base"]
+    assert found.n >= 60
+    assert {"gaussian", "laplace"} & set(found.rivals)
+    assert not found.has_epsilon or found.kind in regime.kinds
 
 
 def test_noisy_totals_over_noisy_cells_are_not_called_exact():

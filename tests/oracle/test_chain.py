@@ -102,8 +102,17 @@ def test_the_chain_itself_is_calibrated(law):
     assert found.held >= 0.88
 
 
-#: Interval scores beside those of somebody who knows the law, where they are further off than asked.
-FURTHER_OFF = {"two-humped": "1.42 times as large", "full or empty": "2.49 times as large"}
+#: Log scores of "empty?" above those of somebody who knows the law, where they are further off than asked.
+FURTHER_OFF = {"full or empty": "0.056 nats more"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", WORLDS)
+def test_intervals_are_near_those_of_one_who_knows_the_law(law):
+    """Interval score of hidden cells within 10 %."""
+    found = beside(law, replicates=20)
+    assert found["engine"].score <= 1.10 * found["chain"].score
+    assert found["engine"].empty <= found["chain"].empty + 0.06
 
 
 @pytest.mark.slow
@@ -117,8 +126,7 @@ FURTHER_OFF = {"two-humped": "1.42 times as large", "full or empty": "2.49 times
         for law in WORLDS
     ],
 )
-def test_the_engine_is_near_one_who_knows_the_law(law):
-    """Interval score of hidden cells within 10 %, log score of "empty?" within 0.05 nats."""
+def test_the_engine_knows_what_is_empty_nearly_as_well(law):
+    """Log score of "empty?" within 0.05 nats."""
     found = beside(law, replicates=20)
-    assert found["engine"].score <= 1.10 * found["chain"].score
     assert found["engine"].empty <= found["chain"].empty + 0.05

@@ -133,3 +133,56 @@ def test_a_percent_column_beside_counts_is_set_aside(write):
     found = _structure(path)
     assert float(np.sum(found.base.values)) == COUNTS[:, :2].sum()
     assert len(found.every) == 1
+
+
+TOWNS = [f"Town {k}" for k in range(8)]
+
+
+def _by_towns(total, *, noise=0):
+    """Ages down, towns across, a column of all towns first."""
+    rng = np.random.default_rng(2)
+    counts = rng.integers(20, 300, (5, 8))
+    rows = [["Age", total, *TOWNS]]
+    for age, row in zip(["0-14", "15-29", "30-44", "45-64", "65+"], counts.tolist(), strict=True):
+        rows.append([age, sum(row) + int(rng.integers(-noise, noise + 1)), *row])
+    return rows
+
+
+@pytest.mark.parametrize(("total", "noise"), [("All towns", 0), ("All towns", 2), ("Wessex", 0)])
+def test_columns_of_which_one_is_the_sum_of_all_others_are_values(write, total, noise):
+    base = _structure(write("t.csv", _by_towns(total, noise=noise))).base
+    assert base.size == 5 * 8
+    assert all(total not in label for one in base.dimensions for label in one.labels)
+
+
+def test_columns_that_no_sum_ties_together_are_asked_about(write):
+    """Noise in a column of another name is no proof; and All Saints is a place."""
+    for total in ("Wessex", "All Saints"):
+        rows = _by_towns(total)
+        rows[1][1] += 900
+        rows[2][1] -= 700
+        rows[3][1] += 800
+        with pytest.raises(DataError, match="measures or the values of one dimension"):
+            _base(write("t.csv", rows))
+
+
+def test_tables_side_by_side_in_one_sheet_are_two(workbook):
+    rng = np.random.default_rng(5)
+    left, right = rng.integers(20, 300, (8, 2)).tolist(), rng.integers(20, 300, (8, 3)).tolist()
+    rows = [
+        ["By sex", None, None, None, "By fuel", None, None, None],
+        ["Town", "Male", "Female", None, "Town", "gas", "oil", "Total"],
+    ]
+    for town, one, other in zip(TOWNS, left, right, strict=True):
+        rows.append([town, *one, None, town, *other[:2], sum(other[:2])])
+    read = read_sources([workbook("t.xlsx", {"T": rows})])
+    assert sorted(table.rows for table in read.tables) == [16, 24]
+    assert [set(table.names) for table in read.tables] == [{"Town", "sex"}, {"Town", "category"}]
+
+
+def test_years_in_groups_that_an_empty_column_divides_are_one_table(workbook):
+    rows = [["Town", 2011, 2012, None, 2021, 2022]] + [
+        [town, 50 + k, 60 + k, None, 70 + k, 80 + k] for k, town in enumerate(TOWNS)
+    ]
+    (table,) = read_sources([workbook("t.xlsx", {"T": rows})]).tables
+    assert table.rows == 32

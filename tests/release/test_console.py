@@ -5,6 +5,9 @@ from rich.console import Console
 
 from noisegate.cli import ledger as ledger_command
 from noisegate.cli import release as release_command
+from noisegate.ledger import open_ledger
+from noisegate.releases import release
+from noisegate.spec import load_spec
 
 
 @pytest.fixture
@@ -124,3 +127,35 @@ def test_the_ledger_shows_a_release_by_its_population(world, tmp_path, ledger, n
         ["person-day", "ε", "-", "unbounded"],
         ["person", "ε", "-", "unbounded"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("doing", "said", "charged"),
+    [
+        ("counting events", "Stopped: nothing was reserved or spent.", False),
+        ("drawing noise", "Stopped: nothing was published, and what was reserved stays spent.", True),
+    ],
+)
+def test_ctrl_c_says_what_became_of_the_budget(hamlet, tmp_path, ledger, doing, said, charged):
+    heard = []
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    def report(what):
+        if what == doing and charged:
+            stop()
+
+    with pytest.raises(KeyboardInterrupt):
+        release(
+            load_spec(hamlet / "spec.yaml"),
+            out=tmp_path / "out",
+            ledger=ledger,
+            report=report,
+            warn=heard.append,
+            progress=None if charged else stop,
+        )
+    assert heard[-1] == said
+    assert not (tmp_path / "out").exists()
+    with open_ledger(ledger, read_only=True) as book:
+        assert bool(book.history("hamlet")) == charged

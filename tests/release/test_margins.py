@@ -5,6 +5,8 @@ from collections import Counter
 
 import pytest
 
+from noisegate import limits
+
 PERSON_DAY = {"unit": "person-day", "max_cells": 4, "epsilon": "2"}
 
 
@@ -144,3 +146,15 @@ def test_what_cannot_be_nested_is_said_on_the_card(spec_of, make):
     assert (left_out["dimension"], left_out["within"]) == ("location", "mode")
     assert "in ways that cross" in left_out["reason"]
     assert made.card["domain"]["product"]
+
+
+def test_a_base_too_large_to_hold_is_reconciled_stretch_by_stretch(spec_of, make):
+    """Every table keeps the mode, the first dimension: two modes at a time, and the sums are exact all the same."""
+    spec = spec_of(PERSON_DAY, every="6h")
+    each = spec.domain.size // len(spec.domain.dimensions[0].labels)
+    with limits.override(reconciled_cells=spec.domain.size - 1, dense_cells=2 * each):
+        made = make(spec)
+    assert all(count >= 0 for rows in made.csv.values() for _, count in rows)
+    for name, (published, summed) in margins_of(made).items():
+        assert len(published) == made.card["tables"][name]["cells"]
+        assert published == dict(summed)

@@ -196,7 +196,8 @@ def test_terms_count_every_part_of_the_domain_that_adds_up(spec_of):
 def test_a_domain_too_large_to_reconcile_is_refused_before_anything_is_read(spec_of, make, ledger, tmp_path):
     spec = spec_of({**PERSON_DAY, "suppress": {"spurious": "1e-7"}}, every="1s", to="2016-08-31")
     with pytest.raises(
-        SpecError, match=r"^'margins: reconcile' holds every cell .* Use 'margins: derive', or split"
+        SpecError,
+        match=r"^'margins: reconcile' holds every cell of one mode in memory.* Use 'margins: derive', or put",
     ) as caught:
         make(spec)
     assert "\n" not in str(caught.value)

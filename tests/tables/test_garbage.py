@@ -134,7 +134,7 @@ def test_any_bytes_end_in_a_table_or_in_a_sentence(tmp_path, data):
     else:
         assert table.rows == table.codes.shape[1] > 0
         structure = find_structure([table])
-        assert structure.base.published == structure.base.source.rows
+        assert structure.base.published == structure.sources[0].rows
 
 
 def _peak_of(code, *paths):

@@ -205,6 +205,30 @@ def test_pieces_of_one_table_are_put_together(week_files, week_rows, write, as_c
     np.testing.assert_array_equal(pieces.base.values, whole.values)
 
 
+def _of_areas(name, counts, write, as_csv):
+    rows = [(f"{name} {k}", f"{10 * j} to {10 * j + 9}", int(n)) for (k, j), n in np.ndenumerate(counts)]
+    return read_table(write(f"{name}.csv", as_csv(["area", "age", "count"], rows)))
+
+
+def test_districts_and_regions_that_count_the_same_people_are_not_one_table(write, as_csv):
+    """Perturbed each by itself, so that sums over areas are not quite equal; as pieces of one table they would count everybody twice."""
+    rng = np.random.default_rng(3)
+    raw = rng.poisson(rng.gamma(2.0, 60.0, (24, 12)))
+    districts = _of_areas("district", raw + rng.integers(-1, 2, raw.shape), write, as_csv)
+    wider = raw.reshape(4, 6, 12).sum(axis=1)
+    regions = _of_areas("region", wider + rng.integers(-1, 2, wider.shape), write, as_csv)
+    for tables in ([districts, regions], [regions, districts]):
+        with pytest.raises(DataError, match=r"no area in common.*lookup file"):
+            find_structure(tables)
+
+
+def test_areas_with_other_people_are_pieces_of_one_table_however_alike(write, as_csv):
+    rng = np.random.default_rng(4)
+    mean = rng.gamma(2.0, 60.0, (6, 12))
+    tables = [_of_areas(name, rng.poisson(mean), write, as_csv) for name in ("north", "south")]
+    assert find_structure(tables).base.size == 12 * 12
+
+
 def test_a_second_publication_of_the_same_cells_is_a_margin_of_single_cells(
     week_files, week_rows, write, as_csv
 ):

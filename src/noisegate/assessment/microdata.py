@@ -211,6 +211,8 @@ def read_person_events(file: TruthFile, base: Table, /) -> PersonEvents | None:
     chosen = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in dict.fromkeys(names))
     with own_connection() as connection:
         try:
+            # Persons and places are numbered as they appear: the same file gives the same draws.
+            connection.execute("SET preserve_insertion_order = true")
             table = connection.sql(f"SELECT {chosen} FROM {file.source}").to_arrow_table()  # noqa: S608 - quoted parts
         except duckdb.Error:
             raise DataError(f"{file.path} cannot be read as Parquet or CSV with a header.") from None

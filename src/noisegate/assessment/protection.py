@@ -81,11 +81,17 @@ def ask(facts: Facts, /) -> list[Result]:
     return results
 
 
+_HARDLY_TOLD = {"exact", "hidden-ranges", "noise"}
+
+
 def in_words(recognition: Recognition, /) -> str:
     """The mechanism in words."""
     said = _named(recognition.kind, recognition)
     if recognition.kind != "unknown" or not recognition.rivals:
         return said
+    if set(recognition.rivals) <= _HARDLY_TOLD:
+        # A few sums that hold say little, and how likely either is beforehand nobody knows: a number would look like evidence.
+        return f"{said}: {' or '.join(_named(kind, recognition) for kind in recognition.rivals)}"
     rivals = ", ".join(
         f"{_named(kind, recognition)} {chance:.0%}"
         for kind, chance in recognition.rivals.items()

@@ -50,6 +50,10 @@ _FAR_MORE = 10.0
 #: Rows of which totals say less than this are left alone.
 _LEAST_ROWS = 2
 _ROW_ROUNDS = 3
+#: Laws of several humps stray further by chance: rows have their way if they stray by so many standard deviations more.
+_CLEARLY = 8.0
+#: Humps were learnt from what totals leave: all hidden cells of a part together are off by this share at most.
+_HUMPS_OFF = 0.05
 #: Of normal laws further from zero than this, in standard deviations, nothing is cut off.
 _TRUNCATED = 6.0
 _AT_ONCE = 100_000
@@ -200,6 +204,7 @@ class Anchor:
     cells: Ints
     parts: Ints
     free: Bools
+    humps: bool = False
 
     def hold(self, given: AnyLaws, /) -> Anchored:
         """The laws with hidden cells that add up to what shown totals leave."""
@@ -254,7 +259,7 @@ class Anchor:
         )
         left, variance = left + excess.mean - seen.mean, variance - seen.variance + excess.variance
         mean = float(laws.mean[places[taken]].sum())
-        doubt = (PRIOR_OFF * mean) ** 2
+        doubt = ((_HUMPS_OFF if self.humps else PRIOR_OFF) * mean) ** 2
         total = (left * doubt + mean * variance) / max(doubt + variance, 1e-12)
         return _Level(
             hidden=places[taken],
@@ -302,7 +307,7 @@ class Anchor:
     def _shaped(self, laws: AnyLaws, hidden: Bools, /) -> AnyLaws:
         """The laws with the histogram of hidden cells that the tables tell, as far as they tell another one than the laws do."""
         selection, told = self._evidence.selection, self._evidence.population(self.cells[self.free])
-        if selection is None or told is None:
+        if selection is None or told is None or self.humps:
             return laws
         places = np.flatnonzero(hidden)
         places = places[np.isin(self.cells[places], told.hidden, assume_unique=True)]
@@ -393,7 +398,8 @@ class Anchor:
             np.bincount(rows.codes[~free], weights=one[tied], minlength=size)
             for one in (laws.mean, laws.variance)
         ]
-        _settle(laws, rows.places[free], rows.codes[free], rows.left - held[0], rows.noise + held[1])
+        clear = _CLEARLY if self.humps else 1.0
+        _settle(laws, rows.places[free], rows.codes[free], rows.left - held[0], rows.noise + held[1], clear)
 
     def _hold_shown(self, laws: AnyLaws, rows: _Rows, /) -> None:
         """Move shown cells of rows of which the total says far more than they do, so that cells add up to what it leaves.
@@ -452,7 +458,7 @@ class _Rows:
     noise: Floats
 
 
-def _settle(laws: AnyLaws, places: Ints, codes: Ints, left: Floats, noise: Floats, /) -> None:
+def _settle(laws: AnyLaws, places: Ints, codes: Ints, left: Floats, noise: Floats, clear: float, /) -> None:
     """Move cells of rows to what is left for them, known up to noise of this variance, as far as the prior is wrong about rows.
 
     If it is right, what is left strays from the means of the cells by so much: as far as it strays more, rows have their way.
@@ -465,7 +471,7 @@ def _settle(laws: AnyLaws, places: Ints, codes: Ints, left: Floats, noise: Float
     width = np.maximum(np.bincount(codes, weights=laws.variance[places]), 1e-9)
     squares = (left - mean) ** 2 * (width + noise) / noise**2
     strays = float(np.average(squares, weights=noise / (width + noise)))
-    strays = max(1.0, strays - np.sqrt(2 / len(rows)))
+    strays = max(1.0, strays - clear * np.sqrt(2 / len(rows)))
     wanted = left - (left - mean) / strays
     sd = np.sqrt(noise * (1 - noise / (strays * (width + noise))))
     _move_groups(laws, places, codes, np.maximum(_at_least_nothing(wanted, sd), _LEAST_LEFT * mean))

@@ -91,7 +91,9 @@ def _predicted(evidence: Evidence, margin: Observation, /) -> float:
     inside = (row >= 0) & margin.usable_rows[np.maximum(row, 0)]
     try:
         engine = Posterior(
-            evidence=evidence.without(margin.name), options=Options(threads=1, narrow_members=1)
+            evidence=evidence.without(margin.name),
+            options=Options(threads=1, narrow_members=1),
+            plain=True,
         )
         said = engine.sums(cells[inside], row[inside], size=len(margin.values), level=0.95)
     except DataError:

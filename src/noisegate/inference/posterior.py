@@ -28,7 +28,18 @@ from noisegate.inference.linked.fit import fit_levels
 from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
-from noisegate.inference.linked.problem import Bools, Flat, Floats, Ints, NegativeBinomial, Prior, components
+from noisegate.inference.linked.problem import (
+    Bools,
+    Flat,
+    Floats,
+    Humps,
+    Ints,
+    NegativeBinomial,
+    Prior,
+    compact,
+    components,
+)
+from noisegate.inference.profile.humps import LeftInRows, fit_humps
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.roles import Roles, group_and_day
@@ -43,6 +54,7 @@ from noisegate.inference.trial import (
     against_totals,
     judge_held_out,
     settled,
+    shapes,
     some_parts,
     tried,
     without_remainders,
@@ -97,13 +109,14 @@ class _Part:
 class Posterior:
     """The laws of all cells, as an attacker knows them, and of sums of them.
 
-    `prepare` works out the units of some cells; `cells` and `sums` do it themselves.
+    `prepare` works out the units of some cells; `cells` and `sums` do it themselves. With `plain` counts have one hump around their intensities, whatever they look like.
     """
 
     evidence: Evidence
     attacker: Attacker = "informed"
     report: Report = lambda _what, _done, _all: None
     options: Options = _SOLVE
+    plain: bool = False
     errors: CellErrors = field(init=False)
     _unit_of: Ints = field(init=False)
     fits: dict[int, ProfileFit] = field(default_factory=dict)
@@ -240,7 +253,8 @@ class Posterior:
             free &= np.bincount(same)[same[unit.cells]] == 1
         within = all(evidence.roles.serves(margin.where.labels) for margin in self.errors.totals.margins)
         parts = self._part_of[unit.cells].astype(np.int64) if within else np.zeros(len(unit.cells), np.int64)
-        anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free)
+        humps = isinstance(unit.prior, NegativeBinomial) and bool(unit.prior.humps)
+        anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free, humps=humps)
         found = anchor.hold(unit.laws)
         self._beside += found.beside
         self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
@@ -264,8 +278,53 @@ class Posterior:
                 remainders=evidence.left_over(cells),
             )
             held = self._held[part] = HeldOut.of(evidence.base.values[cells], fit.prior, self._window)
-            self.fits[part] = replace(fit, prior=held.widened(fit.prior))
+            prior = held.widened(fit.prior)
+            self.fits[part] = replace(fit, prior=prior, humps=self._humps(cells, prior))
         return effects, self.fits[part]
+
+    def _humps(self, cells: Ints, prior: NegativeBinomial, /) -> Humps | None:
+        """Humps that counts of a part have around their intensities, as far as totals tell what hidden cells hold."""
+        values, rows = self.evidence.base.values[cells], []
+        if self.plain or len(cells) > _FEW_CELLS:
+            return None
+        hidden = np.flatnonzero(np.isnan(values))
+        for margin in self.errors.totals.margins:
+            row = margin.where.of(cells[hidden])
+            inside = hidden[row >= 0]
+            row = row[row >= 0]
+            said = self.errors.totals.of(margin).of_groups(cells[inside], row, len(margin.values))
+            codes, place = compact(row[said.taken])
+            rows.append(
+                LeftInRows(
+                    places=inside[said.taken],
+                    codes=place,
+                    left=said.sum[codes],
+                    noise=said.variance[codes],
+                )
+            )
+        return fit_humps(
+            values,
+            prior,
+            mechanism=self.evidence.base.mechanism,
+            rows=rows,
+            departs=self._departs(cells),
+            narrow=not self.evidence.consistent,
+        )
+
+    def _departs(self, cells: Ints, /) -> Callable[[Floats], Floats] | None:
+        """By which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram of all cells of a part has; None if they do not."""
+        selection, told = self.evidence.selection, self.evidence.population(cells)
+        if selection is None or told is None:
+            return None
+
+        def found(believed: Floats) -> Floats:
+            grown = np.zeros(selection.size + 1)
+            size = min(len(believed), len(grown))
+            grown[:size] = believed[:size]
+            grown[-1] += believed[size:].sum()
+            return selection.departure(grown, told.values, hidden=len(told.hidden), total=told.total)
+
+        return found
 
     def _solved(self, cells: Ints, prior: Prior, /) -> _Unit:
         """The laws of the cells of one unit, given its prior."""
@@ -432,7 +491,12 @@ class Posterior:
         found = settled(unsettled=sum(unit.unsettled for unit in units), cells=cells)
         held = self._held_out() if self.knows_sums else None
         tried_out = tuple(one.check for one in (held, trust) if one is not None)
-        return (found, *self._heard, *against_totals(self._beside), *tried_out)
+        return (found, *self._heard, *against_totals(self._beside), *self._of_humps(), *tried_out)
+
+    def _of_humps(self) -> tuple[FitCheck, ...]:
+        """What was learnt of the shape of counts around their intensities; nothing where one negative binomial is enough."""
+        parts = [one for _, one in sorted(self.fits.items()) if one.humps is not None]
+        return shapes([(one.humps, float(one.prior.mean.mean())) for one in parts if one.humps is not None])
 
     def _units(self, parts: set[int] | None = None, /) -> list[_Unit]:
         """The units that were worked out, or those of some parts."""
@@ -537,10 +601,16 @@ class Posterior:
 def _joined(pieces: list[tuple[Ints, NegativeBinomial]], size: int, /) -> NegativeBinomial:
     """Priors of parts put together, each at its places; no count elsewhere."""
     mean, shape, share, stray = np.zeros(size), np.ones(size), np.zeros(size), np.zeros(size)
+    humps: list[Humps] = []
+    hump_of = np.full(size, -1, np.int64)
     for places, law in pieces:
         mean[places], shape[places] = law.mean, law.shape
         share[places], stray[places] = law.zero_share, law.stray_share
-    return NegativeBinomial(mean=mean, shape=shape, zero_share=share, stray_share=stray)
+        hump_of[places] = np.where(law.hump_of < 0, -1, law.hump_of + len(humps))
+        humps += law.humps
+    return NegativeBinomial(
+        mean=mean, shape=shape, zero_share=share, stray_share=stray, humps=tuple(humps), hump_of=hump_of
+    )
 
 
 def _split(evidence: Evidence, /) -> tuple[NDArray[np.int32], Ints]:

@@ -31,7 +31,7 @@ from scipy import special
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.pmfs import Pmfs
-from noisegate.inference.linked.problem import Bools, Floats, Ints, NegativeBinomial
+from noisegate.inference.linked.problem import Bools, Floats, Humps, Ints, NegativeBinomial
 from noisegate.mechanisms import Mechanism
 
 #: What a check led to: nothing, other estimates, wider intervals, no estimate at all; or it could not be made.
@@ -40,6 +40,8 @@ Outcome = Literal["holds", "moved", "widened", "withdrawn", "cannot tell"]
 
 #: So many standard deviations of noise are no chance, and a smaller share than this is no matter.
 _CLEAR, _SLIGHTLY = 3.5, 0.02
+#: So many humps are said, those with the largest shares.
+_HUMPS_SAID = 2
 #: A law that is off by more standard deviations than this is not believed.
 _MOST_OFF = 2.0
 #: Fewer cells than this are no trial.
@@ -149,6 +151,24 @@ def settled(*, unsettled: int, cells: int) -> FitCheck:
         says=f"{unsettled:,} of {cells:,} cells had not settled when the limit on sweeps was reached",
         numbers={"unsettled": unsettled, "cells": cells},
     )
+
+
+def shapes(found: Sequence[tuple[Humps, float]], /) -> tuple[FitCheck, ...]:
+    """What humps the counts of parts have, each with its mean intensity; nothing without any."""
+    if not found:
+        return ()
+    humps, mean = max(found, key=lambda one: 1 - one[0].plain)
+    order = np.argsort(-humps.share)[:_HUMPS_SAID]
+    at = sorted(float(humps.factor[k] * mean ** humps.power[k]) for k in order.tolist())
+    where = ", ".join(f"{one:,.3g}" for one in at)
+    says = (
+        f"counts of {len(found):,} {'part' if len(found) == 1 else 'parts'} are no one hump around their intensities "
+        f"but lie about {where}: how hidden ones spread is assumed from that, as far as totals tell it"
+    )
+    if (humps.temper > 1).all():
+        says = f"counts of {len(found):,} {'part' if len(found) == 1 else 'parts'} vary less than by chance around their intensities"
+    numbers = {"parts": len(found), "plain": humps.plain, "at": at}
+    return (FitCheck(name="shape of counts", outcome="moved", says=says, numbers=numbers),)
 
 
 def without_remainders(evidence: Evidence, /) -> tuple[Evidence, tuple[FitCheck, ...]]:

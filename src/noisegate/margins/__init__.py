@@ -58,6 +58,7 @@ from noisegate.margins.strategy import (
     variance_of_box,
     variance_of_sums,
 )
+from noisegate.margins.stretches import Stretch, is_separable, stretch_cells, stretches
 
 __all__ = [
     "DENOMINATOR",
@@ -87,6 +88,7 @@ __all__ = [
     "Reconciled",
     "SeriesStrategy",
     "Step",
+    "Stretch",
     "SumErrors",
     "Table",
     "TableShape",
@@ -104,6 +106,7 @@ __all__ = [
     "fit_vector",
     "fix_matrix",
     "fix_vector",
+    "is_separable",
     "load_loops",
     "minimax_split",
     "pieces",
@@ -117,6 +120,8 @@ __all__ = [
     "round_matrix",
     "round_vector",
     "strategy_of",
+    "stretch_cells",
+    "stretches",
     "variance_of_box",
     "variance_of_sums",
 ]

@@ -36,7 +36,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate import limits
 from noisegate.errors import DataError, SpecError
 
 Table = tuple[str, ...]
@@ -114,15 +113,6 @@ class TableShape:
     def spread(self, values: NDArray[Any], table: Table, /) -> NDArray[Any]:
         """An array of `table`, with axes of length 1 for those it lacks: broadcasts against the base."""
         return values.reshape([self.size(a) if a in table else 1 for a in self.axes])
-
-    def check_dense(self) -> None:
-        """Refuse a base that is too large to be held cell by cell."""
-        most = limits.current().reconciled_cells
-        if self.cells > most:
-            raise SpecError(
-                f"'margins: reconcile' holds every cell of the domain in memory; this one has {self.cells:,} "
-                f"cells and at most {most:,} are allowed. Use 'margins: derive', or split the release."
-            )
 
 
 def _check_sums_fit(base: NDArray[Any], terms: int, /) -> None:

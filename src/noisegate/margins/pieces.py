@@ -36,6 +36,7 @@ from noisegate.margins.nested import (
 )
 from noisegate.margins.plan import plan_rounding
 from noisegate.margins.reconcile import Measurement, Reconciled, reconcile
+from noisegate.margins.stretches import check_size
 from noisegate.tables import Axis, Domain, Groups, Ints, Margin
 
 Floats = NDArray[np.float64]
@@ -296,7 +297,7 @@ def pieces(domain: Domain, margins: Mapping[str, Margin], /) -> tuple[AnyPiece, 
     >>> [piece.shape.sizes for piece in pieces(domain, {"days": Margin.over(domain, ["day"])})]
     [(2, 3)]
     """
-    TableShape(axes=("cells",), sizes=(domain.size,)).check_dense()
+    check_size(domain, margins)
     plan_rounding(
         TableShape(axes=domain.names, sizes=(1,) * len(domain.names)),
         [margin.domain.names for margin in margins.values()],

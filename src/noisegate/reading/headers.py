@@ -45,6 +45,10 @@ class Header:
     paths: tuple[tuple[str, ...], ...]
 
 
+#: Rows that are looked at for tables side by side.
+_LOOKED_AT = 200
+
+
 def is_number(text: str, /) -> bool:
     """Whether a cell holds a number, in any usual way to write one."""
     return text.isdecimal() or bool(_NUMBER.fullmatch(text))
@@ -66,6 +70,29 @@ def find_header(rows: Rows, /, *, merged: Sequence[Span] = (), at: int = 0) -> H
         return None
     paths = _paths(rows, above, values, merged)
     return Header(first=above[0], start=above[-1] + 1, paths=paths)
+
+
+def side_by_side(rows: Rows, /) -> list[range]:
+    """The columns of each table of a sheet: several where an empty column divides them and each has names of its own and numbers.
+
+    What is behind an empty column without names of its own goes on with the table before it (years in groups), and without numbers it is notes.
+    """
+    some = [row for row in rows[:_LOOKED_AT] if sum(map(bool, row)) > 1]
+    width = max(map(len, some), default=0)
+    used = [any(k < len(row) and row[k] for row in some) for k in range(width)]
+    edges = [k for k in range(width + 1) if (k < width and used[k]) != (k > 0 and used[k - 1])]
+    parts = [range(begin, end) for begin, end in zip(edges[::2], edges[1::2], strict=True)]
+    if len(parts) < 2 or not all(_stands_alone(some, part) for part in parts):
+        return [range(max(map(len, rows), default=0))]
+    return parts
+
+
+def _stands_alone(rows: Rows, part: range) -> bool:
+    """Whether columns hold a table: texts in the first, and numbers in the others, in three rows or more and in most."""
+    cells = [[row[k] if k < len(row) else "" for k in part] for row in rows]
+    filled = [row for row in cells if row[0] and sum(map(bool, row)) > 1]
+    good = [row for row in filled if not is_number(row[0]) and any(is_number(text) for text in row[1:])]
+    return len(good) >= 3 and len(good) > 0.6 * len(filled)
 
 
 def next_header(rows: Rows, header: Header, /) -> int | None:

@@ -285,6 +285,13 @@ class _Sums:
         gap = np.abs(full[0] - full[1:].sum(axis=0))
         return bool(np.median(gap) <= 3 * np.sqrt(len(parts) + 1.0) + 0.02 * np.median(np.abs(full[0])))
 
+    def equal(self, total: int, parts: Sequence[int], /) -> bool:
+        """Whether they are these sums to the last digit, in three rows or more that are not empty."""
+        every = np.stack([self.numeric[k].values[self.raw.columns[k].codes] for k in (total, *parts)])
+        full = every[:, np.isfinite(every).all(axis=0)]
+        gap = full[0] - full[1:].sum(axis=0)
+        return bool((full[0] != 0).sum() >= 3 and not gap.any())
+
 
 _Paths = dict[int, tuple[str, ...]]
 _UNIT = frozenset(
@@ -563,8 +570,21 @@ def _common(words: list[tuple[str, ...]]) -> int:
 
 
 def _by_sums(names: dict[int, str], sums: _Sums | None) -> list[Spread]:
-    """Columns of which one is worded like a total and is the sum of the others; not asked of texts that repeat under others."""
+    """Columns of which one is worded like a total and is the sum of the others; not asked of texts that repeat under others.
+
+    The first or the last may be called anything, such as "All towns", if it is that sum in every row, or in about every row and called "all" of something.
+    """
     totals = [place for place, name in names.items() if is_total(name)]
+    if not totals and sums is not None and len(names) > 3:
+        places = [*names]
+        for total in (places[0], places[-1]):
+            others = [place for place in places if place != total]
+            like = names[total].lower().startswith("all ")
+            if sums.equal(total, others) or (like and sums.add_up(total, others)):
+                title = names[total][4:].strip() if like else _NAMELESS
+                label = names[total] if is_total(names[total], title) else f"Total ({names[total]})"
+                named = {**names, total: label}
+                return [Spread(positions=tuple(named), dimensions=((title, tuple(named.values())),))]
     parts = [place for place in names if place not in totals]
     if len(parts) < 2 or not totals or not any(sums is None or sums.add_up(total, parts) for total in totals):
         return []

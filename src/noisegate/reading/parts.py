@@ -6,6 +6,7 @@ wider values. Files may be pieces of one table (a week each, a mode each), or co
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,10 @@ from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import Bools, Hierarchy, Ints, PublishedTable, SetAside, row_ids, source_name
 from noisegate.reading.totals import Totals, find_totals, spell_totals
 from noisegate.tables import Dimension, folded
+
+#: Sums of so many people, and so many of these, tell whether two tables count the same ones: the mean of the squared differences, each beside
+#: the sum of both, is about 1 or more for other people. Regions and districts of a census have 0.0001.
+_SEEN, _TELLING, _TOO_ALIKE = 40, 8, 0.1
 
 
 def split_totals(table: PublishedTable, override: TableOverride, /) -> list[PublishedTable]:
@@ -158,11 +163,22 @@ def _level_hierarchy(dimension: Dimension, name: str, level: Mapping[int, Sequen
 def stack_pieces(tables: Sequence[PublishedTable], /) -> list[PublishedTable]:
     """The tables with pieces of one table put together and copies left out, in the order of first pieces.
 
-    Two tables that share a cell but not its count are two publications of it, and stay apart.
+    Two tables that share a cell but not its count are two publications of it, and stay apart; so do two that count the same people by
+    other values of one dimension (districts and regions), with what is inside them.
     """
     stacked: list[PublishedTable] = []
+    apart = {
+        frozenset((one, other))
+        for place, first in enumerate(tables)
+        for second in tables[:place]
+        if not first.part_of and not second.part_of and _same_people(second, first)
+        for one in first.sources
+        for other in second.sources
+    }
     for table in tables:
         for place, whole in enumerate(stacked):
+            if any(frozenset((one, other)) in apart for one in whole.sources for other in table.sources):
+                continue
             joined = _join(whole, table)
             if joined is not None:
                 stacked[place] = joined
@@ -186,6 +202,50 @@ def _may_join(first: PublishedTable, second: PublishedTable) -> bool:
     return not one_file or (
         set(first.names) == set(second.names) and (not first.part_of or first.part_of != second.part_of)
     )
+
+
+def _same_people(first: PublishedTable, second: PublishedTable) -> bool:
+    """Whether two tables that differ in the values of one dimension add up, over it, to nearly the same counts in all else.
+
+    Counts of other people differ by about the root of their sum at least, however alike they are.
+    """
+    if not _may_join(first, second) or set(first.sources) & set(second.sources):
+        return False
+    if set(first.names) != set(second.names) or first.hidden.size or second.hidden.size:
+        return False
+    order = [second.names.index(name) for name in first.names]
+    mine, theirs = first.dimensions, [second.dimensions[place] for place in order]
+    other = [
+        i for i, (one, two) in enumerate(zip(mine, theirs, strict=True)) if not set(one.keys) & set(two.keys)
+    ]
+    alike = all(
+        set(one.keys) == set(two.keys)
+        for i, (one, two) in enumerate(zip(mine, theirs, strict=True))
+        if i not in other
+    )
+    if len(other) != 1 or not alike or len(mine) < 2:
+        return False
+    kept = [i for i in range(len(mine)) if i != other[0]]
+    same = [*range(len(order))]
+    sums = [_summed(first, mine, kept, same), _summed(second, mine, kept, order)]
+    both = sums[0] + sums[1]
+    seen = both >= _SEEN
+    if seen.sum() < _TELLING:
+        return False
+    return float(np.mean((sums[0] - sums[1])[seen] ** 2 / both[seen])) < _TOO_ALIKE
+
+
+def _summed(
+    table: PublishedTable, dimensions: Sequence[Dimension], kept: Sequence[int], order: Sequence[int]
+) -> np.ndarray:
+    """Counts of a table by some of these dimensions, which it has at the places `order`."""
+    keys = np.zeros(table.counts.size, np.int64)
+    for i in kept:
+        place = {key: code for code, key in enumerate(dimensions[i].keys)}
+        recode = np.array([place[key] for key in table.dimensions[order[i]].keys], np.int64)
+        keys = keys * dimensions[i].size + recode[table.codes[order[i]]]
+    size = math.prod(dimensions[i].size for i in kept)
+    return np.bincount(keys, weights=table.counts, minlength=size)
 
 
 def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | None:

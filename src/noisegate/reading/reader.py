@@ -26,7 +26,7 @@ from noisegate.reading.counts import Numbers, no_count, without_flag, writes_com
 from noisegate.reading.dates import slashed
 from noisegate.reading.dialect import check_file, column_names, find_dialect, is_archive, is_parquet
 from noisegate.reading.dimensions import choose_dimensions, encode, used
-from noisegate.reading.headers import Header, find_header, next_header
+from noisegate.reading.headers import Header, find_header, next_header, side_by_side
 from noisegate.reading.headings import (
     clean_labels,
     filled_down,
@@ -142,7 +142,7 @@ def _of_workbook(path: Path, name: str | None, told: Overrides) -> Contents:
     for sheet in sheets:
         override = told.of(path, sheet.name)
         title = sheet.name if len(sheets) > 1 else name or table_name(path)
-        blocks = list(_blocks(sheet))
+        blocks = [block for part in _parts(sheet) for block in _blocks(part)]
         if not blocks:
             left_out.append(f"sheet {sheet.name!r} of {path.name}: no row of text stands over numbers")
         for place, (rows, header) in enumerate(blocks, start=1):
@@ -164,6 +164,22 @@ def _of_workbook(path: Path, name: str | None, told: Overrides) -> Contents:
             raise problems[0]
         raise DataError(f"{path} holds no table of counts; the first reason is {left_out[0]}")
     return Contents(where=path, tables=tuple(tables), lookups=tuple(lookups), left_out=tuple(left_out))
+
+
+def _parts(sheet: Sheet) -> Iterator[Sheet]:
+    """The parts of a sheet that stand side by side; the sheet itself if there is one."""
+    parts = side_by_side(sheet.rows)
+    if len(parts) < 2:
+        yield sheet
+        return
+    for part in parts:
+        first, last = part.start, part.stop - 1
+        merged = tuple(
+            (a, max(b, first) - first, c, min(d, last) - first)
+            for a, b, c, d in sheet.merged
+            if b <= last and d >= first
+        )
+        yield Sheet(name=sheet.name, rows=[row[first : last + 1] for row in sheet.rows], merged=merged)
 
 
 def _blocks(sheet: Sheet) -> Iterator[tuple[list[list[str]], Header]]:

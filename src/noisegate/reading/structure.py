@@ -490,6 +490,6 @@ def _meets(base: Table, aligned: AlignedTable, margin: Margin) -> bool:
             names = " and ".join(aligned.dimensions[i].name for i in axis.dimensions)
             raise DataError(
                 f"{base.name} and {aligned.table.name} have no {names} in common, so nothing can be compared; "
-                "assess them separately."
+                "assess them separately, or add a lookup file: each value of one beside the value of the other that it is part of."
             )
     return True

@@ -80,6 +80,8 @@ class CompleteIdentities:
         # Parts that are chosen for being large are large for their noise, unless they are far larger than that.
         noise = float(np.median(np.abs(family.residual) / np.sqrt(family.members + 1.0))) * 1.5
         clear = family.smallest >= max(_CLEAR, _BESIDE * noise)
+        if not kept and (family.smallest < 0).sum() >= _FEW:
+            return whole  # counts below 0 are shown, so that nothing is done to small ones
         few = clear.sum() < max(_ENOUGH, 0.3 * family.n)
         keep = clear if not few else rest if kept and same else ~empty if kept else np.ones(family.n, bool)
         return whole.take(keep) if keep.any() else whole

@@ -30,6 +30,8 @@ Standing = Literal["exact", "noisy", "refuted", "untested"]
 SLIPS = 0.01
 #: A bias of so many standard errors shows that totals do not count what their parts do.
 _BIASED = 6.0
+#: Parts from this count on are clear of noise that is cut off at 0, if that is small beside them; so many sums of such parts tell.
+_FAR_ABOVE, _ENOUGH_CLEAR = 10, 60
 #: So many complete sums, or log-odds from incomplete ones, show that counts are published as they are.
 _SOLID = 6.0
 
@@ -59,6 +61,8 @@ class Family:
         Whether totals with hidden parts are the sums of the published ones alone: they say nothing of the hidden ones.
     refuted_by
         What speaks against it, in words.
+    clear
+        Whether sums with small parts were left out, since noise is cut off at 0.
     """
 
     total: Table
@@ -76,6 +80,7 @@ class Family:
     rest: bool = False
     derived: bool = False
     refuted_by: tuple[str, ...] = ()
+    clear: bool = False
 
     @property
     def off(self) -> int:
@@ -271,7 +276,8 @@ def _biased(family: Family, /) -> Family:
     if family.n < 5 or family.holds:
         return family
     # Halves that are rounded up add half a person to each part, and to the total, on average.
-    halves = [0.5 * (find_lattice(one.values).base % 2 == 0) for one in (family.parts, family.total)]
+    bases = [find_lattice(one.values).base for one in (family.parts, family.total)]
+    halves = [0.5 * (base % 2 == 0) for base in bases]
     ties = halves[0] * float(family.members.mean()) + halves[1]
     drift = float(family.residual.mean())
     scaled = (family.residual - math.copysign(min(ties, abs(drift)), drift)) / np.sqrt(family.members + 1.0)
@@ -280,9 +286,33 @@ def _biased(family: Family, /) -> Family:
     mean = float(np.mean(scaled))
     if abs(mean) < max(_BIASED * error, 0.5) or abs(share) < 1e-4:
         return family
+    clear = family if family.clear or max(bases) > 1 else _clear_of_zero(family)
+    if clear is not family:
+        return _biased(clear)
     side = "above" if mean > 0 else "below"
     said = f"totals are {side} the sums of their parts, by {abs(share):.2%} on average"
     return replace(family, refuted_by=(*family.refuted_by, said))
+
+
+def _clear_of_zero(family: Family, /) -> Family:
+    """The family with those sums alone whose parts are all far above 0, if totals are below, some parts are 0, none is negative, and enough are left.
+
+    Noise that would make a count negative is often cut off at 0, which adds to the sums of small parts.
+    """
+    noise = float(np.median(np.abs(family.residual) / np.sqrt(family.members + 1.0))) * 1.5
+    rows = family.smallest >= max(_FAR_ABOVE, 6.0 * noise)
+    cut_off = family.residual.mean() < 0 and family.smallest.min() == 0
+    if not cut_off or rows.sum() < _ENOUGH_CLEAR:
+        return family
+    return replace(
+        family,
+        residual=family.residual[rows],
+        members=family.members[rows],
+        positive=family.positive[rows],
+        smallest=family.smallest[rows],
+        size=family.size[rows],
+        clear=True,
+    )
 
 
 def _against_each_other(families: Sequence[Family], /) -> list[Family]:

@@ -32,7 +32,7 @@ _WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
 #: A kind is named from this probability on. Gaussian noise and uniform noise are rarer than what is taken for them, and on counts without
 #: noise much rests.
 NAMED = 0.9
-_NAMED_FROM = {"laplace": 0.95, "gaussian": 0.98, "uniform": 0.95, "bounded": NAMED, "exact": 0.99}
+_NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": NAMED, "exact": 0.98}
 #: From the first on an unbounded law is named if bounds up to a usual one are excluded, however much lies beyond, from the second on Laplace
 #: noise in any case: free laws up to a bound fit no worse than the truth, as each has many masses to choose, and have lost by their evidence. Of p-tables
 #: within ±5 that fall off like Laplace noise of scale 1 (seeds from 40,000 on) 7 of 30 were called Laplace with 0.99 alone, and none with these.

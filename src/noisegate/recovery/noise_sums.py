@@ -125,11 +125,11 @@ class NoiseSums:
     def log_likelihood(self, half: Floats, /) -> float:
         """Of a symmetric law with P(k) = half[|k|]; where some may be off, at the best share of those."""
         found = [np.maximum(at(one.law(half), one.values), NEVER) for one in self.groups]
-        shares = _SHARES if self.off else (0.0,)
+        shares, wide = (_SHARES, self.wide) if self.off else ((0.0,), 0.0)
         return max(
             float(
                 sum(
-                    one.counts @ np.log((1 - share) * chance + share * self.wide)
+                    one.counts @ np.log((1 - share) * chance + share * wide)
                     for one, chance in zip(self.groups, found, strict=True)
                 )
             )

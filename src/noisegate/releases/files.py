@@ -118,14 +118,14 @@ def write_table(
         _Parquet(folder / f"{name}.parquet", domain) as columns,
         ThreadPoolExecutor(1) as other,
     ):
-        for rows in _stretches(slices, _GROUP):
+        for rows in equal_stretches(slices, _GROUP):
             codes = domain.decode(rows.cells)
             written = other.submit(columns.write, codes, rows.values)
             text.write(codes, rows.values)
             written.result()
 
 
-def _stretches(slices: PublishedSlices, most: int, /) -> Iterator[PublishedCells]:
+def equal_stretches(slices: PublishedSlices, most: int, /) -> Iterator[PublishedCells]:
     """The same rows, so many at a time; one stretch without any if there is none."""
     held: list[PublishedCells] = []
     room, said = most, False

@@ -151,20 +151,34 @@ def release(
     job.look_ahead()
     report("counting events")
     counted = spec if week is None else spec.of_week(week)
-    with _counted(counted, engine, entropy=source, progress=progress) as (counts, bindings):
-        for sentence in warnings_before_spending(plan):
-            say(sentence)
-        job.guard_events(counts, bindings)
-        own = None if week is None else job.week(counts, engine, entropy=source, report=report)
-        by_choice = _bound_to_choose(spec, engine, source)
-        if inspect is not None and by_choice is None:
-            inspect(plan, counts)
+    with ExitStack() as stack:
+        with _saying_if_stopped(say, "Stopped: nothing was reserved or spent."):
+            counts, bindings = stack.enter_context(
+                _counted(counted, engine, entropy=source, progress=progress)
+            )
+            for sentence in warnings_before_spending(plan):
+                say(sentence)
+            job.guard_events(counts, bindings)
+            own = None if week is None else job.week(counts, engine, entropy=source, report=report)
+            by_choice = _bound_to_choose(spec, engine, source)
+            if inspect is not None and by_choice is None:
+                inspect(plan, counts)
         card, marked = job.spend(
             counts, bindings, entropy=source, report=report, by_choice=by_choice, week=own
         )
     return ReleaseResult(
         folder=out, card=card, account=job.account, tally=counts.tally, warnings=tuple(said), marked=marked
     )
+
+
+@contextmanager
+def _saying_if_stopped(say: Report, sentence: str, /) -> Iterator[None]:
+    """Say what became of the budget if somebody presses Ctrl-C meanwhile."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(sentence)
+        raise
 
 
 def _refuse_no_week(spec: ReleaseSpec, week: int | None, /) -> None:
@@ -315,6 +329,9 @@ class _Job:
                     self.plan, bindings=bindings, by=self.by, adopts=former_accounts(spec, book)
                 ),
             )
+            stopped = "Stopped: nothing was published, and what was reserved stays spent."
+            telling = stack.enter_context(ExitStack())
+            telling.enter_context(_saying_if_stopped(self.say, stopped))
             if by_choice is not None:
                 report("choosing the bound and counting again")
                 plan, counts = stack.enter_context(by_choice())
@@ -350,6 +367,7 @@ class _Job:
                 if week is not None and measured is not None:
                     stated = _write_series(plan, week, measured, folder, written=written)
                 card, content = written(plan, tables, folder, clipped=clipped, series=stated)
+            telling.close()
             digest = hashlib.sha256(content).hexdigest()
             return card, self._mark(book.publish, reservation.id, digest)
 

@@ -15,10 +15,20 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.engine import Counts, LocalCounts, NoiseWork, PublishedSlices, SlicedCounts, sum_published
+from noisegate import limits
+from noisegate.engine import (
+    Counts,
+    LocalCounts,
+    NoiseWork,
+    PublishedSlices,
+    SlicedCounts,
+    SliceStore,
+    sum_published,
+)
 from noisegate.laws import Entropy
-from noisegate.margins import NoisyTable, reconcile_tables
-from noisegate.mechanisms import Perturbation, PublishedCells
+from noisegate.margins import NoisyTable, reconcile_tables, stretch_cells, stretches
+from noisegate.mechanisms import Perturbation, PublishedCells, PublishedNoise
+from noisegate.releases.files import equal_stretches
 from noisegate.releases.plan import Plan, TablePlan
 
 Ints = NDArray[np.int64]
@@ -58,7 +68,43 @@ def _independent(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[
 
 
 def _reconciled(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[str, PublishedSlices]:
-    return _whole(plan, _measured(plan, counts, entropy))
+    found = counts.publish(_measuring(plan), entropy=entropy)
+    if plan.base.cells > limits.current().reconciled_cells:
+        return _by_stretches(plan, found)
+    return _whole(
+        plan,
+        {
+            name: NoisyTable(values=found.pop(name).values, variance=noise.law.variance)
+            for name, noise in _noises(plan).items()
+        },
+    )
+
+
+def _by_stretches(plan: Plan, found: dict[str, PublishedSlices], /) -> dict[str, PublishedSlices]:
+    """The same stretch by stretch of the base, which is nowhere held whole."""
+    domain, margins = plan.spec.domain, plan.spec.margins
+    base, least = found.pop(plan.base.name), {table.name: table.least for table in plan.tables}
+    variances = {name: noise.law.variance for name, noise in _noises(plan).items()}
+    measured = {name: table.values for name, table in found.items()}
+    store = SliceStore(place=base.place)
+    sums = {name: np.empty(margin.domain.size, np.int64) for name, margin in margins.items()}
+    values = (part.values for part in equal_stretches(base, stretch_cells(domain)))
+    for stretch, noisy in zip(stretches(domain, margins), values, strict=True):
+        whole = reconcile_tables(
+            stretch.domain,
+            stretch.margins,
+            base=NoisyTable(values=noisy, variance=variances[plan.base.name]),
+            measured={
+                name: NoisyTable(values=stretch.take(name, known), variance=variances[name])
+                for name, known in measured.items()
+            },
+        )
+        part = _cut(whole.base, least[plan.base.name])
+        store.add(PublishedCells(cells=part.cells + stretch.start, values=part.values))
+        for name, known in whole.margins.items():
+            stretch.put(name, known, sums[name])
+    cut = {name: PublishedSlices.held(_cut(known, least[name])) for name, known in sums.items()}
+    return {plan.base.name: store.finish(), **cut}
 
 
 def tables_of_values(plan: Plan, values: Mapping[str, Ints], /) -> dict[str, PublishedSlices]:
@@ -67,12 +113,11 @@ def tables_of_values(plan: Plan, values: Mapping[str, Ints], /) -> dict[str, Pub
         base = PublishedSlices.held(_cut(values[plan.base.name], plan.base.least))
         made = _summed(plan, base)
     else:
-        noises = {table.name: table.noise for table in plan.tables if table.noise is not None}
         made = _whole(
             plan,
             {
                 name: NoisyTable(values=values[name], variance=noise.law.variance)
-                for name, noise in noises.items()
+                for name, noise in _noises(plan).items()
             },
         )
     return {table.name: made[table.name] for table in plan.tables}
@@ -99,25 +144,24 @@ def _cut_work(plan: Plan, table: TablePlan, /) -> NoiseWork:
     )
 
 
-def _measured(plan: Plan, counts: SlicedCounts, entropy: Entropy, /) -> dict[str, NoisyTable]:
-    """Noise on every cell of the measured tables, zeros included, and nothing cut."""
+def _noises(plan: Plan, /) -> dict[str, PublishedNoise]:
+    """The noise of each table that is measured."""
     tables: Sequence[TablePlan] = [*plan.margins, plan.base]
-    noises = {table.name: table.noise for table in tables if table.noise is not None}
-    works = [
+    return {table.name: table.noise for table in tables if table.noise is not None}
+
+
+def _measuring(plan: Plan, /) -> list[NoiseWork]:
+    """Noise on every cell of the measured tables, zeros included, and nothing cut."""
+    tables = {table.name: table for table in plan.tables}
+    return [
         NoiseWork(
-            name=table.name,
-            margin=plan.spec.margins.get(table.name),
-            perturbation=Perturbation(noise=noises[table.name]),
-            cells=table.cells,
+            name=name,
+            margin=plan.spec.margins.get(name),
+            perturbation=Perturbation(noise=noise),
+            cells=tables[name].cells,
         )
-        for table in tables
-        if table.name in noises
+        for name, noise in _noises(plan).items()
     ]
-    found = counts.publish(works, entropy=entropy)
-    return {
-        name: NoisyTable(values=found.pop(name).values, variance=noise.law.variance)
-        for name, noise in noises.items()
-    }
 
 
 def _cut(values: Ints, least: int | None, /) -> PublishedCells:

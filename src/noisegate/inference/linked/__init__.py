@@ -13,6 +13,7 @@ from noisegate.inference.linked.inference import Options, infer
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import (
     Flat,
+    Humps,
     Identities,
     NegativeBinomial,
     Prior,
@@ -26,6 +27,7 @@ __all__ = [
     "CellEstimates",
     "Fit",
     "Flat",
+    "Humps",
     "Identities",
     "NegativeBinomial",
     "Options",

@@ -14,7 +14,13 @@ from typing import TypeVar
 import numpy as np
 
 from noisegate.inference.linked.model import Factors, Model, Own
-from noisegate.inference.linked.pmfs import Pmfs, multiply_negative_binomial, multiply_tables, normalise
+from noisegate.inference.linked.pmfs import (
+    Pmfs,
+    multiply_humps,
+    multiply_negative_binomial,
+    multiply_tables,
+    normalise,
+)
 from noisegate.inference.linked.problem import (
     Bools,
     Flat,
@@ -158,6 +164,26 @@ def weighed(pmfs: Pmfs, prior: NegativeBinomial, /) -> Pmfs:
     multiply_negative_binomial(
         pmfs.low, pmfs.start, p, prior.mean, prior.shape, prior.zero_share, prior.stray_share
     )
+    for number, humps in enumerate(prior.humps):
+        cells = np.flatnonzero(prior.hump_of == number)
+        places = np.repeat(prior.hump_of == number, pmfs.sizes)
+        p[places] = pmfs.p[places]
+        multiply_humps(
+            cells,
+            pmfs.low,
+            pmfs.start,
+            p,
+            prior.mean,
+            prior.shape,
+            prior.zero_share,
+            prior.stray_share,
+            humps.plain,
+            humps.share,
+            humps.factor,
+            humps.power,
+            humps.dispersion,
+            humps.temper,
+        )
     if not normalise(pmfs.start, p):
         raise contradiction()
     return Pmfs(low=pmfs.low, start=pmfs.start, p=p)

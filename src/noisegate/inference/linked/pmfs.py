@@ -17,6 +17,7 @@ from noisegate.inference.linked.model import Own
 from noisegate.inference.linked.problem import Floats, Ints, contradiction
 from noisegate.laws import compiled
 
+_AS_POISSON = 1e7
 _LARGE = 1e150
 
 
@@ -174,6 +175,69 @@ def multiply_negative_binomial(
                     p[start[i] + j] /= _LARGE
                 weight /= _LARGE
                 stray /= _LARGE
+
+
+@compiled
+def multiply_humps(
+    cells: Ints,
+    low: Ints,
+    start: Ints,
+    p: Floats,
+    mean: Floats,
+    shape: Floats,
+    zero_share: Floats,
+    stray_share: Floats,
+    plain: float,
+    share: Floats,
+    factor: Floats,
+    power: Floats,
+    dispersion: Floats,
+    temper: Floats,
+    /,
+) -> None:
+    """Multiply the law of some cells that may be of one of a few humps into their distributions, in place."""
+    for i in cells:
+        a, size, m = start[i], start[i + 1] - start[i], max(mean[i], 1e-9)
+        own = 1.0 - zero_share[i] - stray_share[i]
+        law = np.zeros(size)
+        _add_counts(law, low[i], own * plain, m, shape[i], 1.0)
+        _add_counts(law, low[i], stray_share[i], m, 1.0, 1.0)
+        for k in range(len(share)):
+            r = 1 / dispersion[k] if dispersion[k] > 0 else 1e9
+            _add_counts(law, low[i], own * share[k], factor[k] * m ** power[k], r, temper[k])
+        if low[i] == 0:
+            law[0] += zero_share[i]
+        top = law.max()
+        for k in range(size):
+            p[a + k] *= law[k] / top if top > 0 else 1.0
+
+
+@compiled
+def _add_counts(law: Floats, low: int, share: float, mean: float, shape: float, temper: float) -> None:
+    """Add a share of the law of counts around a mean, from `low` on; one that is narrower than Poisson if `temper` is above 1."""
+    if share <= 0:
+        return
+    if temper > 1:
+        centre = mean + 0.5 * (1 - 1 / temper)
+        reach = 12 * math.sqrt(centre / temper) + 12
+        first = max(0, int(centre - reach))
+        at = temper * (centre * math.log(centre) - math.lgamma(centre + 1))
+        whole = 0.0
+        for x in range(first, int(centre + reach) + 1):
+            whole += math.exp(temper * (x * math.log(centre) - math.lgamma(x + 1.0)) - at)
+        for k in range(len(law)):
+            x = low + k
+            law[k] += share * math.exp(temper * (x * math.log(centre) - math.lgamma(x + 1.0)) - at) / whole
+        return
+    if shape > _AS_POISSON:
+        for k in range(len(law)):
+            x = low + k
+            law[k] += share * math.exp(x * math.log(mean) - mean - math.lgamma(x + 1.0))
+        return
+    ratio, none = math.log(mean / (mean + shape)), -shape * math.log1p(mean / shape) - math.lgamma(shape)
+    for k in range(len(law)):
+        x = low + k
+        law[k] += share * math.exp(none + math.lgamma(x + shape) - math.lgamma(x + 1.0) + x * ratio)
 
 
 @compiled

@@ -18,6 +18,8 @@ Bools = NDArray[np.bool_]
 
 #: Fewer codes than this are sorted.
 _WORTH_HASHING = 5_000
+#: Shares that are to add up to one may be off by this.
+_SHARES_OFF = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -232,18 +234,44 @@ class Flat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Humps:
+    """Other laws that the counts of a part may have than the negative binomial of their cells, which keeps the share `plain`.
+
+    `stray` is the share of cells that are of no hump at all. Hump k has a share, and around `factor[k] * mean**power[k]` counts are Poisson; wider, if it has a dispersion; narrower, if `temper[k]` is above 1.
+    """
+
+    plain: float
+    stray: float
+    share: Floats
+    factor: Floats
+    power: Floats
+    dispersion: Floats
+    temper: Floats
+
+    def __post_init__(self) -> None:
+        whole = self.plain + float(self.share.sum())
+        if abs(whole - 1) > _SHARES_OFF or self.plain < 0 or (self.share < 0).any():
+            raise SpecError.for_value("shares of humps", found=whole, allowed="at least 0, together 1")
+        if not ((self.factor > 0).all() and (self.dispersion >= 0).all() and (self.temper >= 1).all()):
+            raise SpecError("humps need factors above 0, dispersions of at least 0 and powers of at least 1.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NegativeBinomial:
     """Over-dispersed counts, one mean for every cell: the informed attacker.
 
     Cell i has variance `mean[i] + mean[i]**2 / shape[i]`; with probability `zero_share[i]` it is
     zero for a reason of its own (no service). With probability `stray_share[i]` it strays from its mean for a reason of its
     own (half a service): any count is possible then, by a geometric law with the same mean. A shape of 1e9 is as good as Poisson.
+    Cell i may have the law `humps[hump_of[i]]` besides; -1 is none.
     """
 
     mean: Floats
     shape: Floats
     zero_share: Floats
     stray_share: Floats = field(default_factory=lambda: np.zeros(1))
+    humps: tuple[Humps, ...] = ()
+    hump_of: Ints = field(default_factory=lambda: np.full(1, -1, np.int64))
 
     def __post_init__(self) -> None:
         mean = np.array(self.mean, dtype=np.float64)
@@ -260,6 +288,7 @@ class NegativeBinomial:
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "zero_share", share)
         object.__setattr__(self, "stray_share", stray)
+        object.__setattr__(self, "hump_of", np.broadcast_to(self.hump_of, mean.shape).astype(np.int64))
 
     def at(self, cells: Ints, /) -> NegativeBinomial:
         """The prior of some of the cells."""
@@ -268,6 +297,8 @@ class NegativeBinomial:
             shape=self.shape[cells],
             zero_share=self.zero_share[cells],
             stray_share=self.stray_share[cells],
+            humps=self.humps,
+            hump_of=self.hump_of[cells],
         )
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.linked.pmfs import Pmfs, normalise, stray_weight
-from noisegate.inference.linked.problem import NegativeBinomial
+from noisegate.inference.linked.problem import Humps, NegativeBinomial
 from noisegate.inference.profile.levels import (
     GRID,
     MOST_SPREAD,
@@ -79,23 +79,30 @@ _STRAY_SHARE = _EMPTY_SHARE
 class ProfileFit:
     """What the other cells say of each cell, and how uncertain each level of each effect is.
 
-    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`).
+    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`); `humps` are other laws that counts may have around their intensities.
     """
 
     prior: NegativeBinomial
     dispersion: float
     own: tuple[Floats, ...]
     common: tuple[Floats, ...]
+    humps: Humps | None = None
 
     @property
     def law(self) -> NegativeBinomial:
         """What is believed of each cell beforehand: near its intensity, or empty for a reason of its own; means stay what they are."""
         share = _EMPTY_SHARE
+        if self.humps is not None and (self.humps.temper > 1).all():
+            # Counts that hardly vary: a law that cannot give way would have cells empty instead.
+            share = min(self.humps.stray, share)
+        stray = _STRAY_SHARE if self.humps is None else self.humps.stray
         return NegativeBinomial(
             mean=self.prior.mean / (1 - share),
             shape=self.prior.shape,
             zero_share=np.full(1, share),
-            stray_share=np.full(1, _STRAY_SHARE),
+            stray_share=np.full(1, stray),
+            humps=() if self.humps is None else (self.humps,),
+            hump_of=np.full(1, -1 if self.humps is None else 0),
         )
 
 

@@ -1,0 +1,415 @@
+"""Laws of counts around an intensity that are no negative binomial: two or three humps, spikes, full or empty vehicles.
+
+A count is of one of a few *humps*. Hump k has a share, and a mean that is a factor times the intensity of the cell, or the same in all cells; around it counts are Poisson, wider
+(negative binomial) or narrower (a Poisson law to a power: counts that hardly vary). Shares and factors are found by EM from what every cell shows, a value or its absence, with hidden
+cells tilted to what totals leave for them. How wide humps are, how many there are and whether they follow the intensity is weighed by evidence: the likelihood of all cells and of what each row of each
+margin leaves for its hidden ones (so that totals tell how hidden counts spread, which no cell can), less half the log of the number of cells for each parameter. The learnt negative binomial is
+one of the laws that are weighed. Where it has nearly all the weight nothing changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from noisegate.inference.linked.problem import Humps, NegativeBinomial
+from noisegate.mechanisms import Mechanism
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Of fewer hidden or shown cells nothing is learnt.
+_FEW = 30
+#: Intensities are looked at in so many classes, counts up to this one, and cells up to so many.
+_CLASSES, _MOST_COUNT, _MOST_CELLS = 24, 500, 20_000
+#: Of more cells than this share that show larger counts no humps are looked for.
+_MOST_LARGE = 0.02
+_ROUNDS, _FEW_ROUNDS, _SETTLED = 60, 30, 1e-3
+_NATS = 14.0
+#: What an empty hump has for a factor.
+_NOTHING = 1e-4
+#: Widths of humps that are tried: relative variances beyond Poisson, and powers of a Poisson law that make it narrower.
+_WIDTHS = ((0.0, 1.0), (0.03, 1.0), (0.1, 1.0), (0.3, 1.0), (0.0, 8.0))
+_NARROW = ((0.0, 4.0), (0.0, 16.0), (0.0, 64.0))
+#: Totals tell little of how wide the lowest hump is, and cells nothing: these widths are weighed as well.
+_LOWEST = (0.1, 0.3, 1.0)
+#: Two humps that are less likely than the negative binomial by more nats a cell than this are not looked at further; before they are seen humps are so many nats less likely.
+_PROMISING, _UNLIKELY = 0.02, 3.0
+_MOST_HUMPS = 6
+#: Of cells around an intensity this share strays from it, before it is known better (see `profile`).
+_STRAYS = 0.015
+#: A smooth function of the count is worth so many parameters.
+_SMOOTH = 8
+#: Laws with less weight than this are left out.
+_LEAST_WEIGHT = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeftInRows:
+    """What the rows of a margin leave for hidden cells, up to noise of this variance: cell `places[k]` is in row `codes[k]`."""
+
+    places: Ints
+    codes: Ints
+    left: Floats
+    noise: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seen:
+    """What cells show, by classes of their intensity.
+
+    `hidden` is the chance of each count to be hidden, `shown` (a row for each value) to be shown so. `values`, `classes` and `number` are the distinct pairs of a value and a class, and how many cells have them; `told` and `untold` are how many
+    cells of each class are hidden, in rows that are shown or not; `sum` and `noise` are what rows leave for the first together. `rows` has for each row of each margin how many hidden cells of each class it holds, what it leaves and its noise.
+    """
+
+    level: Floats
+    shape: Floats
+    hidden: Floats
+    shown: Floats
+    values: Ints
+    classes: Ints
+    number: Floats
+    told: Floats
+    untold: Floats
+    sum: float
+    noise: float
+    rows: tuple[tuple[Floats, Floats, Floats], ...]
+
+    @property
+    def counts(self) -> Floats:
+        return np.arange(len(self.hidden), dtype=np.float64)
+
+    @property
+    def cells(self) -> float:
+        return float(self.number.sum() + self.told.sum() + self.untold.sum())
+
+    @classmethod
+    def of(
+        cls, values: Floats, prior: NegativeBinomial, mechanism: Mechanism, rows: Sequence[LeftInRows], /
+    ) -> _Seen | None:
+        """What the cells of a part show; None if it is too little, or counts are too large."""
+        there = ~np.isnan(values)
+        told = max(rows, key=lambda one: len(one.places), default=None)
+        if told is None or min(there.sum(), len(told.places)) < _FEW:
+            return None
+        large = there & (values > _MOST_COUNT)
+        if large.sum() > _MOST_LARGE * len(values):
+            return None
+        logs = np.log(np.maximum(prior.mean, 1e-3))
+        edges = np.unique(np.quantile(logs, np.linspace(0, 1, _CLASSES + 1)[1:-1]))
+        classes = np.unique(np.searchsorted(edges, logs, side="right"), return_inverse=True)[1]
+        size = int(classes.max()) + 1
+        number = np.bincount(classes, minlength=size)
+        level = np.exp(np.bincount(classes, weights=logs, minlength=size) / number)
+        shape = 1 / (np.bincount(classes, weights=1 / prior.shape, minlength=size) / number)
+        use = there & ~large
+        most = int(values[use].max()) + math.ceil(mechanism.reach(_NATS))
+        counts = np.arange(most + 1)
+        distinct, value = np.unique(values[use], return_inverse=True)
+        pairs, copies = np.unique(value * size + classes[use], return_counts=True)
+        shown = mechanism.log_likelihood(distinct[:, None], counts)
+        hidden = np.exp(mechanism.log_likelihood(np.full(most + 1, np.nan), counts))
+        mine = np.zeros(len(values), bool)
+        mine[told.places] = True
+
+        def by_class(which: NDArray[np.bool_]) -> Floats:
+            return np.bincount(classes[which], minlength=size).astype(np.float64)
+
+        return cls(
+            level=level,
+            shape=shape,
+            hidden=hidden,
+            shown=np.exp(shown - shown.max(axis=1, keepdims=True)),
+            values=pairs // size,
+            classes=pairs % size,
+            number=copies.astype(np.float64),
+            told=by_class(mine),
+            untold=by_class(~there & ~mine),
+            sum=float(told.left.sum()),
+            noise=float(told.noise.sum()),
+            rows=tuple(_by_rows(one, classes, size) for one in rows if one.left.size),
+        )
+
+
+def _by_rows(rows: LeftInRows, classes: Ints, size: int, /) -> tuple[Floats, Floats, Floats]:
+    keys = rows.codes * size + classes[rows.places]
+    held = np.bincount(keys, minlength=len(rows.left) * size).reshape(len(rows.left), size)
+    return held.astype(np.float64), rows.left, np.maximum(rows.noise, 1e-6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Law:
+    """One law of humps: whether they follow the intensity, how wide they are, their shares and factors, and whether the first one is empty cells."""
+
+    power: float
+    dispersion: float
+    temper: float
+    share: Floats
+    factor: Floats
+    empty: bool = False
+    #: The dispersion of the lowest hump, if it is another one.
+    lowest: float | None = None
+
+    @property
+    def dispersions(self) -> Floats:
+        """How wide each hump is beyond Poisson."""
+        found = np.full(len(self.share), self.dispersion)
+        if self.lowest is not None:
+            found[np.argmin(self.factor)] = self.lowest
+        return found
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were fitted or chosen: shares, factors, how wide humps are."""
+        return 2 * len(self.share) - self.empty
+
+    def means(self, level: Floats, middle: float, /) -> Floats:
+        """The mean of each hump in each class."""
+        return np.asarray((level**self.power * middle ** (1 - self.power))[:, None] * self.factor)
+
+    def masses(self, seen: _Seen, middle: float, /) -> Floats:
+        """The law of each hump (middle axis) in each class (first axis)."""
+        means = np.maximum(self.means(seen.level, middle), 1e-6)
+        found = np.empty((*means.shape, len(seen.hidden)))
+        for k, dispersion in enumerate(self.dispersions.tolist()):
+            found[:, k] = _around(means[:, [k]], seen.counts, dispersion, self.temper)
+        return found
+
+
+def _around(means: Floats, x: Floats, dispersion: float, temper: float, /) -> Floats:
+    """The law of counts around each of some means."""
+    if dispersion > 0:
+        r = 1 / dispersion
+        logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
+        return np.asarray(np.exp(logs + x * np.log(means / (means + r)) - r * np.log1p(means / r)))
+    logs = temper * (x * np.log(means + shifted(temper)) - special.gammaln(x + 1))
+    found = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def shifted(temper: float, /) -> float:
+    """What is added to the mean of a Poisson law to a power, as the power takes it off."""
+    return 0.5 * (1 - 1 / temper)
+
+
+def fit_humps(
+    values: Floats,
+    prior: NegativeBinomial,
+    /,
+    *,
+    mechanism: Mechanism,
+    rows: Sequence[LeftInRows],
+    departs: Callable[[Floats], Floats] | None = None,
+    narrow: bool = True,
+) -> Humps | None:
+    """The humps that counts of a part have beside the negative binomial that was learnt of them; None if it is likelier, or too little is seen.
+
+    `departs` says by which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram has; humps must be likelier than that, too. Laws that are `narrow`er than Poisson are for tables whose noises are independent.
+    """
+    seen = _Seen.of(values, prior, mechanism, rows)
+    if seen is None:
+        return None
+    middle = float(np.exp(np.average(np.log(seen.level))))
+    plain = _plain_evidence(seen, departs)
+    found = [one for one in _weighed(seen, middle, plain) if narrow or one[1].temper == 1]
+    if not found:
+        return None
+    evidence = np.array([plain, *(value - _UNLIKELY for value, _ in found)])
+    weights = special.softmax(evidence)
+    kept = [
+        (weight, law) for weight, (_, law) in zip(weights[1:], found, strict=True) if weight >= _LEAST_WEIGHT
+    ]
+    if not kept or weights[0] > 1 - _LEAST_WEIGHT:
+        return None
+    whole = float(weights[0]) + sum(float(weight) for weight, _ in kept)
+    return Humps(
+        stray=_strays(seen, kept, middle),
+        plain=float(weights[0]) / whole,
+        share=np.concatenate([weight / whole * law.share for weight, law in kept]),
+        factor=np.concatenate([law.factor * middle ** (1 - law.power) for _, law in kept]),
+        power=np.concatenate([np.full(len(law.share), law.power) for _, law in kept]),
+        dispersion=np.concatenate([law.dispersions for _, law in kept]),
+        temper=np.concatenate([np.full(len(law.share), law.temper) for _, law in kept]),
+    )
+
+
+def _strays(seen: _Seen, kept: Sequence[tuple[float, _Law]], middle: float, /) -> float:
+    """The share of cells that stray from all humps, as shown ones tell; beforehand it is about that of cells that stray from a negative binomial."""
+    x, m = seen.counts, seen.level[:, None]
+    falling = np.exp(x * np.log(m / (m + 1)) - np.log1p(m))
+    whole = sum(weight for weight, _ in kept)
+    law = sum(
+        weight / whole * np.einsum("ckx,k->cx", one.masses(seen, middle), one.share) for weight, one in kept
+    )
+    own, away = ((seen.shown @ np.asarray(one).T)[seen.values, seen.classes] for one in (law, falling))
+    share, cells = _STRAYS, seen.cells
+    for _ in range(_FEW_ROUNDS):
+        chance = share * away / np.maximum(share * away + (1 - share) * own, 1e-300)
+        # Of cells that stray about as many are hidden as of all others.
+        found = float(seen.number @ chance) * cells / seen.number.sum()
+        share = (found + 0.5) / (cells + 0.5 / _STRAYS)
+    return min(share, _STRAYS)
+
+
+def _plain_evidence(seen: _Seen, departs: Callable[[Floats], Floats] | None, /) -> float:
+    """How likely the learnt negative binomial is, or what the engine makes of it by one smooth function of the count, whichever is more."""
+    law = _plain(seen)
+    found = _evidence(seen, law, np.ones(1)) - 0.5 * math.log(seen.cells)
+    if departs is None:
+        return found
+    held = seen.told + seen.untold + np.bincount(seen.classes, weights=seen.number, minlength=len(seen.told))
+    more = departs(held @ law[:, 0, :])
+    law = law * np.exp(more[np.minimum(np.arange(law.shape[2]), len(more) - 1)])
+    law /= law.sum(axis=2, keepdims=True)
+    return max(found, _evidence(seen, law, np.ones(1)) - 0.5 * _SMOOTH * math.log(seen.cells))
+
+
+def _plain(seen: _Seen, /) -> Floats:
+    """The learnt negative binomial in each class."""
+    x, m, r = seen.counts, seen.level[:, None], seen.shape[:, None]
+    logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
+    found = np.exp(logs + x * np.log(m / (m + r)) - r * np.log1p(m / r))
+    falling = np.exp(x * np.log(m / (m + 1)) - np.log1p(m))
+    return np.asarray((0.985 * found + 0.015 * falling)[:, None, :])
+
+
+def _weighed(seen: _Seen, middle: float, plain: float, /) -> Iterator[tuple[float, _Law]]:
+    """Laws of humps that are not much less likely than the plain one, with their evidence."""
+
+    def tried(law: _Law, rounds: int = _ROUNDS) -> tuple[float, _Law]:
+        fitted = _fitted(seen, law, middle, rounds)
+        evidence = _evidence(seen, fitted.masses(seen, middle), fitted.share)
+        return evidence - 0.5 * fitted.parameters * math.log(seen.cells), fitted
+
+    for dispersion, temper in _NARROW:
+        one = _Law(power=1.0, dispersion=dispersion, temper=temper, share=np.ones(1), factor=np.ones(1))
+        yield tried(one, 10)
+    for power in (0.0, 1.0):
+        starts = [
+            _Law(
+                power=power,
+                dispersion=dispersion,
+                temper=1.0,
+                share=np.full(2, 0.5),
+                factor=np.array([low, 2.0 - low]),
+            )
+            for low, dispersion in ((0.05, 0.0), (0.5, 0.0), (0.5, 0.1))
+        ]
+        best = max((tried(one) for one in starts), key=lambda one: one[0])
+        if best[0] < plain - _PROMISING * seen.cells:
+            continue
+        every = [
+            tried(replace(best[1], dispersion=dispersion, temper=temper)) for dispersion, temper in _WIDTHS
+        ]
+        top = max(every, key=lambda one: one[0])
+        none = tried(_emptied(top[1]))
+        yield from (*every, none)
+        if none[0] >= top[0]:
+            continue
+        while len(top[1].share) < _MOST_HUMPS:
+            more = max((tried(split, _FEW_ROUNDS) for split in _split(top[1])), key=lambda one: one[0])
+            if more[0] < top[0]:
+                break
+            yield more
+            top = more
+        for wide in _LOWEST:
+            value, law = tried(replace(top[1], lowest=wide), _FEW_ROUNDS)
+            yield value - math.log(len(_LOWEST)), law
+
+
+def _split(law: _Law, /) -> Iterator[_Law]:
+    """The law with one of its humps in two: the lowest one into none and twice as many, or any into a smaller and a larger one."""
+    lowest = int(np.argmin(law.factor))
+    for place, factors in ((lowest, (0.02, 2.0)), *((k, (0.6, 1.4)) for k in range(len(law.share)))):
+        share = np.append(law.share, law.share[place] / 2)
+        factor = np.append(law.factor, law.factor[place] * factors[1])
+        share[place] /= 2
+        factor[place] *= factors[0]
+        yield replace(law, share=share, factor=factor)
+
+
+def _emptied(law: _Law, /) -> _Law:
+    """The law with its lower hump empty: vehicles that did not run."""
+    order = np.argsort(law.factor)
+    factor = law.factor[order]
+    factor[0] = _NOTHING
+    return replace(law, share=law.share[order], factor=factor, empty=True)
+
+
+def _fitted(seen: _Seen, law: _Law, middle: float, rounds: int, /) -> _Law:
+    """The likeliest shares and factors, by EM; hidden cells add up to what rows leave for them."""
+    x, tilt = seen.counts, 0.0
+    unit = seen.level**law.power * middle ** (1 - law.power)
+    for _ in range(rounds):
+        masses = law.masses(seen, middle) * law.share[:, None]
+        tilt = _tilt(seen, masses, tilt)
+        number, summed, units = np.zeros(len(law.share)), np.zeros(len(law.share)), np.zeros(len(law.share))
+        for held, chance in (
+            (seen.told, seen.hidden * np.exp(np.clip(tilt * x, -200, 200))),
+            (seen.untold, seen.hidden),
+        ):
+            if not held.any():
+                continue
+            mine = masses * chance
+            own = mine.sum(axis=2)
+            by = held / np.maximum(own.sum(axis=1), 1e-300)
+            number += by @ own
+            summed += by @ (mine @ x)
+            units += (by * unit) @ own
+        flat = masses.reshape(-1, len(x)).T
+        for terms, onto in ((flat, 0), (flat * x[:, None], 1)):
+            picked = (seen.shown @ terms).reshape(len(seen.shown), *masses.shape[:2])[
+                seen.values, seen.classes
+            ]
+            if onto == 0:
+                by = seen.number / np.maximum(picked.sum(axis=1), 1e-300)
+                number += by @ picked
+                units += (by * unit[seen.classes]) @ picked
+            else:
+                summed += by @ picked
+        share = (number + 0.5) / (number + 0.5).sum()
+        factor = np.maximum((summed + 1e-3) / (units + 0.1), _NOTHING)
+        if law.empty:
+            factor[0] = _NOTHING
+        moved = float(np.abs(share - law.share).max() + np.abs(factor / law.factor - 1).max())
+        law = replace(law, share=share, factor=factor)
+        if moved < _SETTLED:
+            break
+    return law
+
+
+def _tilt(seen: _Seen, masses: Floats, tilt: float, /) -> float:
+    """The tilt of hidden cells that lets them add up to what rows leave, as far as these are sure."""
+    x = seen.counts
+    whole = masses.sum(axis=1) * seen.hidden
+    for _ in range(4):
+        weights = whole * np.exp(np.clip(tilt * x, -200, 200))
+        mass = np.maximum(weights.sum(axis=1), 1e-300)
+        mean = weights @ x / mass
+        width = weights @ x**2 / mass - mean**2
+        off = seen.sum - float(seen.told @ mean) - tilt * seen.noise
+        tilt += float(np.clip(off / (float(seen.told @ width) + seen.noise + 1e-9), -0.3, 0.3))
+        tilt = min(max(tilt, -3.0), 3.0)
+    return tilt
+
+
+def _evidence(seen: _Seen, masses: Floats, share: Floats, /) -> float:
+    """How likely what cells show is, and what rows leave for hidden ones."""
+    x = seen.counts
+    law = (masses * share[:, None]).sum(axis=1)
+    hidden = law * seen.hidden
+    mass = np.maximum(hidden.sum(axis=1), 1e-300)
+    found = float((seen.told + seen.untold) @ np.log(mass))
+    picked = (seen.shown @ law.T)[seen.values, seen.classes]
+    found += float(seen.number @ np.log(np.maximum(picked, 1e-300)))
+    mean = hidden @ x / mass
+    width = np.maximum(hidden @ x**2 / mass - mean**2, 0.0)
+    for held, left, noise in seen.rows:
+        variance = held @ width + noise
+        found -= 0.5 * float((np.log(variance) + (left - held @ mean) ** 2 / variance).sum())
+    return found
