@@ -152,5 +152,5 @@ def test_busy_rows_are_as_sure_as_their_totals(doubt):
         wide += (found.high - found.low)[many].tolist()
         off += (found.mean - truth)[many].tolist()
     assert np.mean(hits) >= 0.92
-    assert np.sqrt(np.mean(np.square(off))) < (1.2 if doubt == 0 else 1.5) * sure
+    assert np.sqrt(np.mean(np.square(off))) < (1.2 if doubt == 0 else 1.8) * sure
     assert np.median(wide) < (1.1 if doubt == 0 else 1.6) * 2 * 1.96 * sure
