@@ -261,12 +261,15 @@ class Anchor:
         mean = float(laws.mean[places[taken]].sum())
         doubt = ((_HUMPS_OFF if self.humps else PRIOR_OFF) * mean) ** 2
         total = (left * doubt + mean * variance) / max(doubt + variance, 1e-12)
+        total = max(total, _LEAST_LEFT * mean)
+        # What a sure law gives hidden cells more than totals leave, shown ones have less.
+        given_way = total - left if self.humps else 0.0
         return _Level(
             hidden=places[taken],
-            sum=max(total, _LEAST_LEFT * mean),
+            sum=total,
             sd=float(np.sqrt(doubt * variance / max(doubt + variance, 1e-12))),
             shown=shown,
-            shown_sum=float(self._evidence.base.values[self.cells[shown]].sum()) - excess.mean,
+            shown_sum=float(self._evidence.base.values[self.cells[shown]].sum()) - excess.mean - given_way,
             beside=beside,
         )
 
