@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from contextlib import contextmanager
 
 import pytest
 from scipy.stats import chisquare
@@ -299,3 +300,26 @@ def test_a_connection_that_is_lost_costs_nothing(town, postgres, in_postgres, tm
     made = release(spec, out=tmp_path / "out", engine=connection, ledger=ledger)
     connection.disconnect()
     assert made.tally.events == 300
+
+
+@pytest.mark.parametrize("half", ["<", ">="])
+def test_ctrl_c_ends_both_connections(town, postgres, in_postgres, monkeypatch, half):
+    """Whichever of them hears of it: it stays Ctrl-C, and nothing goes on in the server."""
+    copy = psycopg.Cursor.copy
+
+    @contextmanager
+    def stopped(self, statement, *arguments, **options):
+        with copy(self, statement, *arguments, **options) as answer:
+            if f", 0) {half} 0" in statement.as_string(self):
+                next(iter(answer))
+                raise KeyboardInterrupt
+            yield answer
+
+    monkeypatch.setattr(psycopg.Cursor, "copy", stopped)
+    given, connection = in_postgres()(town, town.events(300))
+    with pytest.raises(KeyboardInterrupt):
+        town.count(town.spec(**given), connection=connection)
+    connection.disconnect()
+    with psycopg.connect(postgres, autocommit=True) as database:
+        asking = "SELECT count(*) FROM pg_stat_activity WHERE state <> 'idle' AND query LIKE 'COPY%'"
+        assert database.execute(asking).fetchone() == (0,)

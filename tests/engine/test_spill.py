@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from noisegate.engine import (
     count_slices,
     sum_published,
 )
+from noisegate.errors import OutputError
 from noisegate.laws import OsNoise
 from noisegate.mechanisms import Perturbation, PublishedNoise, perturb
 from noisegate.releases import make_plan, publish_tables
@@ -270,3 +272,25 @@ def test_a_whole_count_is_one_slice():
     made = LocalCounts.held(counts, cells=CELLS).publish([table_of(noise)], entropy=OsNoise())["base"]
     direct = perturb(*RAW, size=CELLS, perturbation=noise, entropy=OsNoise())
     assert set(made.cells.tolist()) | set(direct.cells.tolist()) <= set(RAW[0].tolist())
+
+
+class Full(SpillPlace):
+    """A place on a disk without room."""
+
+    def file(self):
+        return Path("/dev/full")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_said_in_a_sentence():
+    with ExitStack() as stack, limits.override(events_at_once=4, pairs_at_once=4):
+        place = Full(stack)
+        with (
+            UnitEvents(rows=9, place=place, cell_bits=4, day_bits=2) as held,
+            pytest.raises(OutputError, match=r"Temporary files cannot be written to .* name another place"),
+        ):
+            held.add(np.arange(50), np.arange(50))
+        runs = CellRuns(cells=10**6, place=place)
+        runs.add(np.arange(1 << 16))
+        with pytest.raises(OutputError, match=r"Temporary files cannot be written"):
+            runs.add(np.arange(1 << 16))

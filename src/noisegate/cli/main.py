@@ -123,6 +123,8 @@ def run() -> None:
     signal.signal(signal.SIGTERM, _end)
     # Our products of vectors are short: a second thread of the linear algebra only spins beside them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Nobody's plugins look at specs; searching all installed packages for them takes longer than reading one.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     sys.exit(main(sys.argv[1:]))
 
 

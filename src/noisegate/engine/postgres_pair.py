@@ -38,12 +38,19 @@ def paired_session(connection: Any, table: str, /) -> Iterator[Any]:
             try:
                 yield other
             finally:
-                # Nothing was changed; a connection that is lost has no transaction any more.
-                if not connection.closed:
-                    connection.execute("ROLLBACK")
+                _leave(psycopg, connection)
     finally:
         if other is not None:
             other.close()
+
+
+def _leave(psycopg: Any, connection: Any, /) -> None:
+    """End the transaction, in which nothing was changed; a connection that cannot even do that, in the middle of an answer, is closed."""
+    try:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()
 
 
 def _second(psycopg: Any, connection: Any, table: str, /) -> Any:

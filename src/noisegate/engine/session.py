@@ -68,6 +68,18 @@ def believing_no_statistics(connection: duckdb.DuckDBPyConnection, /) -> Iterato
         connection.execute(f"SET disabled_optimizers = '{before or ''}'")
 
 
+@contextmanager
+def writing_temporary() -> Iterator[None]:
+    """Say in a sentence that temporary files cannot be written, such as on a full disk."""
+    try:
+        yield
+    except OSError as problem:
+        raise OutputError(
+            f"Temporary files cannot be written to {tempfile.gettempdir()} ({problem.strerror or 'unknown reason'}); make room there, or name "
+            "another place with TMPDIR."
+        ) from None
+
+
 def leftovers() -> tuple[Path, ...]:
     """Temporary directories of this user that counts which were stopped left behind; they may hold ids of persons."""
     try:

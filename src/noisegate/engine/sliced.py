@@ -20,6 +20,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.engine.counts import Clipping, Counts, Tally
+from noisegate.engine.session import writing_temporary
 from noisegate.engine.spill import CellRuns, RawSlice, SpillPlace
 from noisegate.errors import InternalError
 from noisegate.laws import Entropy
@@ -262,8 +263,9 @@ class SliceStore:
             self._parts.append(lambda: part)
             return
         paths = self._place.file(), self._place.file()
-        part.cells.tofile(paths[0])
-        part.values.tofile(paths[1])
+        with writing_temporary():
+            part.cells.tofile(paths[0])
+            part.values.tofile(paths[1])
         self._parts.append(
             lambda: PublishedCells(
                 cells=np.fromfile(paths[0], dtype=np.int64), values=np.fromfile(paths[1], dtype=np.int64)

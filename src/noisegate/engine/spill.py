@@ -16,7 +16,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.engine.bounding import add_counts, count_runs, run_starts
-from noisegate.engine.session import private_folder
+from noisegate.engine.session import private_folder, writing_temporary
 from noisegate.tables import Ints
 
 #: Between two cells that are remembered of a run: slices are cut at remembered cells.
@@ -105,7 +105,7 @@ class CellRuns:
         self._write_run()
         cells_at, counts_at = self._place.file(), self._place.file()
         found, written = [], 0
-        with cells_at.open("wb") as to_cells, counts_at.open("wb") as to_counts:
+        with writing_temporary(), cells_at.open("wb") as to_cells, counts_at.open("wb") as to_counts:
             for start, stop in pairwise(self._borders()):
                 cells, counts = self._merged(start, stop)
                 to_cells.write(cells.tobytes())
@@ -121,8 +121,9 @@ class CellRuns:
     def _write_run(self) -> None:
         cells, counts = self._table
         paths = self._place.file(), self._place.file()
-        cells.tofile(paths[0])
-        counts.tofile(paths[1])
+        with writing_temporary():
+            cells.tofile(paths[0])
+            counts.tofile(paths[1])
         self._runs.append((*paths, cells.size, cells[::_REMEMBERED].copy()))
         self._table = (cells[:0], counts[:0])
 

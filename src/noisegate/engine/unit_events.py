@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 
 from noisegate import limits
+from noisegate.engine.session import writing_temporary
 from noisegate.engine.spill import SpillPlace
 from noisegate.engine.unit_loops import load_loops, pack, spread
 from noisegate.tables import Ints
@@ -247,7 +248,7 @@ class UnitEvents:
         if self._file is None:
             self._file = self._place.file()
             self._file.touch(mode=0o600)
-        with self._file.open("ab") as file:
+        with writing_temporary(), self._file.open("ab") as file:
             file.write(words.data)
         self._lots.append(_Lot(words=self._file, start=self._written, ends=ends, wide=wide))
         self._written += words.size

@@ -77,6 +77,8 @@ _AT_ONCE = 100_000
 _FEW_TERMS, _FEW_IN_ALL = 64, 4_000
 
 
+#: Rows and cells whose sums are further apart than so many standard deviations of what rows say contradict each other.
+_APART = 1.96
 #: How units are solved, and how where only sums over many of them matter: all messages as Gaussians, in a tenth of the time.
 _SOLVE = Options(threads=1)
 _SOLVE_ROUGHLY = Options(threads=1, narrow_members=1)
@@ -179,7 +181,7 @@ class Posterior:
         return self.errors.part_of
 
     def prepare(self, cells: Ints | None = None, /) -> None:
-        """Work out every unit that these cells touch, or every one, if it is not there yet."""
+        """Work out every unit that these cells touch, or every one, if it is not there yet; with all of them also what every sum needs."""
         touched = np.arange(len(self._unit_of)) if cells is None else np.unique(self._part_of[cells])
         missing = np.unique(self._unit_of[[part for part in touched.tolist() if part not in self._parts]])
         if not missing.size:
@@ -196,6 +198,11 @@ class Posterior:
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             for done, _ in enumerate(pool.map(self._work_out, units), 1):
                 self.report("working out what is missing", done, len(units))
+        if cells is None and self.knows_sums:
+            # Else the first sum would wait for it.
+            self._judge(np.arange(self.size))
+            for margin in self.errors.totals.margins:
+                self.errors.misfit(margin)
 
     def _members(self, units: Ints, /) -> list[Ints]:
         """The cells of each unit, ascending."""
@@ -526,12 +533,17 @@ class Posterior:
         alone = np.bincount(groups, weights=self.errors.variance[cells], minlength=size)
         more = np.maximum(spread.variance - alone, 0.0)
         self._convolve(cells, groups, np.where(free, more, np.nan), level, low, high)
+        off = mean - surest.centre
+        # Where rows clearly say something else than their cells do, either may be right: the interval holds both, each with the noise of rows.
+        apart = np.where(np.abs(off) > _APART * np.sqrt(surest.variance), off, 0.0)
+        low = np.minimum(low, np.floor(low + np.minimum(apart, 0.0)).astype(np.int64))
+        high = np.maximum(high, np.ceil(high + np.maximum(apart, 0.0)).astype(np.int64))
         found = SumEstimates(
             level=level,
             mean=mean,
-            # Where rows say something else than their cells do, the mean is off by that too.
-            sd=np.sqrt(surest.variance + (surest.centre - mean) ** 2),
-            low=np.minimum(low, np.floor(mean).astype(np.int64)),
+            # The mean is off by what they differ by, too.
+            sd=np.sqrt(surest.variance + off**2),
+            low=np.maximum(np.minimum(low, np.floor(mean).astype(np.int64)), 0),
             high=np.maximum(high, np.ceil(mean).astype(np.int64)),
         )
         return found if trust is None or trust.holds else withdraw(self.errors, found, cells, groups)
@@ -559,7 +571,7 @@ class Posterior:
     def _learnt_again(self, evidence: Evidence, cells: Ints, /) -> Retold:
         """What the same engine makes of other evidence."""
         other = Posterior(evidence=evidence, attacker=self.attacker, options=_SOLVE_ROUGHLY)
-        other.prepare()
+        other.prepare(np.arange(other.size))
         spread = other.errors.sums(cells, np.zeros(len(cells), np.int64), 1)[0]
         off = float(np.sqrt(spread.shared[0]) / max(spread.centre[0], 1.0))
         return Retold(laws=other.laws(cells), off=off)

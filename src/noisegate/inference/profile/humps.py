@@ -35,7 +35,7 @@ _NATS = 14.0
 _NOTHING = 1e-4
 #: Widths of humps that are tried: relative variances beyond Poisson, and powers of a Poisson law that make it narrower.
 _WIDTHS = ((0.0, 1.0), (0.03, 1.0), (0.1, 1.0), (0.3, 1.0), (0.0, 8.0))
-_NARROW = ((0.0, 4.0), (0.0, 16.0), (0.0, 64.0))
+_NARROW = ((0.0, 4.0), (0.0, 16.0))
 #: Totals tell little of how wide the lowest hump is, and cells nothing: these widths are weighed as well.
 _LOWEST = (0.1, 0.3, 1.0)
 #: Two humps that are less likely than the negative binomial by more nats a cell than this are not looked at further; before they are seen humps are so many nats less likely.

@@ -92,9 +92,9 @@ class ProfileFit:
     def law(self) -> NegativeBinomial:
         """What is believed of each cell beforehand: near its intensity, or empty for a reason of its own; means stay what they are."""
         share = _EMPTY_SHARE
-        if self.humps is not None and (self.humps.temper > 1).all():
-            # Counts that hardly vary: a law that cannot give way would have cells empty instead.
-            share = min(self.humps.stray, share)
+        if self.humps is not None:
+            # Totals do not tell humps near zero from empty cells; but a law that hardly varies, and cannot give way, would have cells empty instead.
+            share = min(self.humps.stray, share) if (self.humps.temper > 1).all() else 2 * share
         stray = _STRAY_SHARE if self.humps is None else self.humps.stray
         return NegativeBinomial(
             mean=self.prior.mean / (1 - share),
