@@ -45,7 +45,8 @@ def tables(kept: Mapping[str, Any], /) -> str:
         "of these, that lead",
     ]
     markers = [[one["regime"], str(one["worlds"]), str(one["range_right"])] for one in kept["markers"]]
-    parts = [BEGIN, table(heads, kinds), table(["marker", "worlds", "its range is right"], markers), END]
+    ranges = [table(["marker", "worlds", "its range is right"], markers)] if markers else []
+    parts = [BEGIN, table(heads, kinds), *ranges, END]
     return "\n\n".join(part.strip("\n") for part in parts)
 
 

@@ -124,3 +124,33 @@ def test_few_identities_leave_a_second_law(tmp_path):
     assert {made.law.name for made in rival.mechanisms.values()} == {"gaussian"}
     stated = noisegate.open_tables([str(path) for path in world.write(tmp_path)], noise="laplace:1.4")
     assert not stated.inference.evidence.known.rivals
+
+
+@pytest.mark.parametrize("doubt", [0.0, 0.25])
+def test_busy_rows_are_as_sure_as_their_totals(doubt):
+    """Hundreds of shown cells have far more noise together than their totals: sums say what these say, at whatever scale."""
+    made = Mechanism(law=Laplace(2.0), rounding="nearest", threshold=10, rule="ge", zeros="keep")
+    hits, wide, off = [], [], []
+    sure = np.sqrt(7 * 8.0)  # seven totals of a station, each with noise of variance 8
+    for seed in range(3):
+        rng = np.random.default_rng([17, seed])
+        busy = rng.gamma(0.7, 14.0, size=(20, 1, 1)) * rng.gamma(10, 0.1, (1, 7, 1))
+        world = make_world(
+            {"station": 20, "day": 7, "slot": 96},
+            margins={"by-station": ["station", "day"], "by-slot": ["day", "slot"]},
+            mechanism=made,
+            counts=rng.poisson(busy * np.exp(np.sin(np.linspace(0, 12, 96)))),
+            rng=rng,
+        )
+        given = world.evidence().at_scale(float(np.exp(doubt * (-1) ** seed)))
+        engine = engine_for(replace(given, scale_doubt=doubt))
+        cells = np.arange(world.domain.size)
+        found = engine.sums(cells, cells // (7 * 96), size=20, level=0.95)
+        truth = world.counts.reshape(20, -1).sum(axis=1)
+        hits += ((found.low <= truth) & (truth <= found.high)).tolist()
+        many = np.isfinite(world.published[BASE]).reshape(20, -1).sum(axis=1) > 7 * 96 // 4
+        wide += (found.high - found.low)[many].tolist()
+        off += (found.mean - truth)[many].tolist()
+    assert np.mean(hits) >= 0.92
+    assert np.sqrt(np.mean(np.square(off))) < (1.2 if doubt == 0 else 1.8) * sure
+    assert np.median(wide) < (1.1 if doubt == 0 else 1.6) * 2 * 1.96 * sure

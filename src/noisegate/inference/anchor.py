@@ -45,6 +45,8 @@ _SHAPE_OFF = 0.7
 _SHAPE_ROUNDS, _LONGEST_SHAPE = 4, 3.0
 #: Of more hidden cells than this some tell the histogram of all: to about 1 %, where the tables tell it to several.
 _MOST_LOOKED_AT = 30_000
+#: A total says far more than its shown cells do if their variance is this many times that of its noise.
+_FAR_MORE = 10.0
 #: Rows of which totals say less than this are left alone.
 _LEAST_ROWS = 2
 _ROW_ROUNDS = 3
@@ -226,6 +228,8 @@ class Anchor:
             for told in rows:
                 self._hold_rows(laws, told)
         self._hold_levels(laws, wanted)
+        for told in every * _ROW_ROUNDS:
+            self._hold_shown(laws, told)
         moves = np.zeros(len(self.cells))
         for level in wanted:
             for places, sd in ((level.hidden, level.sd), (level.shown, -level.sd)):
@@ -399,6 +403,23 @@ class Anchor:
         ]
         clear = _CLEARLY if self.humps else 1.0
         _settle(laws, rows.places[free], rows.codes[free], rows.left - held[0], rows.noise + held[1], clear)
+
+    def _hold_shown(self, laws: AnyLaws, rows: _Rows, /) -> None:
+        """Move shown cells of rows of which the total says far more than they do, so that cells add up to what it leaves.
+
+        The noise of a hundred shown values is ten times that of their total: whatever a prior and selection say of each, together they are
+        what the total says. Hidden cells stay as they are.
+        """
+        size, shown = len(rows.left), self.free[rows.places]
+        shown &= np.isfinite(self._evidence.base.values[self.cells[rows.places]])
+        width = np.bincount(rows.codes[shown], weights=laws.variance[rows.places[shown]], minlength=size)
+        mean = np.bincount(rows.codes, weights=laws.mean[rows.places], minlength=size)
+        clear = width > _FAR_MORE * np.maximum(rows.noise, 1e-9)
+        off = np.where(clear, (rows.left - mean) * width / np.maximum(width + rows.noise, 1e-12), 0.0)
+        chosen = shown & clear[rows.codes]
+        now = np.bincount(rows.codes[chosen], weights=laws.mean[rows.places[chosen]], minlength=size)
+        which, codes = compact(rows.codes[chosen])
+        _move_groups(laws, rows.places[chosen], codes, np.maximum((now + off)[which], 0.0))
 
     def _beside(self, margin: Observation, hidden: Ints, /) -> Ints:
         """The shown cells of those rows of a margin that hold some hidden ones."""

@@ -7,10 +7,11 @@ an engine at its own likeliest scale. What is believed beforehand is learnt once
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import special
 
 from noisegate.inference.evidence import MATTERS, Evidence
 from noisegate.inference.linked.pmfs import Pmfs
@@ -102,22 +103,18 @@ class MixedNoise:
     def sums(self, cells: Ints, groups: Ints, /, *, size: int, level: float) -> SumEstimates:
         """What the cells of each of `size` groups add up to; cell k is in group `groups[k]`."""
         every = [engine.sums(cells, groups, size=size, level=level) for engine in self.engines]
-        middle = every[0]
         weights = self.weights
         mean = weights @ np.stack([one.mean for one in every])
         sd = np.sqrt(weights @ np.stack([one.sd**2 + (one.mean - mean) ** 2 for one in every]))
-        # The interval of the likeliest scale, moved to the mean of all and as much wider as the law is.
-        wider = np.divide(sd, middle.sd, out=np.ones(size), where=middle.sd > 0)
-        low = np.floor(mean - wider * (middle.mean - middle.low) + 1e-9)
-        high = np.ceil(mean + wider * (middle.high - middle.mean) - 1e-9)
+        low, high = _mixed_ends(every, weights, level)
+        # As of each of them, the interval holds the mean.
+        low, high = np.minimum(low, np.floor(mean)), np.maximum(high, np.ceil(mean))
         gone = ~np.all([one.told for one in every], axis=0)
         return SumEstimates(
             level=level,
             mean=mean,
             sd=sd,
-            low=np.where(gone, np.min([one.low for one in every], axis=0), np.maximum(low, 0)).astype(
-                np.int64
-            ),
+            low=np.where(gone, np.min([one.low for one in every], axis=0), low).astype(np.int64),
             high=np.where(gone, np.max([one.high for one in every], axis=0), high).astype(np.int64),
             withdrawn=gone,
         )
@@ -153,6 +150,18 @@ class MixedNoise:
             numbers={"doubt": doubt, "laws": {rival.name: rival.weight for rival in rivals}},
         )
         return (*self.middle.checks, check)
+
+
+def _mixed_ends(every: Sequence[SumEstimates], weights: Floats, level: float, /) -> tuple[Floats, Floats]:
+    """The ends of a normal law with the mean and the variance of the mixture, each law taken for a normal one that has its interval."""
+    reach = float(special.ndtri((1 + level) / 2))
+    lows, highs = (
+        np.stack([getattr(one, end) for one in every]).astype(np.float64) for end in ("low", "high")
+    )
+    middles, sds = (lows + highs) / 2, (highs - lows) / (2 * reach)
+    middle = weights @ middles
+    sd = np.sqrt(weights @ (sds**2 + (middles - middle) ** 2))
+    return np.maximum(np.floor(middle - reach * sd + 1e-9), 0), np.ceil(middle + reach * sd - 1e-9)
 
 
 def _mixed(laws: list[Pmfs], weights: Floats, /) -> Pmfs:

@@ -12,17 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisegate.reading.alignment import match
 from noisegate.reading.dimensions import unite
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import Bools, Hierarchy, Ints, PublishedTable, SetAside, row_ids, source_name
 from noisegate.reading.totals import Totals, find_totals, spell_totals
-from noisegate.tables import Dimension, folded
+from noisegate.tables import Dimension, Kind, folded
+
+Floats = NDArray[np.float64]
 
 #: Sums of so many people, and so many of these, tell whether two tables count the same ones: the mean of the squared differences, each beside
 #: the sum of both, is about 1 or more for other people. Regions and districts of a census have 0.0001.
 _SEEN, _TELLING, _TOO_ALIKE = 40, 8, 0.1
+#: More sums than this are not compared.
+_MOST_SUMS = 1 << 22
 
 
 def split_totals(table: PublishedTable, override: TableOverride, /) -> list[PublishedTable]:
@@ -167,14 +172,7 @@ def stack_pieces(tables: Sequence[PublishedTable], /) -> list[PublishedTable]:
     other values of one dimension (districts and regions), with what is inside them.
     """
     stacked: list[PublishedTable] = []
-    apart = {
-        frozenset((one, other))
-        for place, first in enumerate(tables)
-        for second in tables[:place]
-        if not first.part_of and not second.part_of and _same_people(second, first)
-        for one in first.sources
-        for other in second.sources
-    }
+    apart = _same_people(tables)
     for table in tables:
         for place, whole in enumerate(stacked):
             if any(frozenset((one, other)) in apart for one in whole.sources for other in table.sources):
@@ -204,48 +202,66 @@ def _may_join(first: PublishedTable, second: PublishedTable) -> bool:
     )
 
 
-def _same_people(first: PublishedTable, second: PublishedTable) -> bool:
-    """Whether two tables that differ in the values of one dimension add up, over it, to nearly the same counts in all else.
+def _same_people(tables: Sequence[PublishedTable]) -> set[frozenset[object]]:
+    """Pairs of files with tables that differ in the values of one dimension and add up, over it, to nearly the same counts in all else.
 
     Counts of other people differ by about the root of their sum at least, however alike they are.
     """
-    if not _may_join(first, second) or set(first.sources) & set(second.sources):
-        return False
-    if set(first.names) != set(second.names) or first.hidden.size or second.hidden.size:
-        return False
-    order = [second.names.index(name) for name in first.names]
-    mine, theirs = first.dimensions, [second.dimensions[place] for place in order]
-    other = [
-        i for i, (one, two) in enumerate(zip(mine, theirs, strict=True)) if not set(one.keys) & set(two.keys)
-    ]
-    alike = all(
-        set(one.keys) == set(two.keys)
-        for i, (one, two) in enumerate(zip(mine, theirs, strict=True))
-        if i not in other
-    )
-    if len(other) != 1 or not alike or len(mine) < 2:
-        return False
-    kept = [i for i in range(len(mine)) if i != other[0]]
-    same = [*range(len(order))]
-    sums = [_summed(first, mine, kept, same), _summed(second, mine, kept, order)]
-    both = sums[0] + sums[1]
-    seen = both >= _SEEN
-    if seen.sum() < _TELLING:
-        return False
-    return float(np.mean((sums[0] - sums[1])[seen] ** 2 / both[seen])) < _TOO_ALIKE
+    able = [_Summing(one) for one in tables if not one.part_of and not one.hidden.size and one.counts.size]
+    return {
+        frozenset((mine, theirs))
+        for place, first in enumerate(able)
+        for second in able[:place]
+        if first.counts_those_of(second)
+        for mine in first.table.sources
+        for theirs in second.table.sources
+    }
 
 
-def _summed(
-    table: PublishedTable, dimensions: Sequence[Dimension], kept: Sequence[int], order: Sequence[int]
-) -> np.ndarray:
-    """Counts of a table by some of these dimensions, which it has at the places `order`."""
-    keys = np.zeros(table.counts.size, np.int64)
-    for i in kept:
-        place = {key: code for code, key in enumerate(dimensions[i].keys)}
-        recode = np.array([place[key] for key in table.dimensions[order[i]].keys], np.int64)
-        keys = keys * dimensions[i].size + recode[table.codes[order[i]]]
-    size = math.prod(dimensions[i].size for i in kept)
-    return np.bincount(keys, weights=table.counts, minlength=size)
+class _Summing:
+    """A table, the values of its dimensions by name, and its counts summed over one of them."""
+
+    def __init__(self, table: PublishedTable) -> None:
+        self.table = table
+        self.values = {one.name: frozenset(one.keys) for one in table.dimensions}
+        self._sums: dict[str, Floats | None] = {}
+
+    def counts_those_of(self, other: _Summing) -> bool:
+        """Whether both count the same people by other values of one dimension that is no time."""
+        if self.values.keys() != other.values.keys() or self.table.measure != other.table.measure:
+            return False
+        apart = [name for name, values in self.values.items() if values != other.values[name]]
+        if len(apart) != 1 or set(self.table.sources) & set(other.table.sources):
+            return False
+        if not self.values[apart[0]].isdisjoint(other.values[apart[0]]):
+            return False
+        ours, theirs = self._over(apart[0]), other._over(apart[0])
+        if ours is None or theirs is None:
+            return False
+        both = ours + theirs
+        seen = both >= _SEEN
+        if seen.sum() < _TELLING:
+            return False
+        return float(np.mean((ours - theirs)[seen] ** 2 / both[seen])) < _TOO_ALIKE
+
+    def _over(self, name: str) -> Floats | None:
+        """Counts summed over a dimension, all others in the order of their names and values; None if they are too many, or it is a time."""
+        if name not in self._sums:
+            kept = sorted((one, place) for place, one in enumerate(self.table.names) if one != name)
+            sizes = [self.table.dimensions[place].size for _, place in kept]
+            over = self.table.dimensions[self.table.names.index(name)]
+            fits = math.prod(sizes) <= _MOST_SUMS and over.kind not in {Kind.DATE, Kind.TIME}
+            self._sums[name] = self._summed([place for _, place in kept], sizes) if fits else None
+        return self._sums[name]
+
+    def _summed(self, places: Sequence[int], sizes: Sequence[int]) -> Floats:
+        where = np.zeros(self.table.counts.size, np.int64)
+        for place, size in zip(places, sizes, strict=True):
+            labels = [str(key) for key in self.table.dimensions[place].keys]
+            rank = np.argsort(np.argsort(np.array(labels)))
+            where = where * size + rank[self.table.codes[place]]
+        sums = np.bincount(where, weights=self.table.counts, minlength=math.prod(sizes))
+        return sums.astype(np.float64)
 
 
 def _join(first: PublishedTable, second: PublishedTable) -> PublishedTable | None:

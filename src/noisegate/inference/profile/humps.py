@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,22 @@ from scipy import special
 from noisegate.inference.linked.problem import Humps, NegativeBinomial
 from noisegate.mechanisms import Mechanism
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Of fewer hidden or shown cells nothing is learnt.
 _FEW = 30
-#: Intensities are looked at in so many classes, counts up to this one, and cells up to so many.
-_CLASSES, _MOST_COUNT, _MOST_CELLS = 24, 500, 20_000
+#: Intensities are looked at in so many classes, and counts up to this one.
+_CLASSES, _MOST_COUNT = 24, 500
 #: Of more cells than this share that show larger counts no humps are looked for.
 _MOST_LARGE = 0.02
 _ROUNDS, _FEW_ROUNDS, _SETTLED = 60, 30, 1e-3
 _NATS = 14.0
+#: Chances of a value that are so many nats below the largest are left out.
+_NATS_BESIDE = 40.0
 #: What an empty hump has for a factor.
 _NOTHING = 1e-4
 #: Widths of humps that are tried: relative variances beyond Poisson, and powers of a Poisson law that make it narrower.
@@ -70,7 +76,7 @@ class _Seen:
     level: Floats
     shape: Floats
     hidden: Floats
-    shown: Floats
+    shown: csr_array
     values: Ints
     classes: Ints
     number: Floats
@@ -124,7 +130,7 @@ class _Seen:
             level=level,
             shape=shape,
             hidden=hidden,
-            shown=np.exp(shown - shown.max(axis=1, keepdims=True)),
+            shown=_banded(shown),
             values=pairs // size,
             classes=pairs % size,
             number=copies.astype(np.float64),
@@ -134,6 +140,18 @@ class _Seen:
             noise=float(told.noise.sum()),
             rows=tuple(_by_rows(one, classes, size) for one in rows if one.left.size),
         )
+
+
+def _banded(logs: Floats, /) -> csr_array:
+    """Chances of each value (a row) beside the largest; a value is seldom far from its count, and what is nothing beside that is left out.
+
+    A value that no count leads to has no chances.
+    """
+    from scipy.sparse import csr_array
+
+    top = logs.max(axis=1, keepdims=True)
+    away = logs - np.where(np.isfinite(top), top, 0.0)
+    return csr_array(np.where(away >= -_NATS_BESIDE, np.exp(away), 0.0))
 
 
 def _by_rows(rows: LeftInRows, classes: Ints, size: int, /) -> tuple[Floats, Floats, Floats]:
@@ -363,7 +381,7 @@ def _fitted(seen: _Seen, law: _Law, middle: float, rounds: int, /) -> _Law:
             units += (by * unit) @ own
         flat = masses.reshape(-1, len(x)).T
         for terms, onto in ((flat, 0), (flat * x[:, None], 1)):
-            picked = (seen.shown @ terms).reshape(len(seen.shown), *masses.shape[:2])[
+            picked = (seen.shown @ terms).reshape(seen.shown.shape[0], *masses.shape[:2])[
                 seen.values, seen.classes
             ]
             if onto == 0:
