@@ -330,8 +330,9 @@ def _as_text(batch: pa.RecordBatch, source: Source) -> pa.RecordBatch:
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
-            plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-            text = plain.cast(pa.string()).fill_null(_BLANK)
+            coded = pa.types.is_dictionary(column.type)
+            text = (column.dictionary if coded else column).cast(pa.string())
+            text = (text.take(column.indices) if coded else text).fill_null(_BLANK)
         except pa.ArrowException as error:
             raise DataError(
                 f"Column {name!r} of {source} holds {column.type} values, which have no plain text; turn them into text."
