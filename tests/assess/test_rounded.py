@@ -251,3 +251,20 @@ def test_a_rounded_table_alone_has_its_bounds(tmp_path):
 @pytest.mark.parametrize(("values", "base"), [([7], 1), ([0, 7], 7), ([7, 14], 7), ([0], 1)])
 def test_one_value_over_and_over_is_no_lattice(values, base):
     assert find_lattice(np.repeat(values, 200)).base == base
+
+
+def test_hidden_ranges_are_inferred_without_a_murmur(tmp_path):
+    """Counts as they are and zeros shown: no raw count leads to some values of the rule that hides, and nothing is said of infinity."""
+    rng = np.random.default_rng(11)
+    lines = ["Hospital;Diagnosis;Sex;2019;2020;2021"]
+    for place in range(12):
+        for illness in range(20):
+            both = rng.poisson(4, (2, 3))
+            for sex, row in (("men", both[0]), ("women", both[1]), ("both", both.sum(axis=0))):
+                shown = ";".join("<5" if 0 < n < 5 else str(n) for n in row.tolist())
+                lines.append(f"Hospital {place};D{illness:02d};{sex};{shown}")
+    path = tmp_path / "hospitals.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = noisegate.assess(path)
+    assert found.finding("known-exactly").severity == "high"
+    assert found.tables[0].recognition.kind == "hidden-ranges"

@@ -46,7 +46,7 @@ def test_units_are_held_to_their_bound_and_nothing_else_is_lost(events, cells, e
     """Cells are made such that each names its unit, so that what a unit keeps can be told."""
     units = sorted({(person, day) for person, day, _ in events})
     bound = ContributionBound(cells=cells, per_cell=each)
-    for unit in units[:3]:
+    for unit in units[:1]:
         own = [(person, day, cell) for person, day, cell in events if (person, day) == unit]
         other = [(person, day, 31) for person, day, _ in events if (person, day) != unit]
         marked = [(p, d, c % 31) for p, d, c in own] + other

@@ -208,6 +208,10 @@ def _why_not(noise: Noise, recognition: Recognition | None, /) -> str:
     return noise.reason.rstrip(".")
 
 
+#: A law that is less likely than this is not named as the law.
+_MORE_THAN_ALL_OTHERS = 0.5
+
+
 def in_words(fit: NoiseFit, /) -> str:
     """Law, scale and interval in words."""
     low, high = fit.interval
@@ -223,7 +227,10 @@ def in_words(fit: NoiseFit, /) -> str:
 def _recognised(fit: NoiseFit, recognition: Recognition | None, /) -> str:
     """The noise in words: as it was fitted, unless the mechanism was recognised as another law, or as none in particular."""
     if recognition is None or recognition.noise_sd is None or recognition.kind in fit.law:
-        return in_words(fit)
+        untold = (
+            "" if fit.certainty >= _MORE_THAN_ALL_OTHERS else "which law it has cannot be told; if it is "
+        )
+        return f"{untold}{in_words(fit)}"
     spread = f"standard deviation {recognition.noise_sd:.3g}"
     if recognition.kind in {"bounded", "uniform"}:
         errors = [f" ± {error:.3f}" for error in recognition.pmf_se] or [""] * len(recognition.pmf)

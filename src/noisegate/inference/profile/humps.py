@@ -35,8 +35,8 @@ _CLASSES, _MOST_COUNT = 24, 500
 _MOST_LARGE = 0.02
 _ROUNDS, _FEW_ROUNDS, _SETTLED = 60, 30, 1e-3
 _NATS = 14.0
-#: Chances of a value below this share of the largest are left out.
-_NOTHING_BESIDE = math.exp(-40.0)
+#: Chances of a value that are so many nats below the largest are left out.
+_NATS_BESIDE = 40.0
 #: What an empty hump has for a factor.
 _NOTHING = 1e-4
 #: Widths of humps that are tried: relative variances beyond Poisson, and powers of a Poisson law that make it narrower.
@@ -130,7 +130,7 @@ class _Seen:
             level=level,
             shape=shape,
             hidden=hidden,
-            shown=_banded(np.exp(shown - shown.max(axis=1, keepdims=True))),
+            shown=_banded(shown),
             values=pairs // size,
             classes=pairs % size,
             number=copies.astype(np.float64),
@@ -142,11 +142,16 @@ class _Seen:
         )
 
 
-def _banded(chances: Floats, /) -> csr_array:
-    """A value is seldom far from its count: chances that are nothing beside the largest are left out, most of them in wide tables."""
+def _banded(logs: Floats, /) -> csr_array:
+    """Chances of each value (a row) beside the largest; a value is seldom far from its count, and what is nothing beside that is left out.
+
+    A value that no count leads to has no chances.
+    """
     from scipy.sparse import csr_array
 
-    return csr_array(np.where(chances >= _NOTHING_BESIDE, chances, 0.0))
+    top = logs.max(axis=1, keepdims=True)
+    away = logs - np.where(np.isfinite(top), top, 0.0)
+    return csr_array(np.where(away >= -_NATS_BESIDE, np.exp(away), 0.0))
 
 
 def _by_rows(rows: LeftInRows, classes: Ints, size: int, /) -> tuple[Floats, Floats, Floats]:
