@@ -83,6 +83,7 @@ _APART = 1.96
 _SOLVE = Options(threads=1)
 _SOLVE_ROUGHLY = Options(threads=1, narrow_members=1)
 #: Of units with more cells than this, totals that take more multiplications than so many pass messages too: 100,000 cells under 2,000 totals took 19 s, six times as long as under two margins, and take 0.7.
+#: Their short sums send Gaussians as well: 53,000 cells in sums of six took 25 s and take 9, with means that differ by half a hundredth of a standard deviation.
 _MANY_CELLS, _EXACT_OF_MANY = 20_000, 1e6
 
 
@@ -354,7 +355,7 @@ class Posterior:
             return _Unit(cells=cells, prior=prior, laws=laws, exact=exact, sweeps=0, change=0.0, unsettled=0)
         options = self.options
         if len(cells) > _MANY_CELLS:
-            options = replace(options, exact_limit=min(options.exact_limit, _EXACT_OF_MANY))
+            options = replace(options, exact_limit=min(options.exact_limit, _EXACT_OF_MANY), narrow_members=1)
         found = infer(evidence.problem(cells), prior=prior, keep=True, options=options)
         return _Unit(
             cells=cells,
