@@ -17,8 +17,16 @@ from noisegate.reading.overrides import (
     load_overrides,
     parse_overrides,
 )
-from noisegate.reading.placing import MisplacedError, describe, place_rows
-from noisegate.reading.published import Codes, ExtraColumn, Hierarchy, PublishedTable, SetAside
+from noisegate.reading.published import (
+    Codes,
+    ExtraColumn,
+    Hierarchy,
+    MisplacedError,
+    PublishedTable,
+    SetAside,
+    describe,
+    place_rows,
+)
 from noisegate.reading.reader import (
     Contents,
     TableSources,

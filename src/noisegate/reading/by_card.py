@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms import Known, Marker, Threshold, Zeros, known_mechanism
 from noisegate.reading.overrides import Overrides
-from noisegate.reading.placing import describe
-from noisegate.reading.published import Codes, Ints, PublishedTable, row_ids, table_name
+from noisegate.reading.published import Codes, Ints, PublishedTable, describe, row_ids, table_name
 from noisegate.reading.reader import TableSources, read_sources, table_files
 from noisegate.reading.structure import Structure, find_structure, place_on_card
 from noisegate.tables import (

@@ -20,8 +20,18 @@ from noisegate.reading.markers import find_meanings
 from noisegate.reading.overlap import find_shared
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.parts import split_totals, stack_pieces
-from noisegate.reading.placing import MisplacedError, check_places, describe, margins_in, place_rows, shown_in
-from noisegate.reading.published import Hierarchy, Ints, PublishedTable, row_ids
+from noisegate.reading.published import (
+    Hierarchy,
+    Ints,
+    MisplacedError,
+    PublishedTable,
+    check_places,
+    describe,
+    margins_in,
+    place_rows,
+    row_ids,
+    shown_in,
+)
 from noisegate.reading.secondary import find_secondary, with_meanings
 from noisegate.reading.series import join_series
 from noisegate.tables import (

@@ -73,6 +73,8 @@ _EMPTY_SHARE = 0.015
 #: counts of 7 and 11 where 45 are expected were said to be 0 for sure in one of eight cases, since a cell could be empty for a reason of its own but not nearly so. Of 72 such cells intervals held
 #: 68 %; with it 79, with half of it 76, with twice as much 81.
 _STRAY_SHARE = _EMPTY_SHARE
+#: A hump that is below this share of the intensities is hardly told from empty cells.
+_FAR_BELOW = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,13 +90,21 @@ class ProfileFit:
     common: tuple[Floats, ...]
     humps: Humps | None = None
 
+    def _near_zero(self, humps: Humps, /) -> bool:
+        """Whether one of the humps is far below the intensities."""
+        level = np.where(humps.power > 0, 1.0, float(np.mean(self.prior.mean)))
+        return bool((humps.factor < _FAR_BELOW * level).any())
+
     @property
     def law(self) -> NegativeBinomial:
         """What is believed of each cell beforehand: near its intensity, or empty for a reason of its own; means stay what they are."""
         share = _EMPTY_SHARE
         if self.humps is not None:
             # Totals do not tell humps near zero from empty cells; but a law that hardly varies, and cannot give way, would have cells empty instead.
-            share = min(self.humps.stray, share) if (self.humps.temper > 1).all() else 2 * share
+            if (self.humps.temper > 1).all():
+                share = min(self.humps.stray, share)
+            elif self._near_zero(self.humps):
+                share = 2 * share
         stray = _STRAY_SHARE if self.humps is None else self.humps.stray
         return NegativeBinomial(
             mean=self.prior.mean / (1 - share),
