@@ -71,12 +71,13 @@ class Chapter:
     def worked_out(self) -> int:
         """Suppressed counts that other records narrow down to a few, and that surely are not zero.
 
-        Those that are as narrow without the other records do not count: they follow from how counts vary.
+        Those that are nearly as narrow without the other records do not count: they follow from how counts vary.
         """
         inference = self.assessment.inference
         if inference is None or not inference.evidence.linked:
             return 0
-        gained = _narrow(inference.posterior) & ~_narrow(inference.alone())
+        known, alone = inference.posterior, inference.alone()
+        gained = _narrow(known) & (alone.high - alone.low >= 2 * (known.high - known.low))
         return int((gained & inference.evidence.suppressed).sum())
 
     @property
