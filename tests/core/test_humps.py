@@ -43,6 +43,15 @@ def test_power_vehicles_that_did_not_run_and_counts_that_hardly_vary():
     assert sum(bool(one) and bool((one[0].temper > 1).all()) for one in narrow) >= 3
 
 
+@pytest.mark.parametrize("case", ["full or empty", "fixed", "uniform"])
+def test_humps_that_lie_together_are_said_once(case):
+    for seed in range(4):
+        engine, _ = humps_of(case, seed, way="independent")
+        for check in engine.checks:
+            if check.name == "shape of counts":
+                assert (np.diff(np.log(check.numbers["at"])) > 0.15).all()
+
+
 def test_the_law_of_humps_is_what_it_says():
     """One cell whose value is hidden has its prior times the chance to be hidden."""
     made = Mechanism(law=DiscreteLaplace(1.5), threshold=9, rule="ge", zeros="perturb")

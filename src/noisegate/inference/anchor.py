@@ -23,7 +23,7 @@ from scipy import special
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdSelection, shown_histogram, threshold_of
-from noisegate.inference.hidden import PRIOR_OFF, ShownTotals
+from noisegate.inference.hidden import PRIOR_OFF, LeftInRows, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs, gathered
 from noisegate.inference.linked.posterior import CellEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints, compact
@@ -380,20 +380,12 @@ class Anchor:
         found = self.totals.of(margin).of_groups(self.cells[places], np.zeros(len(places), np.int64), 1)
         return found.taken, float(found.sum[0]), float(found.variance[0])
 
-    def _told(self, which: Bools, /) -> list[_Rows]:
-        """What the rows of every margin leave for some cells, fewest rows first; laws do not matter for it."""
-        found = []
-        for margin in sorted(self.totals.margins, key=lambda one: len(one.values)):
-            row = margin.where.of(self.cells)
-            inside = np.flatnonzero(which & (row >= 0))
-            said = self.totals.of(margin).of_groups(self.cells[inside], row[inside], len(margin.values))
-            inside = inside[said.taken]
-            rows, codes = compact(row[inside])
-            left, noise = said.sum[rows], said.variance[rows]
-            found.append(_Rows(places=inside, codes=codes, left=left, noise=noise))
-        return found
+    def _told(self, which: Bools, /) -> list[LeftInRows]:
+        """What the rows of every margin leave for some cells, fewest rows first."""
+        margins = sorted(self.totals.margins, key=lambda one: len(one.values))
+        return [self.totals.left_in(margin, self.cells, which) for margin in margins]
 
-    def _hold_rows(self, laws: AnyLaws, rows: _Rows, /) -> None:
+    def _hold_rows(self, laws: AnyLaws, rows: LeftInRows, /) -> None:
         """Move some cells row by row to what rows leave for them, as far as the prior is wrong about rows."""
         free = self.free[rows.places]
         tied, size = rows.places[~free], len(rows.left)
@@ -404,7 +396,7 @@ class Anchor:
         clear = _CLEARLY if self.humps else 1.0
         _settle(laws, rows.places[free], rows.codes[free], rows.left - held[0], rows.noise + held[1], clear)
 
-    def _hold_shown(self, laws: AnyLaws, rows: _Rows, /) -> None:
+    def _hold_shown(self, laws: AnyLaws, rows: LeftInRows, /) -> None:
         """Move shown cells of rows of which the total says far more than they do, so that cells add up to what it leaves.
 
         The noise of a hundred shown values is ten times that of their total: whatever a prior and selection say of each, together they are
@@ -449,16 +441,6 @@ class _Excess:
     mean: float
     variance: float
     drawn: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Rows:
-    """What rows of a margin leave for cells at some places, up to noise of this variance; `codes` is the row of each place."""
-
-    places: Ints
-    codes: Ints
-    left: Floats
-    noise: Floats
 
 
 def _settle(laws: AnyLaws, places: Ints, codes: Ints, left: Floats, noise: Floats, clear: float, /) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
-from noisegate.inference.linked.problem import Bools, Floats, Ints, paired
+from noisegate.inference.linked.problem import Bools, Floats, Ints, compact, paired
 from noisegate.inference.profile.sum_law import quantile
 
 #: The prior may be off by this share of all hidden cells of a part together.
@@ -257,6 +257,26 @@ class ShownTotals:
         if margin.name not in self._rows:
             self._rows[margin.name] = RowTotals.of(self.evidence, margin, self.evidence.live)
         return self._rows[margin.name]
+
+    def left_in(self, margin: Observation, cells: Ints, which: Bools, /) -> LeftInRows:
+        """What the rows of a margin leave for those of some cells that are chosen; laws do not matter for it."""
+        row = margin.where.of(cells)
+        inside = np.flatnonzero(which & (row >= 0))
+        said = self.of(margin).of_groups(cells[inside], row[inside], len(margin.values))
+        rows, codes = compact(row[inside][said.taken])
+        return LeftInRows(
+            places=inside[said.taken], codes=codes, left=said.sum[rows], noise=said.variance[rows]
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeftInRows:
+    """What rows of a margin leave for cells at some places, up to noise of this variance; `codes` is the row of each place."""
+
+    places: Ints
+    codes: Ints
+    left: Floats
+    noise: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -36,10 +36,9 @@ from noisegate.inference.linked.problem import (
     Ints,
     NegativeBinomial,
     Prior,
-    compact,
     components,
 )
-from noisegate.inference.profile.humps import LeftInRows, fit_humps
+from noisegate.inference.profile.humps import fit_humps
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.roles import Roles, group_and_day
@@ -292,24 +291,10 @@ class Posterior:
 
     def _humps(self, cells: Ints, prior: NegativeBinomial, /) -> Humps | None:
         """Humps that counts of a part have around their intensities, as far as totals tell what hidden cells hold."""
-        values, rows = self.evidence.base.values[cells], []
         if self.plain or len(cells) > _FEW_CELLS:
             return None
-        hidden = np.flatnonzero(np.isnan(values))
-        for margin in self.errors.totals.margins:
-            row = margin.where.of(cells[hidden])
-            inside = hidden[row >= 0]
-            row = row[row >= 0]
-            said = self.errors.totals.of(margin).of_groups(cells[inside], row, len(margin.values))
-            codes, place = compact(row[said.taken])
-            rows.append(
-                LeftInRows(
-                    places=inside[said.taken],
-                    codes=place,
-                    left=said.sum[codes],
-                    noise=said.variance[codes],
-                )
-            )
+        values, totals = self.evidence.base.values[cells], self.errors.totals
+        rows = [totals.left_in(margin, cells, np.isnan(values)) for margin in totals.margins]
         return fit_humps(
             values,
             prior,

@@ -42,6 +42,8 @@ Outcome = Literal["holds", "moved", "widened", "withdrawn", "cannot tell"]
 _CLEAR, _SLIGHTLY = 3.5, 0.02
 #: So many humps are said, those with the largest shares.
 _HUMPS_SAID = 2
+#: Humps of several laws whose logs differ by less than this are one.
+_TOGETHER = 0.15
 #: A law that is off by more standard deviations than this is not believed.
 _MOST_OFF = 2.0
 #: Fewer cells than this are no trial.
@@ -158,8 +160,7 @@ def shapes(found: Sequence[tuple[Humps, float]], /) -> tuple[FitCheck, ...]:
     if not found:
         return ()
     humps, mean = max(found, key=lambda one: 1 - one[0].plain)
-    order = np.argsort(-humps.share)[:_HUMPS_SAID]
-    at = sorted(float(humps.factor[k] * mean ** humps.power[k]) for k in order.tolist())
+    at = _positions(humps, mean)
     where = ", ".join(f"{one:,.3g}" for one in at)
     says = (
         f"counts of {len(found):,} {'part' if len(found) == 1 else 'parts'} are no one hump around their intensities "
@@ -169,6 +170,16 @@ def shapes(found: Sequence[tuple[Humps, float]], /) -> tuple[FitCheck, ...]:
         says = f"counts of {len(found):,} {'part' if len(found) == 1 else 'parts'} vary less than by chance around their intensities"
     numbers = {"parts": len(found), "plain": humps.plain, "at": at}
     return (FitCheck(name="shape of counts", outcome="moved", says=says, numbers=numbers),)
+
+
+def _positions(humps: Humps, mean: float, /) -> list[float]:
+    """Where the humps with the largest shares lie around an intensity; those of several laws that lie together are one."""
+    order = np.argsort(humps.factor * mean**humps.power)
+    at, share = (humps.factor * mean**humps.power)[order], humps.share[order]
+    apart = np.cumsum(np.diff(np.log(at), prepend=np.log(at[0])) > _TOGETHER)
+    whole = np.bincount(apart, weights=share)
+    middle = np.bincount(apart, weights=share * at) / np.maximum(whole, 1e-12)
+    return sorted(float(middle[k]) for k in np.argsort(-whole)[:_HUMPS_SAID])
 
 
 def without_remainders(evidence: Evidence, /) -> tuple[Evidence, tuple[FitCheck, ...]]:

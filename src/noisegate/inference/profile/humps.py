@@ -24,6 +24,8 @@ from noisegate.mechanisms import Mechanism
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from noisegate.inference.hidden import LeftInRows
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -53,16 +55,6 @@ _STRAYS = 0.015
 _SMOOTH = 8
 #: Laws with less weight than this are left out.
 _LEAST_WEIGHT = 0.02
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LeftInRows:
-    """What the rows of a margin leave for hidden cells, up to noise of this variance: cell `places[k]` is in row `codes[k]`."""
-
-    places: Ints
-    codes: Ints
-    left: Floats
-    noise: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
