@@ -258,7 +258,9 @@ class Trust:
             z=(rivals.learnt - rivals.mean) / max(rivals.sd, 1e-9),
             numbers={"people": rivals.mean, "sd": rivals.sd, "people_said": rivals.learnt},
         )
-        return replace(self, holds=self.holds and holds, off=math.hypot(self.off, off), beside=check)
+        # Where it is withdrawn bounds say what it may be off by.
+        off = math.hypot(self.off, off) if holds else self.off
+        return replace(self, holds=self.holds and holds, off=off, beside=check)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
