@@ -32,7 +32,7 @@ def bounded(events, bound, entropy, *, most=8):
                 given = person, day << BITS | cell
                 if not held.take(*given, borders=BORDERS, outside=np.zeros(2, np.int64)):
                     held.add(*given)
-            assert held.parts
+            assert held.stretches(most)
             return list(bounded_parts(held, bound=bound, entropy=entropy))
 
 

@@ -370,7 +370,7 @@ class _Counter:
     def add(self, bounded: Bounded, /) -> None:
         """Count what units keep, and note what they do not."""
         if isinstance(self._cells, DenseAccumulator):
-            self._cells.add(bounded.cells)
+            self._cells.add(bounded.cells, compiled=bounded.compiled)
         else:
             self._hold(bounded.cells, self._cells.at_once)
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)
