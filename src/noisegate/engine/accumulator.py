@@ -59,8 +59,7 @@ class DenseAccumulator:
 
     def slices(self) -> list[RawSlice]:
         """The cells that were added and how often, as one slice."""
-        cells = np.flatnonzero(self._counts)
-        return [RawSlice.held(self._counts.size, cells, self._counts[cells])]
+        return [RawSlice.whole(self._counts)]
 
 
 class Buffer:

@@ -8,6 +8,7 @@ another thread while further ones are read; a part is then a stretch of each lot
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from noisegate.tables import Ints
 
 #: Words that are put in order at once, and that a part should hold: as many as a core keeps close.
 _LOT, _PART = 1 << 21, 48 << 10
+#: Lots that may wait to be put in order: as many as arrive while loops are loaded.
+_WAITING = 4
 #: Least and most parts, as powers of 2.
 _LEAST_BITS, _MOST_BITS = 6, 11
 
@@ -91,7 +94,7 @@ class UnitEvents:
 
     def __init__(self, *, rows: int, place: SpillPlace, cell_bits: int, day_bits: int) -> None:
         self._most = max(2, limits.current().events_at_once)
-        # Two lots are being filled or put in order beside those that are held.
+        # Some lots are being filled or put in order beside those that are held.
         self._lot = min(_LOT, max(2, self._most // 4 * 2))
         self._place = place
         self.cell_bits, self._day_bits = cell_bits, day_bits
@@ -107,7 +110,8 @@ class UnitEvents:
         self._spare = self._words[:0]
         self._file: _WordFile | None = None
         self._other = ThreadPoolExecutor(1)
-        self._ordering: Future[Ints] | None = None
+        self._ordering: deque[Future[Ints]] = deque()
+        self._loading: Future[None] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +126,7 @@ class UnitEvents:
         if not person.size:
             return
         if not self._begun and self._rows > self._lot:
-            self._other.submit(load_loops)
+            self._loading = self._other.submit(load_loops)
         if not self._wide and not self._near(int(person.min()), int(person.max())):
             self._widen()
         each = 1 + self._wide
@@ -139,7 +143,8 @@ class UnitEvents:
 
         One compiled loop instead of many of NumPy. False if it is to be checked and added by `add`; then nothing was counted.
         """
-        if self._wide or not self._closed or not person.size:
+        loading = self._loading is not None and not self._loading.done()
+        if self._wide or not self._closed or not person.size or loading:
             return False
         reach = min(limits.current().key_bits - self._low_bits, 62)
         if self._used + person.size > self._words.size:
@@ -260,19 +265,21 @@ class UnitEvents:
         self._close_lot()
 
     def _close_lot(self) -> None:
-        """Let the other thread put in order what was filled; the buffer that it has done with is filled next."""
+        """Let the other thread put in order what was filled; a buffer that it has done with is filled next."""
         if not self._used:
             return
         rows = self._words[: self._used].reshape(-1, 1 + self._wide)
-        free, self._closed = self._wait(), True
-        self._ordering = self._other.submit(self._order, self._words, rows, wide=self._wide)
-        self._words = np.empty(self._lot, dtype=np.int64) if free is None or free.size < self._lot else free
+        self._closed = True
+        self._ordering.append(self._other.submit(self._order, self._words, rows, wide=self._wide))
+        ready = len(self._ordering) > _WAITING or self._ordering[0].done()
+        free = self._ordering.popleft().result() if ready else self._words[:0]
+        self._words = np.empty(self._lot, dtype=np.int64) if free.size < self._lot else free
         self._used = 0
 
-    def _wait(self) -> Ints | None:
-        """Wait for the other thread; the buffer that it has done with."""
-        ordering, self._ordering = self._ordering, None
-        return None if ordering is None else ordering.result()
+    def _wait(self) -> None:
+        """Wait until all is in order."""
+        while self._ordering:
+            self._ordering.popleft().result()
 
     def _order(self, buffer: Ints, rows: Ints, /, *, wide: bool) -> Ints:
         """Put rows in the order of their parts and keep them, in memory or in the file; gives the buffer back."""
