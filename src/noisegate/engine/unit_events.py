@@ -66,7 +66,7 @@ class _WordFile:
 
     def append(self, words: Ints, /) -> int:
         """Write words behind all others; where they start."""
-        start, left = self.size, memoryview(words).cast("B")
+        start, left = self.size, words.data.cast("B")
         with writing_temporary():
             while left:
                 left = left[os.write(self._handle, left) :]
