@@ -137,17 +137,15 @@ def _refuse_nested(source: Source, column: str, kind: str, /) -> None:
 class CellSql:
     """The pieces of a query.
 
-    `events` is the FROM clause, in which `e.person` is the person and `e.weight` how many events a row stands for; `cell` the number of the cell, NULL
-    outside; `why` the negative number of a reason, NULL inside; `day` the number of the day, if any. `checked` has the number
+    `events` is the FROM clause, in which `e.person` is the person and `e.weight` how many events a row stands for; `terms` make the number of the cell
+    and the negative number of the reason why there is none. `checked` has the number
     of the value in each dimension that only a comparison keeps inside, and how many values it has: whoever reads the answer looks
     whether each lies inside, so that nothing rests on what the engine compared. A time of day is a remainder, and needs none;
     nor does the day where it is part of the answer (`with_day`).
     """
 
     events: str
-    cell: str
-    why: str
-    day: str
+    terms: CellTerms
     checked: tuple[tuple[str, int], ...] = ()
 
 
@@ -187,7 +185,7 @@ def cell_sql(
                 and not isinstance(dim.spec, TimeDimension)
                 and not (with_day and f"e.v{n}" == terms.day)
             )
-            yield CellSql(events=events, cell=terms.cell, why=terms.why, day=terms.day, checked=checked)
+            yield CellSql(events=events, terms=terms, checked=checked)
         finally:
             for name in (*tables.values(), *nests):
                 connection.execute(f"DROP TABLE IF EXISTS {name}")
