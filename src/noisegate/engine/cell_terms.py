@@ -6,7 +6,8 @@ counts days is its `SqlDialect`; all else is the same, and stands here alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from noisegate.engine.plan import CellPlan, NestPlan, Reason
 from noisegate.engine.quoting import literal
@@ -23,6 +24,8 @@ class SqlDialect:
         The value of dimension `n` (text, or the number of a day or bin), and whether its column is missing.
     looked_up, nested
         A column of the small table of dimension, or nest, `n`.
+    listed
+        For dimensions without a small table, what each of its columns is made of.
     days
         The days from `first` to `day`.
     weekday
@@ -33,8 +36,13 @@ class SqlDialect:
     missing: str = "e.m{n}"
     looked_up: str = "l{n}.{column}"
     nested: str = "n{n}.{column}"
+    listed: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     days: str = "({day} - DATE {first})"
     weekday: str = "(CAST(extract(isodow FROM {day}) AS BIGINT) - 1)"
+
+    def found(self, n: int, column: str, /) -> str:
+        """What the value of a dimension is looked up for."""
+        return self.listed[n][column] if n in self.listed else self.looked_up.format(n=n, column=column)
 
     def term(self, value: str, size: int, /, *, start: int, step: int) -> tuple[str, str]:
         """What must hold, if anything, for `value` to be one of `size` numbers from 0 on; and then `start` and so many steps as it says, else NULL."""
@@ -86,7 +94,7 @@ class CellTerms:
         key = ""
         for n, size in zip(nest.dimensions, nest.sizes, strict=True):
             digit = (
-                self.dialect.looked_up.format(n=n, column="code")
+                self.dialect.found(n, "code")
                 if self.plan.dimensions[n].steps is None
                 else f"CASE WHEN {self._inside(n, size)} THEN {self._wide(n)} END"
             )
@@ -127,9 +135,7 @@ class CellTerms:
         """For a block what must hold, the terms that are looked up, NULL outside, and the steps of numbers."""
         plan = self.plan
         alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
-        looked_up = [
-            self.dialect.looked_up.format(n=n, column=f"t{block}") for n, dim in alone if dim.steps is None
-        ]
+        looked_up = [self.dialect.found(n, f"t{block}") for n, dim in alone if dim.steps is None]
         looked_up += [self.dialect.nested.format(n=n, column=f"t{block}") for n in range(len(plan.nests))]
         conditions, steps = [], []
         for n, dim in alone:
@@ -148,5 +154,5 @@ class CellTerms:
             return missing
         dim = self.plan.dimensions[n]
         if dim.steps is None:
-            return f"{self.dialect.looked_up.format(n=n, column='code')} IS NULL"
+            return f"{self.dialect.found(n, 'code')} IS NULL"
         return f"NOT {self._inside(n, dim.size)}"
