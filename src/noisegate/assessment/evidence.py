@@ -205,7 +205,7 @@ def _as_read(
         labels={d.name: d.size for d in cells.dimensions},
         days=frozenset(d.name for d in cells.dimensions if d.kind is Kind.DATE),
         times=frozenset(d.name for d in cells.dimensions if d.kind is Kind.TIME),
-        decode=lambda flat: tuple(cells.codes(flat).astype(np.int64)),
+        decode=cells.domain.decode,
     )
     return Evidence(
         layout=layout,
@@ -240,11 +240,7 @@ def _row_map(link: MarginLink, /) -> RowMap:
     """Where base cells add up in a margin; wider bins are a dimension of their own."""
     cells = link.margin
     names = [f"{d.name} (wider)" if d.name in link.coarser else d.name for d in cells.dimensions]
-    return RowMap(
-        of=link.group_of,
-        codes=lambda rows: dict(zip(names, cells.codes(rows).astype(np.int64), strict=True)),
-        labels=dict(zip(names, (d.size for d in cells.dimensions), strict=True)),
-    )
+    return RowMap.between(link.map, names=names)
 
 
 def _released(structure: Structure, makers: Makers, /) -> Release | None:

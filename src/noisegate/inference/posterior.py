@@ -336,13 +336,15 @@ class Posterior:
     ) -> _Unit:
         """The laws of the cells of one unit, given the fits of its parts, or levels."""
         evidence, prior = self.evidence, _joined(fits, len(cells)) if levels is None else levels
-        plain = suits(evidence.base.mechanism) and evidence.zero is None and evidence.base.usable is None
+        large, usable = len(cells) > _FEW_CELLS, evidence.base.usable
+        every = usable is None or (large and bool(usable[cells].all()))
+        plain = suits(evidence.base.mechanism) and evidence.zero is None and every
         tied = evidence.equal_among(cells).size > 0
         alone = not evidence.margins and not tied
         if (
             isinstance(prior, NegativeBinomial)
             and plain
-            and (alone or (len(cells) > _FEW_CELLS and not tied and self._one_part(cells)))
+            and (alone or (large and not tied and self._one_part(cells)))
         ):
             laws = cell_laws(
                 evidence.base.values[cells],
@@ -406,12 +408,14 @@ class Posterior:
         if self.flat:
             return Flat()
         pieces = []
-        for unit in self._units():
-            place = np.minimum(np.searchsorted(unit.cells, cells), len(unit.cells) - 1)
-            here = np.flatnonzero(unit.cells[place] == cells)
-            known = unit.prior if here.size else None
-            if isinstance(known, NegativeBinomial):
-                pieces.append((here, known.at(place[here])))
+        part_of, live = self._part_of[cells], self._live(cells)
+        for part in np.unique(part_of[live]).tolist():
+            here = np.flatnonzero(live & (part_of == part))
+            places, held = self.errors.place[cells[here]], self._parts[part].unit.levels
+            if held is None:
+                pieces.append((here, self.fits[part].law_at(places)))
+            elif isinstance(held, NegativeBinomial):
+                pieces.append((here, held.at(self._parts[part].places[places].astype(np.int64))))
         return _placed(pieces, len(cells))
 
     def alone(self, level: float, /) -> CellEstimates:

@@ -104,6 +104,10 @@ class ProfileFit:
     @property
     def law(self) -> NegativeBinomial:
         """What is believed of each cell beforehand: near its intensity, or empty for a reason of its own; means stay what they are."""
+        return self.law_at(slice(None))
+
+    def law_at(self, cells: NDArray[np.integer] | slice, /) -> NegativeBinomial:
+        """The same of some cells."""
         share = _EMPTY_SHARE
         if self.humps is not None:
             # Totals do not tell humps near zero from empty cells; but a law that hardly varies, and cannot give way, would have cells empty instead.
@@ -113,8 +117,8 @@ class ProfileFit:
                 share = 2 * share
         stray = _STRAY_SHARE if self.humps is None else self.humps.stray
         return NegativeBinomial(
-            mean=self.mean / (1 - share),
-            shape=self.shape,
+            mean=self.mean[cells] / (1 - share),
+            shape=self.shape[cells],
             zero_share=np.full(1, share),
             stray_share=np.full(1, stray),
             humps=() if self.humps is None else (self.humps,),
