@@ -115,3 +115,18 @@ def test_its_script_assesses_and_fails(action, tmp_path, tables, gate, code):
         log = json.loads((tmp_path / "found.sarif").read_text())
         assert "known-exactly" in {one["ruleId"] for one in log["runs"][0]["results"]}
         assert "known-exactly" in summary.read_text()
+
+
+def test_a_reader_that_goes_away_does_not_open_a_gate(tmp_path):
+    """`noisegate assess … --fail-on medium | head -1`: the rest is done, and the gate still says no."""
+    (tmp_path / "hidden.csv").write_text(HIDDEN)
+    read, write = os.pipe()
+    command = [sys.executable, "-c", "from noisegate.cli.main import run; run()", "assess", "hidden.csv"]
+    command += ["--fail-on", "medium", "--json", "out.json"]
+    done = subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, cwd=tmp_path)
+    os.close(read)
+    os.close(write)
+    said = done.communicate()[1].decode()
+    assert done.returncode == 3
+    assert "known-exactly" in said
+    assert json.loads((tmp_path / "out.json").read_text())["findings"]

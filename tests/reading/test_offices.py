@@ -146,6 +146,41 @@ def statcan(write: Make) -> Path:
     return write("t.csv", rows, encoding="utf-8-sig")
 
 
+def crossed(write: Make) -> Path:
+    """Two rows of a header with what each is in the corner, and below that what the rows are."""
+    text = '"2021 Census"\n"SA2 by SEXP Sex and AGE10P"\n\n"SEXP Sex","Male",,,,"Female",,,,"Total",,,,\n'
+    text += '"AGE10P"' + ',"0-14","15-64","65+","Total"' * 3 + ',\n"SA2"' + "," * 13 + "\n"
+    for i, area in enumerate((*AREAS, "Total")):
+        cells = ",".join(str(total(COUNTS, i, j, k)) for k in range(3) for j in range(4))
+        text += f'"{area}",{cells},\n'
+    text += '\n"Data Source: Census"\n\n"INFO","Cells in this table have been randomly adjusted."\n'
+    return write("t.csv", text)
+
+
+def paired(write: Make) -> Path:
+    """Columns that say a value of each of two dimensions, and one of which there is nothing else."""
+    rows = [["geography", "geography code"]]
+    pairs = [(j, k) for k in range(3) for j in range(4)]
+    ages, sexes = (*AGES, "All categories: Age"), (*SEXES, "All persons")
+    rows[0] += [f"Sex: {sexes[k]}; Age: {ages[j]}; measures: Value" for j, k in pairs]
+    for i, area in enumerate(AREAS):
+        rows.append([area, f"E0600000{i}", *(total(COUNTS, i, j, k) for j, k in pairs)])
+    return write("t.csv", rows)
+
+
+def numbered(write: Make) -> Path:
+    """The number of a row and the number of a series beside what they stand for."""
+    rows = [["row_id", "series", "year", "area", "age", "count"]]
+    for y in range(2):
+        for i, area in enumerate(AREAS):
+            for j, age in enumerate(AGES):
+                rows.append([f"r{len(rows):04d}", f"S{i}.{j}", 2020 + y, area, age, COUNTS[i, j, y]])
+    for y in range(2):
+        for i, area in enumerate(AREAS):
+            rows.append([f"r{len(rows):04d}", f"S{i}.9", 2020 + y, area, "Total", COUNTS[i, :, y].sum()])
+    return write("t.csv", rows)
+
+
 def acs(write: Make) -> Path:
     """A row of codes and a row of labels; estimates and margins of error side by side; totals as shorter labels."""
     cells = [("", 3, 2)]
@@ -572,6 +607,22 @@ LAYOUTS: dict[str, tuple[Callable[[Make], Path], Found]] = {
             summed=three_way("GEO", "Age group", "Sex"),
         ),
     ),
+    "crossed": (
+        crossed,
+        Found(
+            names=("SA2", "AGE10P", "SEXP Sex"),
+            counts=COUNTS,
+            summed=three_way("SA2", "SEXP Sex", "AGE10P"),
+        ),
+    ),
+    "paired": (
+        paired,
+        Found(names=("geography", "Sex", "Age"), counts=COUNTS, summed=two_way("Sex", "Age")),
+    ),
+    "numbered": (
+        numbered,
+        Found(names=("year", "area", "age"), counts=np.moveaxis(COUNTS, 2, 0), summed=(("age",),)),
+    ),
     "acs": (
         acs,
         Found(names=("Geographic Area Name", "sex", "age"), counts=LARGE, summed=(("age",), ("sex", "age"))),
@@ -902,3 +953,19 @@ def test_a_note_behind_an_empty_column_is_no_value(workbook):
     found = structure_of(workbook("t.xlsx", {"S": rows}))
     assert found.base.size == 6
     assert not found.base.hidden.size
+
+
+def test_tables_side_by_side_in_a_text_file(write):
+    """Two tables with an empty column between them are two, each with its own names; years in groups stay one."""
+    men, women = COUNTS[:, 0].T
+    lines = ["Town,Male,Female,Total,,Cause,Male,Female,Total"]
+    for i, area in enumerate(AREAS):
+        cause = f"C{'UVWXYZ'[i]},{women[i]},{men[i] + 1},{women[i] + men[i] + 1}" if i < 5 else ",,,"
+        lines.append(f"{area},{men[i]},{women[i]},{men[i] + women[i]},,{cause}")
+    found = read_sources([write("t.csv", "\n".join(lines) + "\n")]).tables
+    assert [table.names for table in found] == [("Town", "sex"), ("Cause", "sex")]
+    assert [table.rows for table in found] == [18, 15]
+    grouped = ["Area,2018,2019,,2020,2021"]
+    grouped += [f"{area},{men[i]},{women[i]},,{men[i]},{women[i]}" for i, area in enumerate(AREAS)]
+    (one,) = read_sources([write("g.csv", "\n".join(grouped) + "\n")]).tables
+    assert one.rows == 24

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -21,7 +22,17 @@ if TYPE_CHECKING:
 
 #: The words of the command that runs, as they were typed.
 typed: list[str] = []
-console = Console(highlight=False, soft_wrap=False)
+
+
+class _Console(Console):
+    """A console whose reader (a pager, head) may go away: the rest is done all the same, and ends with its own code."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+console = _Console(highlight=False, soft_wrap=False)
 
 JsonOption = Annotated[
     Path | None,

@@ -29,6 +29,8 @@ from noisegate.tables import NO_ORDINAL, Dimension, Kind, folded
 
 #: A column that is blank in more than this share of rows holds remarks.
 _MOSTLY = 0.9
+#: Codes of fewer values than this are no numbers of series or rows.
+_FEWEST_COMBINED = 20
 
 
 def used(column: Column, rows: Ints, /) -> Column:
@@ -186,18 +188,29 @@ def _told_apart(kept: Sequence[Column], without: Column) -> bool:
 def _combined(column: Column, kept: Sequence[Column]) -> str:
     """Whether a column of codes stands for several others together, such as the number of a series or of a row."""
     own = np.unique(column.codes).size
-    rest = [
-        other
-        for other in kept
-        if other is not column
-        and not np.unique(column.codes.astype(np.int64) * len(other.labels) + other.codes).size
-        == own
-        == np.unique(other.codes).size
-    ]
+    if own < _FEWEST_COMBINED or not _codeness(column):
+        return ""
+    rest = [other for other in kept if other is not column and not _says_several(other, kept)]
     sizes = [np.unique(other.codes).size for other in rest]
-    many = len(rest) >= 2 and own >= max(20, 2 * max(sizes)) and _codeness(column) > 0
+    many = len(rest) >= 2 and own >= 2 * max(sizes)
     crossed = many and math.prod(sizes) <= 2 * column.codes.size
     return "codes of what the other columns say together" if crossed and _told_apart(rest, column) else ""
+
+
+def _says_several(column: Column, kept: Sequence[Column]) -> bool:
+    """Whether each value of a column of codes has one value in two others or more, each of which has fewer."""
+    own = np.unique(column.codes).size
+    if own < _FEWEST_COMBINED or not _codeness(column):
+        return False
+    return (
+        sum(
+            len(other.labels) < own
+            and np.unique(column.codes.astype(np.int64) * len(other.labels) + other.codes).size == own
+            for other in kept
+            if other is not column
+        )
+        > 1
+    )
 
 
 def _accompanies(column: Column, kept: Sequence[Column]) -> str:

@@ -45,10 +45,6 @@ class Header:
     paths: tuple[tuple[str, ...], ...]
 
 
-#: Rows that are looked at for tables side by side.
-_LOOKED_AT = 200
-
-
 def is_number(text: str, /) -> bool:
     """Whether a cell holds a number, in any usual way to write one."""
     return text.isdecimal() or bool(_NUMBER.fullmatch(text))
@@ -63,6 +59,9 @@ def find_header(rows: Rows, /, *, merged: Sequence[Span] = (), at: int = 0) -> H
     if data is None:
         return None
     below = data
+    corner = _corner(rows, data, values, at)
+    if corner:
+        return Header(first=corner[0], start=data, paths=_crossed_paths(rows, corner, values))
     while below > at and _is_section(rows[below - 1], values):
         below -= 1
     above = _header_rows(rows, below, values, at)
@@ -218,6 +217,52 @@ def _header_rows(rows: Rows, below: int, values: list[int], at: int) -> list[int
     if found and not any(_texts(rows[place], values)[0] for place in found) and found[0] + 1 != below:
         return []
     return found[::-1]
+
+
+def _corner(rows: Rows, data: int, values: list[int], at: int) -> list[int]:
+    """The rows of a header that says in its corner what each row of it is, and below that what the rows of the table are; none if it does not.
+
+    `Sex, Male, , Female` / `Age, 0-9, 10+, 0-9, 10+` / `Town, , ,`: statistical offices cross their tables so. A lower row that comes again
+    between rows of numbers is a heading of these, not a name.
+    """
+    own = _texts(rows[data - 1], values)[1] if data > at else set()
+    if len(own) != 1 or not _is_section(rows[data - 1], values):
+        return []
+    (key,) = own
+    found: list[int] = []
+    for place in range(data - 2, at - 1, -1):
+        over, keys = _texts(rows[place], values)
+        if keys != own or not over or any(":" in text or ";" in text for text in (*over, rows[place][key])):
+            break
+        found.append(place)
+    if not found or len(found) > _MOST_ROWS or len(_texts(rows[found[0]], values)[0]) < len(values):
+        return []
+    headings = (
+        _is_section(row, values) and any(row) and _texts(below, values)[0]
+        for row, below in itertools.pairwise(rows[data:])
+    )
+    return [] if any(headings) else found[::-1]
+
+
+def _crossed_paths(rows: Rows, corner: list[int], values: list[int]) -> tuple[tuple[str, ...], ...]:
+    """Each column called by all rows of a header with a corner: `Sex: Male; Age: 0-9`."""
+    width = max(len(rows[place]) for place in corner)
+    texts = [
+        [without_notes(" ".join(cell.split())) for cell in rows[place]] + [""] * (width - len(rows[place]))
+        for place in corner
+    ]
+    for level in range(len(texts) - 1):
+        _fill_right(texts, level, values)
+    key = next(k for k in range(width) if k not in values and texts[-1][k])
+    named = without_notes(rows[corner[-1] + 1][key])
+    return tuple(
+        ("; ".join(f"{row[key]}: {row[k]}" for row in texts),)
+        if k in values
+        else (named,)
+        if k == key
+        else ()
+        for k in range(width)
+    )
 
 
 def _texts(row: Sequence[str], values: list[int]) -> tuple[list[str], set[int]]:

@@ -449,6 +449,7 @@ def _product(
     return found
 
 
+_HAS_LETTER = re.compile(r"[^\W\d]").search
 _TEMPLATE = re.compile(r"(?P<name>[^:;]{1,60}?)\s*:\s*(?P<value>[^;]+?)\s*(?:;\s*(?P<rest>.*))?")
 
 
@@ -460,7 +461,7 @@ def _flat(names: dict[int, str], about: str, sums: _Sums | None, table: str) -> 
     said = {
         place: match
         for place, name in names.items()
-        if (match := _TEMPLATE.fullmatch(name)) and re.search(r"[^\W\d]", match["name"])
+        if (match := _TEMPLATE.fullmatch(name)) and _HAS_LETTER(match["name"])
     }
     if len(said) == len(names) and len({match["rest"] for match in said.values()}) == 1:
         found = []
@@ -468,6 +469,8 @@ def _flat(names: dict[int, str], about: str, sums: _Sums | None, table: str) -> 
             own = {place: match["value"] for place, match in said.items() if match["name"] == title}
             found.append(Spread(positions=tuple(own), dimensions=((title, tuple(own.values())),)))
         return found
+    if pairs := _by_pairs(names):
+        return pairs
     if about:
         return [
             Spread(
@@ -476,6 +479,20 @@ def _flat(names: dict[int, str], about: str, sums: _Sums | None, table: str) -> 
             )
         ]
     return _by_kind(names) or _by_sums(names, sums) or _by_nouns(names, table)
+
+
+def _by_pairs(names: dict[int, str]) -> list[Spread]:
+    """Columns that say a value of each of several dimensions: `Sex: Male; Age: 0-9`; what all of them say is no dimension."""
+    split = [[part.partition(":") for part in name.split(";")] for name in names.values()]
+    titles = [tuple(title.strip() for title, _, _ in parts) for parts in split]
+    if len(set(titles)) > 1 or len(set(titles[0])) < len(titles[0]) or not all(map(_HAS_LETTER, titles[0])):
+        return []
+    labels = [tuple(parts[k][2].strip() for parts in split) for k in range(len(titles[0]))]
+    dimensions = [(title, own) for title, own in zip(titles[0], labels, strict=True) if len(set(own)) > 1]
+    told_apart = len(set(zip(*labels, strict=True))) == len(names)
+    if len(dimensions) < 2 or not told_apart or not all(all(own) for _, own in dimensions):
+        return []
+    return [Spread(positions=tuple(names), dimensions=tuple(dimensions))]
 
 
 def _named(about: str, labels: list[str]) -> str:

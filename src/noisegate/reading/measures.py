@@ -8,6 +8,7 @@ area, measure, value                 a dimension that says what is counted; noth
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -193,10 +194,20 @@ def _without_attributes(laid: Laid) -> Laid:
         and 2 <= np.unique(column.codes).size < max(sizes)
         and _determines(leader, column)
     }
+    if len(gone) > 1 and _stand_for(leader, list(gone.values())):
+        return laid  # the number of a series, and no measure
     extra = tuple(
         ExtraColumn(name=column.name, reason=f"goes with {leader.name}") for column in gone.values()
     )
     return replace(_without(laid, set(gone)), extra=(*laid.extra, *extra)) if gone else laid
+
+
+def _stand_for(one: Column, others: Sequence[Column]) -> bool:
+    """Whether values of several columns together go with one value of a column."""
+    ids = row_ids(np.stack([other.codes for other in others]), tuple(len(other.labels) for other in others))
+    _, code = np.unique(ids, return_inverse=True)
+    pairs = np.unique(code.astype(np.int64) * len(one.labels) + one.codes).size
+    return bool(pairs == code.max(initial=-1) + 1)
 
 
 def _label(column: Column) -> str:

@@ -61,6 +61,8 @@ TableSource = str | os.PathLike[str] | Any
 #: One of these, several, or several by name.
 TableSources = TableSource | Sequence[TableSource] | Mapping[str, TableSource]
 
+#: Rows that are looked at for tables side by side.
+_BESIDE = 400
 #: Share of lines that must be rows of the table.
 LEAST_USED = 0.5
 
@@ -129,7 +131,43 @@ def read_source(
         return _of_workbook(where, name, told)
     override = told.of(where, name or "")
     raw, delimiter = _raw(where, override)
-    return _of_raw(raw, where, override, name=name or table_name(where), delimiter=delimiter)
+    title, parts = name or table_name(where), _beside(raw)
+    found = [
+        _of_raw(
+            part,
+            where,
+            override,
+            name=title if len(parts) == 1 else f"{title} ({place})",
+            delimiter=delimiter,
+        )
+        for place, part in enumerate(parts, start=1)
+    ]
+    return Contents(
+        where=where,
+        tables=tuple(table for one in found for table in one.tables),
+        lookups=tuple(lookup for one in found for lookup in one.lookups),
+    )
+
+
+def _beside(raw: RawTable) -> list[RawTable]:
+    """The tables of a text file that stand side by side; the whole of it if there is one."""
+    if all(any(column.labels) for column in raw.columns):
+        return [raw]
+    shown = [[column.labels[k] for k in column.codes[:_BESIDE].tolist()] for column in raw.columns]
+    parts = side_by_side(list(zip(*shown, strict=True)))
+    if len(parts) < 2:
+        return [raw]
+    return [_only(raw, part) for part in parts]
+
+
+def _only(raw: RawTable, part: range) -> RawTable:
+    """Some columns of a file, called as they would be without the others."""
+    columns = [raw.columns[k] for k in part]
+    names = column_names([column.path or (column.name,) for column in columns])
+    return replace(
+        raw,
+        columns=tuple(replace(column, name=name) for column, name in zip(columns, names, strict=True)),
+    )
 
 
 def _of_workbook(path: Path, name: str | None, told: Overrides) -> Contents:
