@@ -603,7 +603,7 @@ class Posterior:
         return rivals_say(
             self.evidence.base.values[cells],
             self.errors.lacking(cells),
-            _joined(pieces, len(cells)),
+            _placed(pieces, len(cells)),
             mechanism=self.evidence.base.mechanism,
         )
 
