@@ -66,7 +66,7 @@ class KeptLaws:
     mean: Floats
     variance: Floats
     third: Floats
-    low: NDArray[np.int32]
+    low: Ints
     start: Ints
     mass: NDArray[np.float32]
 
@@ -79,7 +79,7 @@ class KeptLaws:
             mean=estimates.mean,
             variance=estimates.sd**2,
             third=_thirds(pmfs.low, pmfs.start, pmfs.p, estimates.mean),
-            low=pmfs.low.astype(np.int32),
+            low=pmfs.low,
             start=pmfs.start,
             mass=pmfs.p.astype(np.float32),
         )
@@ -114,7 +114,7 @@ class KeptLaws:
         sizes = np.diff(self.start)[cells]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         masses = gathered(self.start, cells, start, self.mass)
-        return Pmfs(low=self.low[cells].astype(np.int64), start=start, p=masses)
+        return Pmfs(low=self.low[cells], start=start, p=masses)
 
 
 @compiled
@@ -133,7 +133,7 @@ def _tilt_and_weigh(
     cells: Ints,
     tilts: Floats,
     weights: Floats,
-    low: NDArray[np.int32],
+    low: Ints,
     start: Ints,
     mass: NDArray[np.float32],
     mean: Floats,
