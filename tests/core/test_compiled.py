@@ -1,6 +1,7 @@
 """Compiled loops: Numba is loaded by the first call, callees are found, threads do not fall over each other."""
 
 import math
+import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
@@ -83,3 +84,20 @@ def test_many_threads_may_make_the_first_call(near):
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(call, range(8))) == {14850.0}
+
+
+WITHOUT = """
+import sys
+import numba, numpy as np
+from noisegate.engine.unit_loops import load_loops
+from noisegate.laws import spare_linear_algebra
+spare_linear_algebra()
+load_loops()
+print("scipy.linalg" in sys.modules)
+print(numba.njit(lambda a: np.dot(a, a))(np.arange(4.0)))
+"""
+
+
+def test_a_program_may_load_loops_without_linear_algebra_and_load_it_later():
+    run = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "14.0"]

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from noisegate.errors import SpecError
-from noisegate.margins import TableShape, best_split, error_ratios
+from noisegate.margins import TableShape, best_split, descend, error_ratios
 
 AXES = ("day", "time", "location")
 TIME, PLACE = ("day", "time"), ("day", "location")
@@ -171,3 +172,43 @@ def test_with_gaussian_noise_no_other_split_within_the_constraints_is_better(siz
         other = ratios(dict(zip(tables, (Fraction(int(k), 1000) for k in thousandths), strict=True)))
         if all(other[table] <= 1 / 3 for table in granted):
             assert sum(other.values()) > sum(found.values()) * 0.995
+
+
+def problems():
+    """Costs with their constraints: curved, with a corner, with a border, with two ways down."""
+    rng = np.random.default_rng(1)
+    for size in (1, 2, 3, 4):
+        for _ in range(8):
+            at, pull, room = rng.uniform(-0.2, 0.9, size), rng.uniform(0.2, 4, size), rng.uniform(0.2, 1.5)
+            tilt = rng.uniform(0.1, 1, size)
+
+            def of(x, at=at, pull=pull, room=room, tilt=tilt):
+                cost = float((pull * (x - at) ** 2).sum() + (1 / (0.1 + x)).sum() * 0.01)
+                return cost, np.array([room - x.sum(), 0.8 - (x**2 * tilt).sum()])
+
+            yield of, rng.uniform(0, room / (2 * size), size)
+
+
+def test_a_descent_ends_where_that_of_scipy_does():
+    ended = 0
+    for problem, start in problems():
+        found = descend(problem, start)
+        if found is None:
+            continue
+        ended += 1
+        want = optimize.minimize(
+            lambda x, problem=problem: problem(x)[0],
+            start,
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * len(start),
+            constraints=optimize.NonlinearConstraint(lambda x, problem=problem: problem(x)[1], 0.0, np.inf),
+        )
+        assert problem(found)[0] == pytest.approx(want.fun, abs=1e-5)
+        assert problem(found)[1].min() > -1e-6
+        assert found == pytest.approx(want.x, abs=2e-3)
+    assert ended >= 28  # of 32
+
+
+def test_a_descent_without_a_way_says_so():
+    """No point has room: what cannot be met is not made up."""
+    assert descend(lambda x: (float(x.sum()), np.array([-1.0 - x.sum()])), np.array([0.2, 0.3])) is None

@@ -21,6 +21,7 @@ from noisegate.engine import (
     UnitEvents,
     UnitKeys,
     count_slices,
+    dense_sums,
     sum_published,
 )
 from noisegate.errors import OutputError
@@ -178,13 +179,23 @@ def p_value(seen, expected):
     return chisquare(observed, wanted * observed.sum() / wanted.sum(), ddof=CELLS - 1).pvalue
 
 
+def whole_counts():
+    """The same with the count of every cell, as a short domain has it."""
+    from noisegate.engine.spill import RawSlice
+
+    raw = np.zeros(CELLS, dtype=np.int64)
+    raw[RAW[0]] = RAW[1]
+    return LocalCounts(tally=Tally(events=10, outside={}), slices=[RawSlice.whole(raw)])
+
+
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("threshold", [None, 3])
-def test_noise_by_slices_has_the_law_of_the_whole(threshold):
+def test_noise_by_slices_has_the_law_of_the_whole(threshold, whole):
     """Size and power: right at p > 1e-9; wrong if empty slices are left out, or if the noise is 10 % wider."""
     noise = PublishedNoise(name="discrete-laplace", scale=2)
     perturbation = Perturbation(noise=noise, threshold=threshold)
     counts, work, repeats = (
-        sliced_counts([2, 3, 9, 20, 21]),
+        whole_counts() if whole else sliced_counts([2, 3, 9, 20, 21]),
         table_of(perturbation),
         4_000 if threshold is None else 6_000,
     )
@@ -231,6 +242,30 @@ def test_sums_of_published_slices_are_those_of_the_whole(place, most):
         found = np.zeros(10)
         found[sums.cells] = sums.values
     assert found.tolist() == want.tolist()
+
+
+def test_margins_of_a_table_that_is_held_whole_are_those_of_its_cells():
+    """By axes that are left out where that is all, else cell by cell: in any order, in wider labels, with nested dimensions."""
+    names = {"a": tuple("uvw"), "b": ("0", "1"), "c": tuple("ABCDE")}
+    domain = Domain.product([Dimension(name=name, values=values) for name, values in names.items()])
+    nested = domain.nest("c", "a", [[0, 1, 0, 4, 2], [0, 0, 1, 2, 2]])
+    halves = Dimension(name="c", values=("early", "late"))
+    wider = {"c": (halves, np.array([0, 0, 1, 1, 1]))}
+    margins = [
+        Margin.over(base, kept)
+        for base in (domain, nested)
+        for kept in (["a"], ["b"], ["c", "a"], ["b", "c"], ["c", "b", "a"])
+    ]
+    margins.append(Margin.over(domain, ["c", "b"], wider=wider))
+    rng = np.random.default_rng(1)
+    taken = 0
+    for margin in margins:
+        raw = rng.poisson(1.0, margin.base.size)
+        want = np.bincount(margin.of(np.arange(raw.size)), weights=raw, minlength=margin.domain.size)
+        found = dense_sums(margin, raw)
+        taken += found is not None
+        assert found is None or found.tolist() == want.tolist()
+    assert taken >= 5
 
 
 @pytest.mark.parametrize("unit", ["event", "person-day"])

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -114,6 +115,34 @@ def test_persons_that_statistics_deny_are_counted(tmp_path):
     table = stray_days(strays=0)
     lying(tmp_path / "lie.parquet", table, column="card", said=3)
     assert counted(tmp_path, "lie.parquet", unit="person").tally.outside == {}
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_person_that_is_missing_is_in_no_cell(tmp_path, monkeypatch, missing):
+    """An engine that gives a cell to nobody is not believed: the gap would be taken for some person."""
+    table = stray_days(strays=0)
+    nobody = pa.array([None if n < 7 else n for n in range(table.num_rows)], pa.int64())
+    table = table.set_column(table.column_names.index("card"), "card", nobody)
+    pq.write_table(table, tmp_path / "t.parquet")
+    if not missing:
+        assert counted(tmp_path, "t.parquet", unit="person").tally.outside == {"no person is named": 7}
+        return
+    duck = sys.modules["noisegate.engine.duck"]
+    monkeypatch.setattr(duck, "_unit_query", _forgetful(duck._unit_query))
+    with pytest.raises(DataError, match=r"t\.parquet contradicts itself"):
+        counted(tmp_path, "t.parquet", unit="person")
+
+
+def _forgetful(query):
+    """The query of units by an engine that takes nobody for somebody."""
+
+    @contextmanager
+    def made(*args, **options):
+        with query(*args, **options) as answer:
+            answer.query = answer.query.replace("e.person IS NOT NULL", "true")
+            yield answer
+
+    return made
 
 
 @pytest.mark.parametrize("lines", ["AB", "A"])

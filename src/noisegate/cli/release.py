@@ -117,9 +117,11 @@ def release(
     With a workload in the spec, first: noisegate release world/spec.yaml --plan --picture plan.svg
     """
     from noisegate.cli.output import Steps
+    from noisegate.laws import spare_linear_algebra
     from noisegate.releases import release as make_release
     from noisegate.spec import load_spec
 
+    spare_linear_algebra()
     if out is not None:
         _refuse_inside(utility, out)
     inputs = [spec, like, out, ledger_file(ledger)]

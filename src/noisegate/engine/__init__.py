@@ -18,6 +18,7 @@ from noisegate.engine.sliced import (
     PublishedSlices,
     SlicedCounts,
     SliceStore,
+    dense_sums,
     sum_published,
 )
 from noisegate.engine.source import Source, one_row, reading
@@ -53,6 +54,7 @@ __all__ = [
     "count_runs",
     "count_slices",
     "csv_header",
+    "dense_sums",
     "draft_spec",
     "draw_lots",
     "expect_events",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from noisegate import limits
 from noisegate.engine.spill import CellRuns, RawSlice, SpillPlace
+from noisegate.engine.unit_loops import add_ones
 
 
 class Accumulator(Protocol):
@@ -47,17 +48,18 @@ class DenseAccumulator:
     def __init__(self, *, cells: int) -> None:
         self._counts = np.zeros(cells, dtype=np.int64)
 
-    def add(self, cells: NDArray[Any], /) -> None:
-        """Add one to each of these cells, as often as it is there."""
-        if cells.size < self._counts.size // 4:
+    def add(self, cells: NDArray[Any], /, *, compiled: bool = False) -> None:
+        """Add one to each of these cells, as often as it is there; by a loop that is `compiled`, if that is loaded anyway."""
+        if compiled:
+            add_ones(self._counts, cells)
+        elif cells.size < self._counts.size // 4:
             np.add.at(self._counts, cells, 1)
         else:
             self._counts += np.bincount(cells, minlength=self._counts.size)
 
     def slices(self) -> list[RawSlice]:
         """The cells that were added and how often, as one slice."""
-        cells = np.flatnonzero(self._counts)
-        return [RawSlice.held(self._counts.size, cells, self._counts[cells])]
+        return [RawSlice.whole(self._counts)]
 
 
 class Buffer:

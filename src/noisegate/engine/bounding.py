@@ -30,12 +30,13 @@ from noisegate.tables import Ints, Mask
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bounded:
-    """Cells that are kept, one entry for each event that counts, and how many events do not."""
+    """Cells that are kept, one entry for each event that counts, and how many events do not; `compiled` says that loops are loaded."""
 
     cells: Ints
     repeated: int
     beyond: int
     clipping: Clipping | None = None
+    compiled: bool = False
 
 
 def count_runs(ordered: NDArray[Any], /) -> tuple[NDArray[Any], Ints]:

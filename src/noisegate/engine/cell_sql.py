@@ -96,8 +96,9 @@ def _time_bin(source: Source, dimension: DimensionPlan, spec: TimeDimension, wan
         clock = f"coalesce({stamp}, epoch_us(TRY_CAST({name} AS TIME)))"
     elif kind != "TIME":
         clock = f"epoch_us({_timestamp(source, dimension, wanted)})"
-    # The second remainder is for times before 1970, which are negative.
-    return f"(({clock} % {_DAY_US} + {_DAY_US}) % {_DAY_US} // {width})"
+    # Times before 1970 are negative, and need a second remainder; divisions are what a bin costs, so others do without.
+    before = f"({clock} % {_DAY_US} + {_DAY_US}) % {_DAY_US} // {width}"
+    return f"(CASE WHEN {clock} >= 0 THEN {clock} % {_DAY_US} // {width} ELSE {before} END)"
 
 
 def _timestamp(source: Source, dimension: DimensionPlan, wanted: CountPlan, /) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from noisegate.engine.plan import CellPlan, DimensionPlan, NestPlan, Reason
+from noisegate.engine.plan import CellPlan, NestPlan, Reason
 from noisegate.engine.quoting import literal
 from noisegate.spec import CalendarDimension, DateDimension
 
@@ -36,11 +36,10 @@ class SqlDialect:
     days: str = "({day} - DATE {first})"
     weekday: str = "(CAST(extract(isodow FROM {day}) AS BIGINT) - 1)"
 
-    def term(self, value: str, size: int, /, *, start: int, step: int) -> str:
-        """`start` and so many steps as `value` says; NULL unless it is one of `size` numbers from 0 on."""
-        return (
-            f"CASE WHEN {value} BETWEEN 0 AND {size - 1} THEN {start} + CAST({value} AS BIGINT) * {step} END"
-        )
+    def term(self, value: str, size: int, /, *, start: int, step: int) -> tuple[str, str]:
+        """What must hold, if anything, for `value` to be one of `size` numbers from 0 on; and then `start` and so many steps as it says, else NULL."""
+        steps = f"CAST({value} AS BIGINT) * {step}" if step else ""
+        return f"{value} BETWEEN 0 AND {size - 1}", " + ".join(filter(None, [str(start or ""), steps])) or "0"
 
     def number_of(self, day: str, spec: DateDimension | CalendarDimension, /) -> str:
         """The number of a day, a day of the week, a week or a month."""
@@ -66,14 +65,7 @@ class CellTerms:
     def cell(self) -> str:
         """The number of the cell; NULL outside."""
         plan = self.plan
-        alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
-        sums = [
-            " + ".join(
-                [self._term(n, dim, block) for n, dim in alone]
-                + [self.dialect.nested.format(n=n, column=f"t{block}") for n in range(len(plan.nests))]
-            )
-            for block in range(plan.blocks)
-        ]
+        sums = [self._sum(block) for block in range(plan.blocks)]
         return f"coalesce({', '.join(sums)})" if len(sums) > 1 else f"({sums[0]})"
 
     def nest_key(self, nest: NestPlan, /) -> str:
@@ -112,11 +104,23 @@ class CellTerms:
     def _wide(self, n: int, /) -> str:
         return f"CAST({self.dialect.value.format(n=n)} AS BIGINT)"
 
-    def _term(self, n: int, dimension: DimensionPlan, block: int, /) -> str:
-        if dimension.steps is None:
-            return self.dialect.looked_up.format(n=n, column=f"t{block}")
-        start, step = dimension.steps[block]
-        return self.dialect.term(self.dialect.value.format(n=n), dimension.size, start=start, step=step)
+    def _sum(self, block: int, /) -> str:
+        """The cell if it lies in a block, else NULL: terms that are looked up, and steps of numbers once all of these are inside, which is asked in one place."""
+        plan = self.plan
+        alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
+        terms = [
+            self.dialect.looked_up.format(n=n, column=f"t{block}") for n, dim in alone if dim.steps is None
+        ]
+        terms += [self.dialect.nested.format(n=n, column=f"t{block}") for n in range(len(plan.nests))]
+        conditions = []
+        for n, dim in alone:
+            if dim.steps is not None:
+                value, (start, step) = self.dialect.value.format(n=n), dim.steps[block]
+                inside, term = self.dialect.term(value, dim.size, start=start, step=step)
+                conditions += [inside] if inside else []
+                terms.append(term)
+        whole = " + ".join(terms)
+        return f"CASE WHEN {' AND '.join(conditions)} THEN {whole} END" if conditions else whole
 
     def _condition(self, reason: Reason, n: int, /) -> str:
         missing, value = self.dialect.missing.format(n=n), self.dialect.value.format(n=n)

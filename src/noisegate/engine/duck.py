@@ -349,8 +349,9 @@ class _Counter:
         """Keep the events inside the domain, each with its person."""
         outside = np.zeros(len(self.plan.reasons), dtype=np.int64)
         for batch in self._batches(connection, answer):
-            person = plain_numbers(batch.column(batch.num_columns - 1))
-            if answer.borders is not None and not batch.column(0).null_count:
+            named = batch.column(batch.num_columns - 1)
+            person = plain_numbers(named)
+            if not named.null_count and answer.borders is not None and not batch.column(0).null_count:
                 taken = events.take(
                     person, plain_numbers(batch.column(0)), borders=answer.borders, outside=outside
                 )
@@ -360,6 +361,8 @@ class _Counter:
                     continue
             numbers = answer.numbers(batch, name=self.source.name)
             inside = numbers >= 0
+            if named.null_count and (inside & named.is_null().to_numpy(zero_copy_only=False)).any():
+                raise _disbelieved(self.source.name)
             if inside.all():
                 events.add(person, numbers)
             else:
@@ -370,7 +373,7 @@ class _Counter:
     def add(self, bounded: Bounded, /) -> None:
         """Count what units keep, and note what they do not."""
         if isinstance(self._cells, DenseAccumulator):
-            self._cells.add(bounded.cells)
+            self._cells.add(bounded.cells, compiled=bounded.compiled)
         else:
             self._hold(bounded.cells, self._cells.at_once)
         self._left_out.update(repeated=bounded.repeated, beyond=bounded.beyond)

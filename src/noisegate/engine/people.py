@@ -25,7 +25,9 @@ class People:
 
     @property
     def number_or_none(self) -> str:
-        """The same with 0 for a missing person; fails at one that has no number, and would otherwise be taken for another."""
+        """The same, whatever it is for a missing person; fails at one that has no number, and would otherwise be taken for another."""
+        if not self.join:
+            return self.number
         return f"coalesce({self.number}, CASE WHEN e.person IS NULL THEN 0 ELSE error('no number') END)"
 
 

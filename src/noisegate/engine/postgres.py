@@ -66,12 +66,12 @@ _LISTED = 10_000
 class _Postgres(SqlDialect):
     """Terms of few numbers stand in an array, so that the number is worked out once: the server does not keep what it has worked out."""
 
-    def term(self, value: str, size: int, /, *, start: int, step: int) -> str:
-        """`start` and so many steps as `value` says; an array has NULL beyond its ends."""
+    def term(self, value: str, size: int, /, *, start: int, step: int) -> tuple[str, str]:
+        """Nothing must hold, as an array has NULL beyond its ends; `start` and so many steps as `value` says."""
         if size > _LISTED:
             return super().term(value, size, start=start, step=step)
         listed = ",".join(str(start + step * number) for number in range(size))
-        return f"('{{{listed}}}'::bigint[])[({value})::int + 1]"
+        return "", f"('{{{listed}}}'::bigint[])[({value})::int + 1]"
 
 
 _DIALECT = _Postgres()

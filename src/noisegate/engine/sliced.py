@@ -24,7 +24,7 @@ from noisegate.engine.session import writing_temporary
 from noisegate.engine.spill import CellRuns, RawSlice, SpillPlace
 from noisegate.errors import InternalError
 from noisegate.laws import Entropy
-from noisegate.mechanisms import Perturbation, PublishedCells, perturb
+from noisegate.mechanisms import Perturbation, PublishedCells, perturb, perturb_whole
 from noisegate.tables import Ints, Margin
 
 
@@ -36,6 +36,11 @@ class NoiseWork:
     margin: Margin | None
     perturbation: Perturbation
     cells: int
+
+    @property
+    def cuts_nothing(self) -> bool:
+        """Whether the noisy value of every cell is published."""
+        return self.perturbation.zeros == "perturb" and self.perturbation.threshold is None
 
     @property
     def visits_all(self) -> bool:
@@ -95,6 +100,15 @@ class PublishedSlices:
         """One stretch, in memory."""
         return cls(rows=len(published.cells), parts=[lambda: published])
 
+    @classmethod
+    def of_all(cls, values: Ints, /) -> PublishedSlices:
+        """One stretch, in memory, with the value of every cell."""
+        found = cls(
+            rows=values.size, parts=[lambda: PublishedCells(cells=np.arange(values.size), values=values)]
+        )
+        found.__dict__["values"] = values
+        return found
+
     def __iter__(self) -> Iterator[PublishedCells]:
         for part in self._parts:
             yield part()
@@ -115,7 +129,7 @@ class PublishedSlices:
         """All cells, in memory."""
         return self._whole.cells
 
-    @property
+    @cached_property
     def values(self) -> Ints:
         """All values, in memory."""
         return self._whole.values
@@ -158,15 +172,23 @@ class LocalCounts:
         return {work.name: self._published(work, entropy) for work in works}
 
     def _published(self, work: NoiseWork, entropy: Entropy, /) -> PublishedSlices:
-        raw = self.slices
-        if work.margin is not None:
-            parts = (one.read() for one in self.slices)
-            raw = sum_slices(work.margin, parts, place=self.place)
+        raw = self.slices if work.margin is None else self._summed(work.margin)
+        if len(raw) == 1 and raw[0].dense is not None and work.cuts_nothing:
+            noise = work.perturbation.noise
+            return PublishedSlices.of_all(perturb_whole(raw[0].dense, noise=noise, entropy=entropy))
         store = SliceStore(place=self.place)
         for one in raw:
             for part in noisy_slices(one, work, entropy=entropy):
                 store.add(part)
         return store.finish()
+
+    def _summed(self, margin: Margin, /) -> Sequence[RawSlice]:
+        """The raw sums of a margin."""
+        if len(self.slices) == 1 and self.slices[0].dense is not None:
+            sums = dense_sums(margin, self.slices[0].dense)
+            if sums is not None:
+                return [RawSlice.whole(sums)]
+        return sum_slices(margin, (one.read() for one in self.slices), place=self.place)
 
 
 def add_histograms(found: tuple[Ints, Ints], raw_counts: Ints, /) -> tuple[Ints, Ints]:
@@ -181,8 +203,8 @@ def add_histograms(found: tuple[Ints, Ints], raw_counts: Ints, /) -> tuple[Ints,
 
 def noisy_slices(raw: RawSlice, work: NoiseWork, /, *, entropy: Entropy) -> Iterator[PublishedCells]:
     """The published cells of a slice, in stretches; those without any raw count are drawn like all others."""
-    cells, counts = raw.read()
     at_once = _cells_at_once(work)
+    cells, counts = raw.read()
     for start in range(raw.start, raw.stop, at_once):
         stop = min(start + at_once, raw.stop)
         first, last = np.searchsorted(cells, [start, stop]).tolist()
@@ -204,6 +226,20 @@ def _cells_at_once(work: NoiseWork, /) -> int:
         return limits.current().domain_cells
     passing = work.perturbation.noise.passing(work.perturbation.threshold)
     return max(1, int(limits.current().pairs_at_once / max(passing, Decimal("1e-18"))))
+
+
+def dense_sums(margin: Margin, counts: Ints, /) -> Ints | None:
+    """The sums of a margin over all cells of the base; None if it does more than leave axes of a product out."""
+    if len(margin.base.blocks) > 1 or len(margin.domain.blocks) > 1:
+        return None
+    shape, maps = margin.base.blocks[0].shape, margin.entry_maps()
+    sources = [source for source, _ in maps]
+    plain = all(np.array_equal(onto, np.arange(shape[source])) for source, onto in maps)
+    if not plain or len(set(sources)) < len(sources):
+        return None
+    gone = tuple(place for place in range(len(shape)) if place not in sources)
+    sums = counts.reshape(shape).sum(axis=gone)
+    return np.ascontiguousarray(sums.transpose(np.argsort(np.argsort(sources)))).reshape(-1)
 
 
 def sum_slices(

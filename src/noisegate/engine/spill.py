@@ -46,16 +46,23 @@ class SpillPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RawSlice:
-    """The raw counts of a stretch of cells, in memory or in files; `repr` shows none of them."""
+    """The raw counts of a stretch of cells, in memory or in files; `repr` shows none of them.
+
+    `dense` has the count of every cell, zeros included, if they are held so; then nothing else is.
+    """
 
     start: int
     stop: int
     _cells: Ints | Path = field(repr=False)
     _counts: Ints | Path = field(repr=False)
     _span: tuple[int, int] = field(default=(0, 0), repr=False)
+    dense: Ints | None = field(default=None, repr=False)
 
     def read(self) -> tuple[Ints, Ints]:
         """The cells with a count, in ascending order, and their counts."""
+        if self.dense is not None:
+            cells = np.flatnonzero(self.dense)
+            return (cells + self.start if self.start else cells), self.dense[cells]
         first, last = self._span
         return tuple(  # type: ignore[return-value]
             np.fromfile(one, dtype=np.int64, offset=8 * first, count=last - first)
@@ -68,6 +75,12 @@ class RawSlice:
     def held(cls, size: int, cells: Ints, counts: Ints, /) -> RawSlice:
         """All cells of a domain, in memory."""
         return cls(start=0, stop=size, _cells=cells, _counts=counts)
+
+    @classmethod
+    def whole(cls, counts: Ints, /) -> RawSlice:
+        """All cells of a domain, in memory, each with its count."""
+        nothing = counts[:0]
+        return cls(start=0, stop=counts.size, _cells=nothing, _counts=nothing, dense=counts)
 
 
 class CellRuns:

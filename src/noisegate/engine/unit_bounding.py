@@ -1,6 +1,6 @@
 """Holding units to their bounds, part by part: few events with NumPy (`bounding`), many with compiled loops in threads.
 
-Threads sort parts and find the units with too many cells; lots are drawn for one part after the other, so that one noise source is asked
+Threads sort parts and find the units with too many cells; lots are drawn for some parts after the others, so that one noise source is asked
 in one order. Guarantee: that of `bounding`.
 """
 
@@ -13,14 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noisegate import limits
 from noisegate.engine.bounding import Bounded, bound_events
 from noisegate.engine.unit_events import UnitEvents
-from noisegate.engine.unit_loops import bound_sorted, choose_cells, sort_words
+from noisegate.engine.unit_loops import bound_parts, choose_cells
 from noisegate.laws import Entropy, as_entropy
 from noisegate.spec import ContributionBound
 from noisegate.tables import Ints
 
 _THREADS, _AHEAD = 2, 6
+#: Words that are bounded by a thread before it hands over: many enough that handing over costs nothing.
+_WORDS = 1 << 17
 #: Half words beyond those that are needed if none is refused.
 _SPARE = 64
 
@@ -30,9 +33,9 @@ def bounded_parts(
 ) -> Iterator[Bounded]:
     """What every unit keeps, part by part; `clipping` also tells what bounding did."""
     as_entropy(entropy)
-    parts = 0 if clipping else events.parts
-    if parts:
-        yield from _in_threads(events, parts, bound, entropy)
+    stretches = [] if clipping else events.stretches(min(_WORDS, limits.current().events_at_once))
+    if stretches:
+        yield from _in_threads(events, stretches, bound, entropy)
         return
     for unit_keys in events.unit_keys():
         found = bound_events(
@@ -51,13 +54,13 @@ def bounded_parts(
 
 
 def _in_threads(
-    events: UnitEvents, parts: int, bound: ContributionBound, entropy: Entropy, /
+    events: UnitEvents, stretches: list[tuple[int, int]], bound: ContributionBound, entropy: Entropy, /
 ) -> Iterator[Bounded]:
     waiting: deque[Future[_Divided]] = deque()
     with ThreadPoolExecutor(_THREADS) as pool:
         try:
-            for part in range(parts):
-                waiting.append(pool.submit(_divided, events, part, bound))
+            for stretch in stretches:
+                waiting.append(pool.submit(_divided, events, stretch, bound))
                 if len(waiting) > _AHEAD:
                     yield _with_lots(waiting.popleft().result(), bound, entropy)
             while waiting:
@@ -68,7 +71,7 @@ def _in_threads(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Divided:
-    """A part, units within their bound and others apart.
+    """Some parts, units within their bound and others apart.
 
     `kept` has the cells of the former, one entry for each event that counts; `over` the cells of the latter, `times` how often each counts,
     `sizes` how many cells each of these units has; `repeated` is how many events are.
@@ -81,13 +84,12 @@ class _Divided:
     repeated: int
 
 
-def _divided(events: UnitEvents, part: int, bound: ContributionBound, /) -> _Divided:
-    words = events.part(part)
-    kept, over, times = (np.empty_like(words) for _ in range(3))
-    if sort_words(words, kept):
-        words, kept = kept, words
+def _divided(events: UnitEvents, stretch: tuple[int, int], bound: ContributionBound, /) -> _Divided:
+    words, part_ends = events.stretch(*stretch)
+    spare, kept, over, times = (np.empty_like(words) for _ in range(4))
     sizes = np.empty(words.size // (bound.cells + 1), dtype=np.int64)
-    ends = bound_sorted(words, events.cell_bits, bound.cells, bound.per_cell, kept, over, times, sizes)
+    most = (bound.cells, bound.per_cell)
+    ends = bound_parts(words, part_ends, events.cell_bits, most, spare, kept, over, times, sizes)
     return _Divided(
         kept=kept[: ends[0]],
         over=over[: ends[1]],
@@ -98,9 +100,9 @@ def _divided(events: UnitEvents, part: int, bound: ContributionBound, /) -> _Div
 
 
 def _with_lots(found: _Divided, bound: ContributionBound, entropy: Entropy, /) -> Bounded:
-    """A part with the cells that lots leave to units with too many; uses it up."""
+    """Some parts with the cells that lots leave to units with too many; uses it up."""
     if not found.sizes.size:
-        return Bounded(cells=found.kept, repeated=found.repeated, beyond=0)
+        return Bounded(cells=found.kept, repeated=found.repeated, beyond=0, compiled=True)
     before = int(found.times.sum())
     chosen = np.empty(before, dtype=np.int64)
     done = np.zeros(3, dtype=np.int64)
@@ -112,5 +114,8 @@ def _with_lots(found: _Divided, bound: ContributionBound, entropy: Entropy, /) -
         enough = choose_cells(found.over, found.times, found.sizes, bound.cells, halves, done, chosen)
     lots = chosen[: int(done[2])]
     return Bounded(
-        cells=np.concatenate([found.kept, lots]), repeated=found.repeated, beyond=before - lots.size
+        cells=np.concatenate([found.kept, lots]),
+        repeated=found.repeated,
+        beyond=before - lots.size,
+        compiled=True,
     )

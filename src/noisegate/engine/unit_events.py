@@ -7,6 +7,8 @@ another thread while further ones are read; a part is then a stretch of each lot
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,11 +21,14 @@ import numpy as np
 from noisegate import limits
 from noisegate.engine.session import writing_temporary
 from noisegate.engine.spill import SpillPlace
-from noisegate.engine.unit_loops import load_loops, pack, spread
+from noisegate.engine.unit_loops import gather, load_loops, pack, spread
+from noisegate.errors import OutputError
 from noisegate.tables import Ints
 
 #: Words that are put in order at once, and that a part should hold: as many as a core keeps close.
 _LOT, _PART = 1 << 21, 48 << 10
+#: Lots that may wait to be put in order: as many as arrive while loops are loaded.
+_WAITING = 4
 #: Least and most parts, as powers of 2.
 _LEAST_BITS, _MOST_BITS = 6, 11
 
@@ -32,18 +37,51 @@ _LEAST_BITS, _MOST_BITS = 6, 11
 class _Lot:
     """Words in the order of parts, in memory or from some place of a file on; `ends` where each part ends, in words."""
 
-    words: Ints | Path
+    words: Ints | _WordFile
     start: int
     ends: Ints
     wide: bool
 
-    def part(self, number: int, /) -> Ints:
-        """The words of a part."""
-        first = int(self.ends[number - 1]) if number else 0
-        size = int(self.ends[number]) - first
-        if isinstance(self.words, Path):
-            return np.fromfile(self.words, dtype=np.int64, offset=8 * (self.start + first), count=size)
-        return self.words[first : first + size]
+    def before(self, part: int, /) -> int:
+        """How many words come before a part."""
+        return int(self.ends[part - 1]) if part else 0
+
+    def stretch(self, first: int, last: int, /) -> Ints:
+        """The words of parts that follow each other, without the last one."""
+        start, stop = self.before(first), self.before(last)
+        if isinstance(self.words, _WordFile):
+            return self.words.read(self.start + start, stop - start)
+        return self.words[start:stop]
+
+
+class _WordFile:
+    """A private file to which words are appended, and from which several threads read."""
+
+    def __init__(self, path: Path, /) -> None:
+        self.size = 0
+        with writing_temporary():
+            self._handle = os.open(
+                path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600
+            )
+
+    def append(self, words: Ints, /) -> int:
+        """Write words behind all others; where they start."""
+        start, left = self.size, words.data.cast("B")
+        with writing_temporary():
+            while left:
+                left = left[os.write(self._handle, left) :]
+        self.size += words.size
+        return start
+
+    def read(self, start: int, size: int, /) -> Ints:
+        """Some words."""
+        octets = os.pread(self._handle, 8 * size, 8 * start)
+        if len(octets) != 8 * size:
+            raise OutputError("A temporary file was cut short by somebody else; start the release again.")
+        return np.frombuffer(octets, dtype=np.int64)
+
+    def close(self) -> None:
+        os.close(self._handle)
 
 
 class UnitEvents:
@@ -56,7 +94,7 @@ class UnitEvents:
 
     def __init__(self, *, rows: int, place: SpillPlace, cell_bits: int, day_bits: int) -> None:
         self._most = max(2, limits.current().events_at_once)
-        # Two lots are being filled or put in order beside those that are held.
+        # Some lots are being filled or put in order beside those that are held.
         self._lot = min(_LOT, max(2, self._most // 4 * 2))
         self._place = place
         self.cell_bits, self._day_bits = cell_bits, day_bits
@@ -69,23 +107,26 @@ class UnitEvents:
         self._bits = min(max((rows // _PART).bit_length(), _LEAST_BITS), _MOST_BITS)
         self._lots: list[_Lot] = []
         self._held = 0
-        self._file: Path | None = None
-        self._written = 0
+        self._spare = self._words[:0]
+        self._file: _WordFile | None = None
         self._other = ThreadPoolExecutor(1)
-        self._ordering: Future[Ints] | None = None
+        self._ordering: deque[Future[Ints]] = deque()
+        self._loading: Future[None] | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._other.shutdown(cancel_futures=True)
+        if self._file is not None:
+            self._file.close()
 
     def add(self, person: Ints, number: Ints, /) -> None:
         """Append events."""
         if not person.size:
             return
         if not self._begun and self._rows > self._lot:
-            self._other.submit(load_loops)
+            self._loading = self._other.submit(load_loops)
         if not self._wide and not self._near(int(person.min()), int(person.max())):
             self._widen()
         each = 1 + self._wide
@@ -102,7 +143,8 @@ class UnitEvents:
 
         One compiled loop instead of many of NumPy. False if it is to be checked and added by `add`; then nothing was counted.
         """
-        if self._wide or not self._closed or not person.size:
+        loading = self._loading is not None and not self._loading.done()
+        if self._wide or not self._closed or not person.size or loading:
             return False
         reach = min(limits.current().key_bits - self._low_bits, 62)
         if self._used + person.size > self._words.size:
@@ -126,18 +168,23 @@ class UnitEvents:
         self._used += taken
         return True
 
-    @property
-    def parts(self) -> int:
-        """How many parts there are if there are compact words alone, else 0. No event can be added any more."""
+    def stretches(self, words: int, /) -> list[tuple[int, int]]:
+        """Parts that are taken together, about so many words, if there are compact words alone, else none. No event can be added any more."""
         if self._wide or not self._closed:
-            return 0
+            return []
         self._close_lot()
         self._wait()
-        return 1 << self._bits
+        return self._cut(words)
 
-    def part(self, number: int, /) -> Ints:
-        """The words of a part, in no order: unit and cell."""
-        return np.concatenate([lot.part(number) for lot in self._lots])
+    def stretch(self, first: int, last: int, /) -> tuple[Ints, Ints]:
+        """The words of some parts, one part after the other and in no order within it, and where each part ends: unit and cell."""
+        inside = [lot.ends[first:last] - lot.before(first) for lot in self._lots]
+        ends = np.sum(inside, axis=0)
+        words = np.empty(int(ends[-1]), dtype=np.int64)
+        places = np.concatenate([ends[:0], [0], ends[:-1]])
+        for lot, own in zip(self._lots, inside, strict=True):
+            gather(lot.stretch(first, last), own, places, words)
+        return words, ends
 
     def unit_keys(self) -> Iterator[UnitKeys]:
         """Unit and cell of all events, sorted; a person is in one part only. To be asked for once."""
@@ -147,9 +194,9 @@ class UnitEvents:
         self._close_lot()
         self._wait()
         self._words = self._words[:0]
-        for first, last in self._stretches():
+        for first, last in self._cut(self._lot):
             kinds = {
-                wide: [lot.part(n) for n in range(first, last) for lot in self._lots if lot.wide == wide]
+                wide: [lot.stretch(first, last) for lot in self._lots if lot.wide == wide]
                 for wide in (False, True)
             }
             narrow, broad = (np.concatenate([np.zeros(0, np.int64), *kinds[wide]]) for wide in (False, True))
@@ -158,11 +205,11 @@ class UnitEvents:
             elif narrow.size:
                 yield self._keys_of(narrow, wide=False)
 
-    def _stretches(self) -> Iterator[tuple[int, int]]:
-        """Parts that are taken together: about as many words as one lot."""
-        ends = np.cumsum(np.sum([np.diff(lot.ends, prepend=0) for lot in self._lots], axis=0))
-        borders = np.searchsorted(ends, np.arange(self._lot, int(ends[-1]), self._lot)) + 1
-        yield from pairwise(np.unique([0, *np.minimum(borders, ends.size).tolist(), ends.size]).tolist())
+    def _cut(self, words: int, /) -> list[tuple[int, int]]:
+        """Parts that are taken together: about so many words."""
+        ends = np.sum([lot.ends for lot in self._lots], axis=0)
+        borders = np.searchsorted(ends, np.arange(words, int(ends[-1]), words)) + 1
+        return list(pairwise(np.unique([0, *np.minimum(borders, ends.size).tolist(), ends.size]).tolist()))
 
     def _near(self, low: int, high: int, /) -> bool:
         """Whether persons between two numbers fit into a word together with a day and a cell."""
@@ -218,41 +265,47 @@ class UnitEvents:
         self._close_lot()
 
     def _close_lot(self) -> None:
-        """Let the other thread put in order what was filled; the buffer that it has done with is filled next."""
+        """Let the other thread put in order what was filled; a buffer that it has done with is filled next."""
         if not self._used:
             return
         rows = self._words[: self._used].reshape(-1, 1 + self._wide)
-        free, self._closed = self._wait(), True
-        self._ordering = self._other.submit(self._order, self._words, rows, wide=self._wide)
-        self._words = np.empty(self._lot, dtype=np.int64) if free is None or free.size < self._lot else free
+        self._closed = True
+        self._ordering.append(self._other.submit(self._order, self._words, rows, wide=self._wide))
+        ready = len(self._ordering) > _WAITING or self._ordering[0].done()
+        free = self._ordering.popleft().result() if ready else self._words[:0]
+        self._words = np.empty(self._lot, dtype=np.int64) if free.size < self._lot else free
         self._used = 0
 
-    def _wait(self) -> Ints | None:
-        """Wait for the other thread; the buffer that it has done with."""
-        ordering, self._ordering = self._ordering, None
-        return None if ordering is None else ordering.result()
+    def _wait(self) -> None:
+        """Wait until all is in order."""
+        while self._ordering:
+            self._ordering.popleft().result()
 
     def _order(self, buffer: Ints, rows: Ints, /, *, wide: bool) -> Ints:
         """Put rows in the order of their parts and keep them, in memory or in the file; gives the buffer back."""
-        found = np.empty_like(rows)
+        held = self._held + rows.size <= self._most
+        found = np.empty_like(rows) if held else self._spare_of(rows)
         ends = np.empty(1 << self._bits, dtype=np.int64)
         if wide:
             spread(rows, 0, 0, self._bits, found, ends)
         else:
             spread(rows, self._low_bits, self._base, self._bits, found, ends)
         words, ends = found.ravel(), ends * rows.shape[1]
-        if self._held + words.size <= self._most:
+        if held:
             self._held += words.size
             self._lots.append(_Lot(words=words, start=0, ends=ends, wide=wide))
             return buffer
         if self._file is None:
-            self._file = self._place.file()
-            self._file.touch(mode=0o600)
-        with writing_temporary(), self._file.open("ab") as file:
-            file.write(words.data)
-        self._lots.append(_Lot(words=self._file, start=self._written, ends=ends, wide=wide))
-        self._written += words.size
+            self._file = _WordFile(self._place.file())
+        start = self._file.append(words)
+        self._lots.append(_Lot(words=self._file, start=start, ends=ends, wide=wide))
         return buffer
+
+    def _spare_of(self, rows: Ints, /) -> Ints:
+        """Room for rows that go to the file, the same each time: memory that is touched for the first time is slow."""
+        if self._spare.size < rows.size:
+            self._spare = np.empty(rows.size, dtype=np.int64)
+        return self._spare[: rows.size].reshape(rows.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -168,6 +168,60 @@ def bound_sorted(
 
 
 @compiled
+def gather(words: Ints, ends: Ints, places: Ints, out: Ints) -> None:
+    """Append to each part's place in `out` its words of one lot, which lie in the order of parts; `ends` says where each ends there."""
+    start = 0
+    for part in range(ends.size):
+        place = places[part] - start
+        for i in range(start, ends[part]):
+            out[place + i] = words[i]
+        places[part] += ends[part] - start
+        start = ends[part]
+
+
+@compiled
+def bound_parts(
+    words: Ints,
+    ends: Ints,
+    cell_bits: int,
+    bound: tuple[int, int],
+    spare: Ints,
+    kept: Ints,
+    over: Ints,
+    times: Ints,
+    sizes: Ints,
+) -> tuple[int, int, int, int]:
+    """`bound_sorted` for one part after the other, which are sorted before; `ends` says where each ends, `bound` is how many cells of a unit and how often each."""
+    n_kept = n_over = n_sizes = repeated = 0
+    start = 0
+    for part in range(ends.size):
+        one, other = words[start : ends[part]], spare[start : ends[part]]
+        if sort_words(one, other):
+            one = other
+        found = bound_sorted(
+            one,
+            cell_bits,
+            bound[0],
+            bound[1],
+            kept[n_kept:],
+            over[n_over:],
+            times[n_over:],
+            sizes[n_sizes:],
+        )
+        n_kept, n_over, n_sizes = n_kept + found[0], n_over + found[1], n_sizes + found[2]
+        repeated += found[3]
+        start = ends[part]
+    return n_kept, n_over, n_sizes, repeated
+
+
+@compiled
+def add_ones(counts: Ints, cells: Ints) -> None:
+    """Add one to each of the cells, as often as it is there."""
+    for i in range(cells.size):
+        counts[cells[i]] += 1
+
+
+@compiled
 def _below(halves: Halves, used: int, size: int) -> tuple[int, int]:
     """A number below `size`, all equally likely, and how many half words are used up then; -1 if there are too few.
 
@@ -222,6 +276,7 @@ def load_loops() -> None:
     given = words.copy()
     given.setflags(write=False)  # as batches of an engine are
     pack(given, given, 0, 8, 2, np.array([1, 8, 3, 4]), others, ends)
-    sort_words(words, others)
-    bound_sorted(words, 2, 3, 1, others, others.copy(), others.copy(), ends)
+    gather(words, ends[:0], ends[:0], others)
+    bound_parts(words, ends[:0], 2, (3, 1), others, others, others, others, ends)
+    add_ones(others, words[:0])
     choose_cells(words, words, words[:0], 1, np.zeros(1, np.uint32), np.zeros(3, np.int64), others)

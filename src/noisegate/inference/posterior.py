@@ -40,6 +40,7 @@ from noisegate.inference.linked.problem import (
 )
 from noisegate.inference.profile.humps import fit_humps
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
+from noisegate.inference.profile.rival_laws import MOST_SEEN, RivalWord, rivals_say
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.roles import Roles, group_and_day
 from noisegate.inference.trial import (
@@ -484,6 +485,8 @@ class Posterior:
         found = settled(unsettled=sum(unit.unsettled for unit in units), cells=cells)
         held = self._held_out() if self.knows_sums else None
         tried_out = tuple(one.check for one in (held, trust) if one is not None)
+        if trust is not None and trust.beside is not None:
+            tried_out = (*tried_out, trust.beside)
         return (found, *self._heard, *against_totals(self._beside), *self._of_humps(), *tried_out)
 
     def _of_humps(self) -> tuple[FitCheck, ...]:
@@ -541,6 +544,7 @@ class Posterior:
         if self._trust is None:
             trust = tried(self.evidence, some_parts(self.evidence, self._part_of), self._learnt_again)
             held = self._held_out()
+            trust = trust.among(self._rivals())
             self._trust = trust if held is None or held.holds else replace(trust, holds=False)
         self.errors.unseen = self._trust.off
         return self._trust
@@ -553,6 +557,26 @@ class Posterior:
                 cells = np.flatnonzero(self._part_of == part)
                 self._fitted(part, cells[self._live(cells)])
         return judge_held_out([self._held[part] for part in parts if part in self._held])
+
+    def _rivals(self) -> RivalWord | None:
+        """What rivals of the learnt law say of hidden cells that no total tells, of those on which it is tried; None if there is too little to tell them by."""
+        cells = some_parts(self.evidence, self._part_of)
+        cells = cells[self._live(cells)]
+        if len(cells) > MOST_SEEN:
+            cells = np.sort(np.random.default_rng(1).choice(cells, MOST_SEEN, replace=False))
+        part_of, pieces = self._part_of[cells], []
+        for part in np.unique(part_of).tolist():
+            every = np.flatnonzero(self._part_of == part)
+            every = every[self._live(every)]
+            here = np.flatnonzero(part_of == part)
+            law = self._fitted(part, every)[1].prior
+            pieces.append((here, law.at(np.searchsorted(every, cells[here]))))
+        return rivals_say(
+            self.evidence.base.values[cells],
+            self.errors.lacking(cells),
+            _joined(pieces, len(cells)),
+            mechanism=self.evidence.base.mechanism,
+        )
 
     def _learnt_again(self, evidence: Evidence, cells: Ints, /) -> Retold:
         """What the same engine makes of other evidence."""

@@ -7,7 +7,8 @@ With a single margin nothing tells hidden cells and a remainder apart; that the 
 *Re-censoring* (MATH 10 g). A learnt law on trial: cells that are shown are hidden, and it must say what they were. Where no total speaks of hidden cells only the learnt law does, and nothing in the tables contradicts it. So all tables are cut again, at twice their threshold; the
 law is learnt anew from what is left, and says how many cells were cut away, and how many people in them. Both are known. If it is off by more than chance, or if there are too few cells to
 try it on, its word is withdrawn: the sum lies between bounds, and that is all. If it holds, sums that hang on it may be off by what it was off by.
-Passing is no proof: laws may agree above the threshold and differ below.
+Passing is no proof: laws may agree above the threshold and differ below. So the learnt law is set beside rivals that explain what is published alike well (`profile.rival_laws`): what they differ by
+is added to what it may be off by, and if that is more than an untried law is taken to be off by, its word is withdrawn.
 
 *Held-out cells.* The intensity of every cell is known with its own value taken out (`profile`), so each published cell is a prediction that was never fitted to it: the law of its value, given that a value near the threshold
 is shown. Where the law is right the values fall anywhere in their laws alike often (their probability integral transform is uniform), in the middle as at the ends.
@@ -32,6 +33,7 @@ from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Humps, Ints, NegativeBinomial
+from noisegate.inference.profile.rival_laws import RivalWord
 from noisegate.mechanisms import Mechanism
 
 #: What a check led to: nothing, other estimates, wider intervals, no estimate at all; or it could not be made.
@@ -235,6 +237,30 @@ class Trust:
     holds: bool
     off: float
     check: FitCheck
+    beside: FitCheck | None = None
+
+    def among(self, rivals: RivalWord | None, /) -> Trust:
+        """The same, once rivals of the law have said what they make of hidden cells."""
+        if rivals is None or rivals.learnt <= 0:
+            says = "too few cells are published, or too large ones, to set rivals beside the learnt law"
+            return replace(self, beside=FitCheck(name="rival laws", outcome="cannot tell", says=says))
+        off = rivals.off
+        holds = off <= _UNTRIED
+        says = (
+            f"laws that explain published cells alike well give hidden ones that no total tells {rivals.mean:,.0f} people, give or take "
+            f"{rivals.sd:,.0f}, the learnt one {rivals.learnt:,.0f}"
+        )
+        says += ": such sums are widened by it" if holds else ": where no total speaks, only bounds are given"
+        check = FitCheck(
+            name="rival laws",
+            outcome="widened" if holds else "withdrawn",
+            says=says,
+            z=(rivals.learnt - rivals.mean) / max(rivals.sd, 1e-9),
+            numbers={"people": rivals.mean, "sd": rivals.sd, "people_said": rivals.learnt},
+        )
+        # Where it is withdrawn bounds say what it may be off by.
+        off = math.hypot(self.off, off) if holds else self.off
+        return replace(self, holds=self.holds and holds, off=off, beside=check)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

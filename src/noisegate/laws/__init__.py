@@ -6,7 +6,7 @@ from noisegate.errors import SpecError
 from noisegate.laws import exact
 from noisegate.laws._law import LARGEST, ContinuousLaw, Floats, Ints, LatticeLaw, Law, log_subtract
 from noisegate.laws.bounded import BoundedUniform, NearestRounding, PointMass, RandomRounding
-from noisegate.laws.compiled import compiled
+from noisegate.laws.compiled import compiled, spare_linear_algebra
 from noisegate.laws.entropy import Entropy, OsNoise, SeededNoise, as_entropy, as_rng
 from noisegate.laws.exact.gaussian import discrete_gaussian_runs
 from noisegate.laws.exact.geometric import bernoulli_table, geometric_runs
@@ -66,6 +66,7 @@ __all__ = [
     "log_subtract",
     "make_law",
     "rounded_laplace_runs",
+    "spare_linear_algebra",
 ]
 
 #: The laws a person can name, each with one parameter, its scale.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import update_wrapper
+from importlib import import_module
 from threading import RLock
 from types import CodeType
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -18,6 +19,32 @@ T = TypeVar("T")
 
 #: Held while functions are made ready, since parts of a problem are solved in threads.
 _LOCK = RLock()
+
+
+#: Whether whoever runs the process wants no linear algebra in its loops.
+_SPARED: list[bool] = []
+
+
+def spare_linear_algebra() -> None:
+    """Let loops be loaded without SciPy's linear algebra, which Numba loads to see whether it is there: a fifth of a second.
+
+    For a program that has the process to itself, and whose loops multiply no matrices.
+    """
+    _SPARED.append(True)
+
+
+def _numba() -> Any:
+    """Numba, loaded."""
+    import numba
+
+    asked = "scipy.linalg.cython_blas"
+    if _SPARED and not {"numba.np.arraymath", asked} & set(sys.modules):
+        sys.modules[asked] = None  # type: ignore[assignment]
+        try:
+            import_module("numba.np.arraymath")
+        finally:
+            del sys.modules[asked]
+    return numba
 
 
 def compiled(function: Callable[P, T], /) -> Callable[P, T]:
@@ -58,10 +85,8 @@ def _make_ready(deferred: _Deferred[..., Any], begun: dict[int, Any], /) -> Any:
         return deferred._ready  # noqa: SLF001
     if id(deferred) in begun:
         return begun[id(deferred)]
-    import numba
-
     function = deferred._function  # noqa: SLF001
-    form = begun[id(deferred)] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    form = begun[id(deferred)] = _numba().njit(cache=True, nogil=True, error_model="numpy")(function)
     home = function.__globals__
     for name in _names(function.__code__):
         called = home.get(name)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from noisegate.margins._nonnegative import fit_matrix, fit_vector
 from noisegate.margins._rounding import fix_matrix, fix_vector, round_matrix, round_vector
+from noisegate.margins.descent import descend
 from noisegate.margins.design import Box, Design, Influence, MeasuredTable, Table, TableShape
 from noisegate.margins.error import (
     ErrorFigures,
@@ -99,6 +100,7 @@ __all__ = [
     "characteristic",
     "coarse_tables",
     "derive",
+    "descend",
     "error_figures",
     "error_ratios",
     "estimate_tables",

@@ -212,7 +212,8 @@ class Rounding:
 
 def fixed_point(base: Floats, /) -> tuple[int, float]:
     """The bits behind the point for a table like this, and how near sums can come; refuses what cannot be counts."""
-    total = float(np.abs(base).sum()) + base.size
+    rows = base.reshape(len(base), -1) if base.ndim else base.reshape(1, 1)
+    total = float(sum(np.abs(row).sum() for row in rows)) + base.size
     bits = math.ceil(math.log2(total)) + 1
     if bits > _MOST_TOTAL_BITS:
         raise DataError(

@@ -32,11 +32,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError, SpecError
+from noisegate.margins.descent import descend
 from noisegate.margins.design import Design, MeasuredTable, Table, TableShape, subsets
 from noisegate.margins.nested import NestedDesign, NestedShape
 
@@ -143,7 +145,7 @@ class _Budget:
         return variance**-0.5 if self.weights is None else self.weights[table] / variance
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Problem:
     """The minimisation over the margins' shares; the base has what they leave."""
 
@@ -192,7 +194,8 @@ class _Problem:
         ]
         return float(np.average(alone, weights=self._weights()))
 
-    def _granted(self) -> list[int]:
+    @cached_property
+    def granted(self) -> list[int]:
         """The margins whose goal is affordable, dearest last."""
         left, granted = 1 - self.base_floor, []
         for i in sorted(range(len(self.margins)), key=lambda i: self._wanted(self.margins[i])):
@@ -209,7 +212,7 @@ class _Problem:
         wanted = np.array([self._wanted(table) for table in self.margins])
         room = 1 - self.base_floor
         guess = room * np.sqrt(wanted) / (1 / math.sqrt(self.goal) + np.sqrt(wanted).sum())
-        granted = self._granted()
+        granted = self.granted
         guess[granted] = wanted[granted]
         guess *= min(1.0, room / max(float(guess.sum()), _LEAST_SHARE))
         optional = [i for i in range(len(self.margins)) if i not in granted]
@@ -221,6 +224,10 @@ class _Problem:
         return starts[:_MOST_STARTS]
 
     def _descend(self, start: Floats) -> Floats:
+        found = descend(self._cost_and_slack, start)
+        return self._descend_with_scipy(start) if found is None else found
+
+    def _descend_with_scipy(self, start: Floats) -> Floats:
         from scipy import optimize
 
         found = optimize.minimize(
@@ -228,17 +235,18 @@ class _Problem:
             start,
             method="SLSQP",
             bounds=[(0.0, 1.0)] * len(start),
-            constraints=optimize.NonlinearConstraint(self._slack, 0.0, np.inf),
+            constraints=optimize.NonlinearConstraint(lambda x: self._cost_and_slack(x)[1], 0.0, np.inf),
         )
         return np.clip(np.asarray(found.x, dtype=np.float64), 0.0, 1.0)
 
-    def _slack(self, shares: Floats) -> Floats:
-        """Not negative where the base keeps its floor and every granted goal is met."""
-        goals = self.goal - self.ratios(shares)[1:][self._granted()]
-        return np.concatenate([[1 - self.base_floor - float(shares.sum())], goals])
+    def _cost_and_slack(self, shares: Floats) -> tuple[float, Floats]:
+        """The cost, and what is not negative where the base keeps its floor and every granted goal is met."""
+        ratios = self.ratios(shares)
+        goals = self.goal - ratios[1:][self.granted]
+        return float(ratios.sum()), np.concatenate([[1 - self.base_floor - float(shares.sum())], goals])
 
     def _feasible(self, shares: Floats) -> bool:
-        return bool((self._slack(shares) >= -1e-6).all())
+        return bool((self._cost_and_slack(shares)[1] >= -1e-6).all())
 
 
 def _ratios(shape: AnyShape, tables: list[Table], shares: list[float], budget: _Budget) -> list[float]:

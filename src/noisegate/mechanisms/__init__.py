@@ -46,6 +46,7 @@ from noisegate.mechanisms.perturb import (
     PublishedNoise,
     perturb,
     perturb_dense,
+    perturb_whole,
 )
 from noisegate.mechanisms.privacy import (
     MEANINGFUL_DELTA,
@@ -125,6 +126,7 @@ __all__ = [
     "parse_noise",
     "perturb",
     "perturb_dense",
+    "perturb_whole",
     "pure_epsilon",
     "safe_delta",
     "scale_for",

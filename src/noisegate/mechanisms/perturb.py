@@ -171,6 +171,13 @@ def perturb_dense(
     return PublishedCells(cells=where, values=values[where])
 
 
+def perturb_whole(raw_counts: Ints, /, *, noise: PublishedNoise, entropy: Entropy) -> Ints:
+    """The noisy value of every cell of a table of which every raw count is given: `perturb_dense` with nothing cut or kept."""
+    values = noise.draw(len(raw_counts), entropy=as_entropy(entropy))
+    values += raw_counts
+    return values
+
+
 def _nth_zeros(ranks: Ints, cells: Ints, /) -> Ints:
     """The cell numbers of the zeros with these ranks, given the non-zero `cells` in ascending order.
 

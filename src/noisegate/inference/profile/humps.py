@@ -58,7 +58,7 @@ _LEAST_WEIGHT = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Seen:
+class SeenCells:
     """What cells show, by classes of their intensity.
 
     `hidden` is the chance of each count to be hidden, `shown` (a row for each value) to be shown so. `values`, `classes` and `number` are the distinct pairs of a value and a class, and how many cells have them; `told` and `untold` are how many
@@ -77,24 +77,39 @@ class _Seen:
     sum: float
     noise: float
     rows: tuple[tuple[Floats, Floats, Floats], ...]
+    class_of: Ints
+
+    def count(self, cells: NDArray[np.bool_], /) -> Floats:
+        """How many of some cells are of each class."""
+        return np.bincount(self.class_of[cells], minlength=len(self.level)).astype(np.float64)
 
     @property
     def counts(self) -> Floats:
+        """The counts that are looked at."""
         return np.arange(len(self.hidden), dtype=np.float64)
+
+    def plain(self) -> Floats:
+        """The learnt negative binomial in each class, with the cells that stray from it; as a law of one hump."""
+        x, m, r = self.counts, self.level[:, None], self.shape[:, None]
+        logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
+        found = np.exp(logs + x * np.log(m / (m + r)) - r * np.log1p(m / r))
+        falling = np.exp(x * np.log(m / (m + 1)) - np.log1p(m))
+        return np.asarray(((1 - _STRAYS) * found + _STRAYS * falling)[:, None, :])
 
     @property
     def cells(self) -> float:
+        """How many cells there are."""
         return float(self.number.sum() + self.told.sum() + self.untold.sum())
 
     @classmethod
     def of(
         cls, values: Floats, prior: NegativeBinomial, mechanism: Mechanism, rows: Sequence[LeftInRows], /
-    ) -> _Seen | None:
+    ) -> SeenCells | None:
         """What the cells of a part show; None if it is too little, or counts are too large."""
         there = ~np.isnan(values)
-        told = max(rows, key=lambda one: len(one.places), default=None)
-        if told is None or min(there.sum(), len(told.places)) < _FEW:
+        if min(there.sum(), (~there).sum()) < _FEW:
             return None
+        told = max(rows, key=lambda one: len(one.places), default=None)
         large = there & (values > _MOST_COUNT)
         if large.sum() > _MOST_LARGE * len(values):
             return None
@@ -113,7 +128,8 @@ class _Seen:
         shown = mechanism.log_likelihood(distinct[:, None], counts)
         hidden = np.exp(mechanism.log_likelihood(np.full(most + 1, np.nan), counts))
         mine = np.zeros(len(values), bool)
-        mine[told.places] = True
+        if told is not None:
+            mine[told.places] = True
 
         def by_class(which: NDArray[np.bool_]) -> Floats:
             return np.bincount(classes[which], minlength=size).astype(np.float64)
@@ -128,9 +144,10 @@ class _Seen:
             number=copies.astype(np.float64),
             told=by_class(mine),
             untold=by_class(~there & ~mine),
-            sum=float(told.left.sum()),
-            noise=float(told.noise.sum()),
+            sum=0.0 if told is None else float(told.left.sum()),
+            noise=0.0 if told is None else float(told.noise.sum()),
             rows=tuple(_by_rows(one, classes, size) for one in rows if one.left.size),
+            class_of=classes,
         )
 
 
@@ -182,7 +199,7 @@ class _Law:
         """The mean of each hump in each class."""
         return np.asarray((level**self.power * middle ** (1 - self.power))[:, None] * self.factor)
 
-    def masses(self, seen: _Seen, middle: float, /) -> Floats:
+    def masses(self, seen: SeenCells, middle: float, /) -> Floats:
         """The law of each hump (middle axis) in each class (first axis)."""
         means = np.maximum(self.means(seen.level, middle), 1e-6)
         found = np.empty((*means.shape, len(seen.hidden)))
@@ -221,8 +238,8 @@ def fit_humps(
 
     `departs` says by which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram has; humps must be likelier than that, too. Laws that are `narrow`er than Poisson are for tables whose noises are independent.
     """
-    seen = _Seen.of(values, prior, mechanism, rows)
-    if seen is None:
+    seen = SeenCells.of(values, prior, mechanism, rows)
+    if seen is None or seen.told.sum() < _FEW:
         return None
     middle = float(np.exp(np.average(np.log(seen.level))))
     plain = _plain_evidence(seen, departs)
@@ -248,7 +265,7 @@ def fit_humps(
     )
 
 
-def _strays(seen: _Seen, kept: Sequence[tuple[float, _Law]], middle: float, /) -> float:
+def _strays(seen: SeenCells, kept: Sequence[tuple[float, _Law]], middle: float, /) -> float:
     """The share of cells that stray from all humps, as shown ones tell; beforehand it is about that of cells that stray from a negative binomial."""
     x, m = seen.counts, seen.level[:, None]
     falling = np.exp(x * np.log(m / (m + 1)) - np.log1p(m))
@@ -266,9 +283,9 @@ def _strays(seen: _Seen, kept: Sequence[tuple[float, _Law]], middle: float, /) -
     return min(share, _STRAYS)
 
 
-def _plain_evidence(seen: _Seen, departs: Callable[[Floats], Floats] | None, /) -> float:
+def _plain_evidence(seen: SeenCells, departs: Callable[[Floats], Floats] | None, /) -> float:
     """How likely the learnt negative binomial is, or what the engine makes of it by one smooth function of the count, whichever is more."""
-    law = _plain(seen)
+    law = seen.plain()
     found = _evidence(seen, law, np.ones(1)) - 0.5 * math.log(seen.cells)
     if departs is None:
         return found
@@ -279,16 +296,7 @@ def _plain_evidence(seen: _Seen, departs: Callable[[Floats], Floats] | None, /) 
     return max(found, _evidence(seen, law, np.ones(1)) - 0.5 * _SMOOTH * math.log(seen.cells))
 
 
-def _plain(seen: _Seen, /) -> Floats:
-    """The learnt negative binomial in each class."""
-    x, m, r = seen.counts, seen.level[:, None], seen.shape[:, None]
-    logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
-    found = np.exp(logs + x * np.log(m / (m + r)) - r * np.log1p(m / r))
-    falling = np.exp(x * np.log(m / (m + 1)) - np.log1p(m))
-    return np.asarray((0.985 * found + 0.015 * falling)[:, None, :])
-
-
-def _weighed(seen: _Seen, middle: float, plain: float, /) -> Iterator[tuple[float, _Law]]:
+def _weighed(seen: SeenCells, middle: float, plain: float, /) -> Iterator[tuple[float, _Law]]:
     """Laws of humps that are not much less likely than the plain one, with their evidence."""
 
     def tried(law: _Law, rounds: int = _ROUNDS) -> tuple[float, _Law]:
@@ -351,7 +359,7 @@ def _emptied(law: _Law, /) -> _Law:
     return replace(law, share=law.share[order], factor=factor, empty=True)
 
 
-def _fitted(seen: _Seen, law: _Law, middle: float, rounds: int, /) -> _Law:
+def _fitted(seen: SeenCells, law: _Law, middle: float, rounds: int, /) -> _Law:
     """The likeliest shares and factors, by EM; hidden cells add up to what rows leave for them."""
     x, tilt = seen.counts, 0.0
     unit = seen.level**law.power * middle ** (1 - law.power)
@@ -393,7 +401,7 @@ def _fitted(seen: _Seen, law: _Law, middle: float, rounds: int, /) -> _Law:
     return law
 
 
-def _tilt(seen: _Seen, masses: Floats, tilt: float, /) -> float:
+def _tilt(seen: SeenCells, masses: Floats, tilt: float, /) -> float:
     """The tilt of hidden cells that lets them add up to what rows leave, as far as these are sure."""
     x = seen.counts
     whole = masses.sum(axis=1) * seen.hidden
@@ -408,7 +416,7 @@ def _tilt(seen: _Seen, masses: Floats, tilt: float, /) -> float:
     return tilt
 
 
-def _evidence(seen: _Seen, masses: Floats, share: Floats, /) -> float:
+def _evidence(seen: SeenCells, masses: Floats, share: Floats, /) -> float:
     """How likely what cells show is, and what rows leave for hidden ones."""
     x = seen.counts
     law = (masses * share[:, None]).sum(axis=1)
