@@ -259,7 +259,9 @@ class Anchor:
         )
         left, variance = left + excess.mean - seen.mean, variance - seen.variance + excess.variance
         mean = float(laws.mean[places[taken]].sum())
-        doubt = ((_HUMPS_OFF if self.humps else PRIOR_OFF) * mean) ** 2
+        # Sums of one estimate repeat its errors: humps that were learnt from them are no surer than they are.
+        sure = self.humps and not self._evidence.consistent
+        doubt = ((_HUMPS_OFF if sure else PRIOR_OFF) * mean) ** 2
         total = (left * doubt + mean * variance) / max(doubt + variance, 1e-12)
         total = max(total, _LEAST_LEFT * mean)
         # What a sure law gives hidden cells more than totals leave, shown ones have less.
