@@ -35,6 +35,7 @@ from noisegate.inference.excess import (
     threshold_of,
 )
 from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums, numbered
+from noisegate.inference.nonnegative import taken_off
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles
 from noisegate.laws import (
@@ -53,6 +54,8 @@ from noisegate.tables import Card, Domain, Margin, Release, Table
 MATTERS = 0.03
 #: Rows below this number are kept in 32 bits.
 _NARROW = 1 << 31
+#: Of more cells than this, making counts non-negative is not tried again.
+_MANY_LIVE = 100_000
 #: Sums of more noises than this are taken as normal.
 _FEW_NOISES = 12
 
@@ -346,7 +349,17 @@ class Evidence:
         told = self.raw_histogram(self.live) if self.consistent else None
         if told is None:
             return found
-        return found.lacking(population.values, told.hidden, base.mechanism)
+        return self._as_made(found.lacking(population.values, told.hidden, base.mechanism), told)
+
+    def _as_made(self, found: ThresholdExcess, told: RawHistogram, /) -> ThresholdExcess:
+        """The excess with what making counts non-negative took off shown ones, row by row and column by column; as it is for tables of very many cells."""
+        live, base = self.live, self.base
+        rows = [margin.where.of(live) for margin in self.margins]
+        if len(live) > _MANY_LIVE or any((row < 0).any() for row in rows):
+            return found
+        values = base.values[live]
+        lost = taken_off(values, told.hidden, rows, base.mechanism.law, found.weights_of(values))
+        return found.lacking_by(lost, values)
 
     @property
     def selection(self) -> ThresholdSelection | None:
