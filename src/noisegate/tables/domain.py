@@ -214,18 +214,14 @@ class Domain:
     def decode(self, cells: ArrayLike, /) -> tuple[Ints, ...]:
         """The label codes of each cell, one array for each dimension."""
         flat = np.asarray(cells, dtype=np.int64)
-        self.check_cells(flat)
         out = tuple(np.empty_like(flat) for _ in self.dimensions)
         self.decode_into(out, flat)
         return out
 
-    def check_cells(self, cells: Ints, /) -> None:
-        """Refuse numbers that are no cells."""
-        if cells.size and (cells.min() < 0 or cells.max() >= self.size):
-            raise InternalError("a cell number is outside the domain")
-
     def decode_into(self, out: Sequence[NDArray[np.integer]], cells: Ints, /) -> None:
         """Write the label codes of cells to one array for each dimension."""
+        if cells.size and (cells.min() < 0 or cells.max() >= self.size):
+            raise InternalError("a cell number is outside the domain")
         if len(self.blocks) == 1:
             self._decode_block(0, cells, out, ...)
             return
