@@ -264,19 +264,29 @@ class ShownTotals:
         inside = np.flatnonzero(which & (row >= 0))
         said = self.of(margin).of_groups(cells[inside], row[inside], len(margin.values))
         rows, codes = compact(row[inside][said.taken])
+        known, noise = self.of(margin), said.variance[rows]
+        common = self.evidence.excess.common(known.excess[rows], known.lost[rows])
         return LeftInRows(
-            places=inside[said.taken], codes=codes, left=said.sum[rows], noise=said.variance[rows]
+            places=inside[said.taken],
+            codes=codes,
+            left=said.sum[rows],
+            noise=noise,
+            common=np.minimum(common, np.sqrt(noise)),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeftInRows:
-    """What rows of a margin leave for cells at some places, up to noise of this variance; `codes` is the row of each place."""
+    """What rows of a margin leave for cells at some places, up to noise of this variance; `codes` is the row of each place.
+
+    `common` is the standard deviation of the part of it that all rows have alike: how much shown values hold too much is one doubt for all.
+    """
 
     places: Ints
     codes: Ints
     left: Floats
     noise: Floats
+    common: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

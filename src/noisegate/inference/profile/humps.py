@@ -62,7 +62,7 @@ class SeenCells:
     """What cells show, by classes of their intensity.
 
     `hidden` is the chance of each count to be hidden, `shown` (a row for each value) to be shown so. `values`, `classes` and `number` are the distinct pairs of a value and a class, and how many cells have them; `told` and `untold` are how many
-    cells of each class are hidden, in rows that are shown or not; `sum` and `noise` are what rows leave for the first together. `rows` has for each row of each margin how many hidden cells of each class it holds, what it leaves and its noise.
+    cells of each class are hidden, in rows that are shown or not; `sum` and `noise` are what rows leave for the first together. `rows` has for each row of each margin how many hidden cells of each class it holds, what it leaves, its own noise, and what it is off by alike with all others.
     """
 
     level: Floats
@@ -76,7 +76,7 @@ class SeenCells:
     untold: Floats
     sum: float
     noise: float
-    rows: tuple[tuple[Floats, Floats, Floats], ...]
+    rows: tuple[tuple[Floats, Floats, Floats, Floats], ...]
     class_of: Ints
 
     def count(self, cells: NDArray[np.bool_], /) -> Floats:
@@ -145,7 +145,9 @@ class SeenCells:
             told=by_class(mine),
             untold=by_class(~there & ~mine),
             sum=0.0 if told is None else float(told.left.sum()),
-            noise=0.0 if told is None else float(told.noise.sum()),
+            noise=0.0
+            if told is None
+            else float((told.noise - told.common**2).sum() + told.common.sum() ** 2),
             rows=tuple(_by_rows(one, classes, size) for one in rows if one.left.size),
             class_of=classes,
         )
@@ -163,10 +165,10 @@ def _banded(logs: Floats, /) -> csr_array:
     return csr_array(np.where(away >= -_NATS_BESIDE, np.exp(away), 0.0))
 
 
-def _by_rows(rows: LeftInRows, classes: Ints, size: int, /) -> tuple[Floats, Floats, Floats]:
+def _by_rows(rows: LeftInRows, classes: Ints, size: int, /) -> tuple[Floats, Floats, Floats, Floats]:
     keys = rows.codes * size + classes[rows.places]
     held = np.bincount(keys, minlength=len(rows.left) * size).reshape(len(rows.left), size)
-    return held.astype(np.float64), rows.left, np.maximum(rows.noise, 1e-6)
+    return held.astype(np.float64), rows.left, np.maximum(rows.noise - rows.common**2, 1e-6), rows.common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -427,7 +429,11 @@ def _evidence(seen: SeenCells, masses: Floats, share: Floats, /) -> float:
     found += float(seen.number @ np.log(np.maximum(picked, 1e-300)))
     mean = hidden @ x / mass
     width = np.maximum(hidden @ x**2 / mass - mean**2, 0.0)
-    for held, left, noise in seen.rows:
+    for held, left, noise, common in seen.rows:
         variance = held @ width + noise
-        found -= 0.5 * float((np.log(variance) + (left - held @ mean) ** 2 / variance).sum())
+        off = left - held @ mean
+        found -= 0.5 * float((np.log(variance) + off**2 / variance).sum())
+        # All rows may be off alike, which takes nothing away from a law that is off by as much in all of them.
+        alike = 1 + float((common**2 / variance).sum())
+        found -= 0.5 * (math.log(alike) - float((off * common / variance).sum()) ** 2 / alike)
     return found
