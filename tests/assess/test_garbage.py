@@ -114,3 +114,32 @@ def test_a_failure_leaves_nothing_behind(good, tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="No space left on device"):
         write_assessment(assess(good), tmp_path / "out")
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+
+
+def test_missing_rows_beside_counts_below_zero(tmp_path):
+    """Where the least shown count is negative, laws with a bound let nothing be hidden below it: that is no reason to stop."""
+    rng = np.random.default_rng(3)
+    raw = rng.poisson(3.0, (60, 3))
+    shown, totals = (
+        one + np.rint(rng.laplace(0, 1.5, one.shape)).astype(int) for one in (raw, raw.sum(axis=1))
+    )
+    rows = [
+        f"a{i},{y},{shown[i, k]}" for i in range(60) for k, y in enumerate("xyz") if rng.random() < 0.9
+    ] + [f"a{i},Total,{totals[i]}" for i in range(60)]
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(["area,kind,count", *rows]) + "\n")
+    found = assess(file)
+    assert found.tables[0].noise.fit is None or np.isfinite(found.tables[0].noise.fit.scale)
+
+
+def test_counts_of_billions(tmp_path):
+    """More than 32 bits hold: boardings of a year, or a slip of the keyboard."""
+    rng = np.random.default_rng(4)
+    raw = rng.poisson(40.0, (30, 12))
+    raw[3, 4] = 152_700_000_000
+    shown = raw + np.rint(rng.laplace(0, 1.4, raw.shape)).astype(np.int64)
+    rows = [f"a{i:02d},m{k:02d},{shown[i, k]}" for i, k in np.ndindex(*raw.shape) if shown[i, k] >= 36]
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(["area,month,count", *rows]) + "\n")
+    found = package.assess(file, noise="laplace:1.4")
+    assert found.tables[0].summary.rows == len(rows)

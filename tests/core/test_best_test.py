@@ -198,3 +198,12 @@ def test_a_statement_names_persons_and_takes_other_numbers():
     assert all(row["same_cell_high"] >= row["high"] - 1e-9 for row in rows)
     with pytest.raises(SpecError):
         statement(Mechanism(law=Laplace(1.0)), events=[0])
+
+
+def test_a_kept_zero_beside_noise_of_any_width():
+    """Kept zeros are a long loss beside losses of a millionth: the grid must not have a step for each of these."""
+    wide = Mechanism(law=DiscreteLaplace(3e4), rule="ge", zeros="keep")
+    found = certainty([Contribution(mechanism=wide, cells=40)])
+    assert 0.5 <= found.lower <= found.upper <= 1.0
+    perturbed = Mechanism(law=DiscreteLaplace(3e4), rule="ge", zeros="perturb")
+    assert certainty([Contribution(mechanism=perturbed, cells=40)]).upper < 0.5001

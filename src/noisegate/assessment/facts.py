@@ -192,11 +192,12 @@ class Facts:
     @cached_property
     def noise(self) -> dict[str, Noise]:
         """The noise of each table, by name."""
-        rounded = self.recognised if self._bases else {}
-        return {name: one.beside(rounded.get(name)) for name, one in self._fitted.items()}
+        rounded = self.recognised if self.bases else {}
+        fitted = {**self._fitted, **self._beside_exact_totals}
+        return {name: one.beside(rounded.get(name)) for name, one in fitted.items()}
 
     @cached_property
-    def _bases(self) -> dict[str, int]:
+    def bases(self) -> dict[str, int]:
         """The base that the values of each table are rounded to, where they are."""
         return rounding_bases(self.structure.tables)
 
@@ -212,9 +213,26 @@ class Facts:
             [cells.name for cells in tables],
             level=self.request.level,
             assumes=pieces.assumption if pieces is not None and pieces.number else "",
-            bases=self._bases,
+            bases=self.bases,
             report=self.report,
         )
+
+    @cached_property
+    def _beside_exact_totals(self) -> dict[str, Noise]:
+        """The noise of the base where totals have none of their own; empty if that is not so."""
+        base = self.structure.base.name
+        exact = {name for name, one in self.recognised.items() if one.silent} - {base}
+        sums = [
+            found.beside_exact(one.link.margin.name)
+            for one in self.sound_rows
+            if one.link.margin.name in exact
+            and perturbed_apart(one)
+            and (found := margin_set(one)) is not None
+        ]
+        if not sums:
+            return {}
+        own = [one for one in self._sets if one.inside == base]
+        return recover([*own, *sums], [base], level=self.request.level, bases=self.bases, report=self.report)
 
     @property
     def _families_of_margins(self) -> list[IdentitySet]:
@@ -481,7 +499,7 @@ class Facts:
         """Whether the bounds of counts say what there is: rounded ones, and exact ones of which none is hidden or which are not the first."""
         base = self.structure.base.name
         told = self.card is not None or self.request.noise is not None or self.couplings
-        noisy = not self._bases and self._fitted[base].fit is not None
+        noisy = not self.bases and self._fitted[base].fit is not None
         if told or noisy:
             return False
         made = self.recognised.get(base)

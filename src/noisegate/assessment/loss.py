@@ -489,7 +489,7 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
         severity = "medium"
         title = "No epsilon bounds the privacy loss: the noise depends on the count, and so tells of it"
         within = "Noise that grows with the count is small where counts are small."
-    elif laws & {"nearest-rounding", "rounding"}:
+    elif laws & {"nearest-rounding", "rounding", "graded-rounding"}:
         severity = "low"
         title = "No epsilon bounds the privacy loss: values are rounded, and so each raw count is known to within the base"
         within = "Rounding hides who is in a count from somebody who knows little else, and gives the same answer every time."

@@ -37,16 +37,22 @@ def ask(facts: Facts, /) -> list[Result]:
     """How each margin compares with the sums of the base."""
     base = facts.recognised.get(facts.structure.base.name)
     as_counted = facts.card is None and base is not None and base.raw_counts
-    rounded = {name for name, one in facts.recognised.items() if one.rounded}
+    rounded = {name for name, one in facts.recognised.items() if one.rounded} | {*facts.bases}
+    counted = {name for name, one in facts.recognised.items() if one.silent}
     return [
         one
         for rows in facts.sound_rows
-        for one in about_margins(rows, as_counted=as_counted, rounded=rounded)
+        for one in about_margins(rows, as_counted=as_counted, rounded=rounded, counted=counted)
     ]
 
 
 def about_margins(
-    rows: MarginRows, /, *, as_counted: bool = False, rounded: AbstractSet[str] = frozenset()
+    rows: MarginRows,
+    /,
+    *,
+    as_counted: bool = False,
+    rounded: AbstractSet[str] = frozenset(),
+    counted: AbstractSet[str] = frozenset(),
 ) -> list[Result]:
     """How one margin compares with the sums of the base.
 
@@ -55,7 +61,9 @@ def about_margins(
     as_counted
         Whether counts are published as they are: that tables add up then protects nobody.
     rounded
-        The tables whose values were rounded.
+        The tables whose values are multiples of a base.
+    counted
+        The tables that likely have no noise.
     """
     base, margin = rows.link.base.name, rows.link.margin.name
     numbers = _numbers(rows)
@@ -70,7 +78,7 @@ def about_margins(
         ]
     apart = perturbed_apart(rows)
     if apart:
-        return [_independent(rows, numbers, rounded=rounded)]
+        return [_independent(rows, numbers, rounded=rounded, counted=counted)]
     if apart is None and not as_counted:
         whole = int(rows.complete.sum())
         title = f"{margin}: no row has all its cells of {base} published, and none is below the sum of those that are"
@@ -97,9 +105,13 @@ def about_margins(
     return [Check(id="margins", outcome="fine", title=title, numbers={**numbers, "derived": derived})]
 
 
-def _independent(rows: MarginRows, numbers: dict[str, Any], /, *, rounded: AbstractSet[str]) -> Finding:
+def _independent(
+    rows: MarginRows, numbers: dict[str, Any], /, *, rounded: AbstractSet[str], counted: AbstractSet[str]
+) -> Finding:
     base, margin = rows.link.base.name, rows.link.margin.name
     how = f"{margin} and {base} were perturbed independently"
+    if margin in counted and base not in counted and base not in rounded:
+        how = f"{base} was perturbed and {margin}, as it seems, was not"
     if base in rounded:
         how = f"{margin} and {base} were rounded each by itself"
         how = how if margin in rounded else f"{base} was rounded and {margin} was not"

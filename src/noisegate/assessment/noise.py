@@ -170,6 +170,8 @@ def about_noise(
         return [*results, _without_noise(noise, fit)]
     if recognition is not None and recognition.kind == "exact":
         return results
+    if recognition is not None and recognition.without_noise > _MORE_THAN_ALL_OTHERS:
+        return [*results, _perhaps_silent(noise, recognition)]
     if stated is not None and stated.scale is not None:
         known = Check(
             id="noise-recovered",
@@ -197,6 +199,18 @@ def about_noise(
             picture=picture,
         ),
     ]
+
+
+def _perhaps_silent(noise: Noise, recognition: Recognition, /) -> Check:
+    return Check(
+        id="noise-not-recovered",
+        outcome="cannot tell",
+        title=(
+            f"{noise.table}: whether it has noise of its own cannot be told; with {recognition.without_noise:.0%} it has none, and that of its parts "
+            "alone explains what it differs by"
+        ),
+        numbers={"table": noise.table, "n": noise.n, "without_noise": round(recognition.without_noise, 6)},
+    )
 
 
 def _why_not(noise: Noise, recognition: Recognition | None, /) -> str:

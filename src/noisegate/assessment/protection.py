@@ -30,6 +30,9 @@ _KINDS = {
     "nearest-rounding": "rounded to the nearest multiple of {base}",
     "random-rounding": "rounded at random to a multiple of {base}",
     "rounding": "rounded to multiples of {base}, at random or to the nearest",
+    "rounding-up": "rounded up to a multiple of {base}",
+    "rounding-down": "rounded down to a multiple of {base}",
+    "graded-rounding": "rounded, the more coarsely the larger a count is",
     "uniform": "uniform noise within ±{bound}",
     "bounded": "noise with a bound, within ±{bound}",
     "laplace": "noise that looks like Laplace",
@@ -78,9 +81,22 @@ def ask(facts: Facts, /) -> list[Result]:
     recognition = facts.recognised.get(facts.structure.base.name)
     if recognition is not None and recognition.kind == "exact" and not stated:
         results.append(about_unprotected(facts.structure.base, recognition))
+    elif recognition is not None and recognition.noise_sd and not stated:
+        results += [
+            about_unprotected(one, facts.recognised[one.name], over_noise=True)
+            for one in _exact_totals(facts)
+        ]
     return results
 
 
+def _exact_totals(facts: Facts, /) -> list[Table]:
+    """The totals that stand as counted, without those that are sums of others of them."""
+    exact = [one for one in facts.structure.tables[1:] if facts.recognised[one.name].kind == "exact"]
+    names = {one.name: {dimension.name for dimension in one.dimensions} for one in exact}
+    return [one for one in exact if not any(names[one.name] < names[other.name] for other in exact)]
+
+
+_ALL_HOLDS = "all sums hold exactly and nothing is hidden"
 _HARDLY_TOLD = {"exact", "hidden-ranges", "noise"}
 
 
@@ -112,7 +128,8 @@ def _named(kind: str, recognition: Recognition, /) -> str:
 
 def about_mechanism(recognition: Recognition, /) -> Check:
     """How one table was made."""
-    protects = _PROTECTS.get(recognition.kind)
+    proven = recognition.reach is not None or recognition.base is None
+    protects = _PROTECTS.get(recognition.kind) if proven else None
     return Check(
         id="mechanism",
         outcome="cannot tell" if recognition.kind == "unknown" else "known",
@@ -137,8 +154,8 @@ def about_families(facts: Facts, /) -> list[Check]:
     ]
 
 
-def about_unprotected(table: Table, recognition: Recognition, /) -> Finding:
-    """That nothing protects a table, and how many people that leaves alone."""
+def about_unprotected(table: Table, recognition: Recognition, /, *, over_noise: bool = False) -> Finding:
+    """That nothing protects a table, and how many people that leaves alone; `over_noise`: that totals stand as counted over cells with noise."""
     numbers = _small(table)
     ones, twos, told = numbers["ones"], numbers["twos"], numbers["told_by_the_rest"]
     small = (
@@ -148,10 +165,11 @@ def about_unprotected(table: Table, recognition: Recognition, /) -> Finding:
     )
     if told:
         small += f", and for {plural(told, 'person', 'people')} all but one attribute tell the last"
+    seen = "its counts have no noise, though those of its parts have" if over_noise else _ALL_HOLDS
     return Finding(
         id="unprotected",
         severity=_severity(numbers),
-        title=f"Nothing protects {table.name} that can be seen: all sums hold exactly and nothing is hidden; {small}",
+        title=f"Nothing protects {table.name} that can be seen: {seen}; {small}",
         numbers={"table": table.name, **numbers, "identities": recognition.n},
         baseline={"from": "tables that were perturbed or rounded", "known": 0},
         evidence=[f"{recognition.evidence[0].upper()}{recognition.evidence[1:]}.", *_alone(table)],

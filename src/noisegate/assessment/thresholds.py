@@ -124,6 +124,7 @@ _MADE = {
     "nearest-rounding": "nearest multiple",
     "random-rounding": "random rounding",
     "rounding": "rounding",
+    "graded-rounding": "graded rounding",
     "uniform": "uniform",
     "bounded": "bounded",
     "growing": "grows with count",

@@ -66,7 +66,7 @@ class KeptLaws:
     mean: Floats
     variance: Floats
     third: Floats
-    low: NDArray[np.int32]
+    low: Ints
     start: Ints
     mass: NDArray[np.float32]
 
@@ -79,7 +79,7 @@ class KeptLaws:
             mean=estimates.mean,
             variance=estimates.sd**2,
             third=_thirds(pmfs.low, pmfs.start, pmfs.p, estimates.mean),
-            low=pmfs.low.astype(np.int32),
+            low=pmfs.low,
             start=pmfs.start,
             mass=pmfs.p.astype(np.float32),
         )
@@ -93,6 +93,11 @@ class KeptLaws:
             third=self.third.copy(),
             mass=self.mass.copy(),
         )
+
+    def without_moments(self) -> KeptLaws:
+        """The same, once somebody else has the moments."""
+        none = np.zeros(0)
+        return replace(self, mean=none, variance=none, third=none)
 
     def tilt(self, cells: Ints, tilts: Floats, /) -> None:
         """Take the laws of some cells times exp(tilt * count), each with its own tilt, in place."""
@@ -114,7 +119,7 @@ class KeptLaws:
         sizes = np.diff(self.start)[cells]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         masses = gathered(self.start, cells, start, self.mass)
-        return Pmfs(low=self.low[cells].astype(np.int64), start=start, p=masses)
+        return Pmfs(low=self.low[cells], start=start, p=masses)
 
 
 @compiled
@@ -133,7 +138,7 @@ def _tilt_and_weigh(
     cells: Ints,
     tilts: Floats,
     weights: Floats,
-    low: NDArray[np.int32],
+    low: Ints,
     start: Ints,
     mass: NDArray[np.float32],
     mean: Floats,

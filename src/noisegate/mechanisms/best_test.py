@@ -140,6 +140,8 @@ def _composed(
     """The loss of all cells together on a grid that lies above or below the truth."""
     kept = any(c.mechanism.zeros == "keep" for c in live)
     step = _step(live, beside, most=_MOST_POINTS if others is not None else _MORE_POINTS if kept else _POINTS)
+    if kept and others is None:  # a kept zero is a long loss, however small that of each noise is
+        step = max(step, 2 * _JOINED / _LONGEST)
     parts = [(_atoms(one, step, side, pick, others), one.cells) for one in live]
     if beside:
         parts.append((_randomised_response(beside), 1))

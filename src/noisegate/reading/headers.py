@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from noisegate.reading.markers import is_marker
+from noisegate.reading.markers import is_marker, own_least
 from noisegate.reading.words import is_total, kind_of_labels, without_notes
 
 Rows = Sequence[Sequence[str]]
@@ -157,7 +157,7 @@ def _only_markers(row: Sequence[str], values: list[int]) -> bool:
     filled = [row[k] for k in values if k < len(row) and row[k]]
     return (
         bool(filled)
-        and all(map(is_marker, filled))
+        and all(is_marker(text) and own_least(text) is None for text in filled)  # 65+ is an age
         and any(row[k] for k in range(len(row)) if k not in values)
     )
 

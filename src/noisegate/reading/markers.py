@@ -1,6 +1,6 @@
 """What stands in place of a count (`<5`, `*`, `..`, a blank), and which counts it can stand for.
 
-A range is decided with evidence, the strongest first: a person says so; the marker says so itself (`<5`, `1-9`); a note in the file
+A range is decided with evidence, the strongest first: a person says so; the marker says so itself (`<5`, `1-9`, `100+`); a note in the file
 explains it; the published counts leave a gap that it fills (zeros are shown, 1 to 9 never, so `*` is 1 to 9). Where nothing tells,
 the marker hides any count. Totals may refute a range afterwards: where the hidden parts of a total must hold more than their
 markers allow, something larger was hidden to protect the rest.
@@ -39,6 +39,11 @@ _UP_TO = re.compile(
     rf"(?:<=|≤|=<|up to|at most)\s*{_NUMBER}|{_NUMBER}\s*(?:or less|or fewer|and under)", re.IGNORECASE
 )
 _BETWEEN = re.compile(rf"[\[(]?\s*{_NUMBER}\s*(?:-|–|—|to|\.\.|and)\s*{_NUMBER}\s*[\])]?", re.IGNORECASE)
+_ABOVE = re.compile(rf"(?:>|&gt;|over|more than|above)\s*{_NUMBER}", re.IGNORECASE)
+_FROM = re.compile(
+    rf"(?:>=|≥|=>|at least|from)\s*{_NUMBER}|{_NUMBER}\s*(?:\+|or more|and (?:over|more|above))",
+    re.IGNORECASE,
+)
 #: How a note says what a sign means: `* = fewer than 5`, `c: confidential`, `".." denotes not available`.
 _EXPLAINS = (
     r"\s*[\"'”’\])]?(?:\s*(?:=|:|–|-|denotes?|means?|indicates?|stands? for|represents?|is used)\s*"
@@ -73,11 +78,27 @@ def own_range(text: str, /) -> tuple[int, int] | None:
     return None
 
 
+def own_least(text: str, /) -> int | None:
+    """The least count that a marker without a largest one names itself, such as 101 for `>100`; None if it names none.
+
+    Examples
+    --------
+    >>> own_least(">100"), own_least("100+"), own_least("≥ 100"), own_least("<5")
+    (101, 100, 100, None)
+    """
+    word = text.strip().replace(",", "")
+    if match := _ABOVE.fullmatch(word):
+        return int(match[1]) + 1
+    match = _FROM.fullmatch(word)
+    return int(match[1] or match[2]) if match else None
+
+
 @cache
 def is_marker(text: str, /) -> bool:
     """Whether a text in a column of counts says that a count is hidden."""
     word = folded(text)
-    return word in OPAQUE or bool(_ODD.fullmatch(word)) or own_range(text) is not None
+    own = own_range(text) is not None or own_least(text) is not None
+    return word in OPAQUE or bool(_ODD.fullmatch(word)) or own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +196,9 @@ def _decide(
     named = own_range(text)
     if named is not None:
         return _bounded(text, *named, shown, "it says so")
+    least = own_least(text)
+    if least is not None:
+        return Marker(text=text, low=least, evidence="it says so")
     noted = _in_notes(text, notes)
     if noted is not None:
         low, high, why = noted

@@ -211,6 +211,9 @@ def _one_total(table: PublishedTable, position: int, code: int) -> Totals:
         return found
     if is_country(label):
         return Totals(dimension=position)
+    if (table.hidden[position] == code).any() and not (table.codes[position] == code).any():
+        note = f"{label!r} of {dimension.name} is taken for the total of its other values by its name: all its counts are hidden"
+        return Totals(dimension=position, total=code, notes=(note,))
     note = f"{label!r} of {dimension.name} does not add up; it was kept as a value like any other"
     return Totals(dimension=position, notes=(note,))
 

@@ -74,6 +74,13 @@ class IdentitySet:
         first, second = self.identities.tables
         return first if first == second else None
 
+    def beside_exact(self, table: str, /) -> IdentitySet:
+        """The same where totals are those of a table without noise: only the noise of their parts is left in them."""
+        first, _ = self.identities.tables
+        noises = np.stack([self.identities.noises[:, 0], np.zeros_like(self.identities.noises[:, 0])], axis=1)
+        found = replace(self.identities, tables=(first, first), noises=noises)
+        return replace(self, identities=found, assumes=f"{table} has no noise of its own")
+
     def some(self, limit: int, /) -> IdentitySet:
         """At most `limit` of the identities of which no member is missing, evenly taken: quick to fit."""
         whole = np.flatnonzero(self.identities.missing == 0)

@@ -92,6 +92,31 @@ def _lattice_of(whole: NDArray[np.float64], /) -> RoundingBase:
     return best
 
 
+def find_grades(values: NDArray[np.generic], /) -> tuple[tuple[int, int], ...]:
+    """The bases of counts from 1, 10, 100, ... on, where larger ones are multiples of a larger base than all are; else nothing.
+
+    Examples
+    --------
+    >>> small, large = 5 * np.arange(1, 40), 100 * np.arange(10, 40)
+    >>> find_grades(np.concatenate([small, large]))
+    ((10, 5), (1000, 100))
+    """
+    whole = np.ascontiguousarray(values, np.float64)
+    if not whole.size or (whole != np.rint(whole)).any():
+        return ()
+    counts, base = np.abs(whole), find_lattice(whole).base
+    found: list[tuple[int, int]] = []
+    for start in (10**power for power in range(16)):
+        band = counts[(counts >= start) & (counts < 10 * start)]
+        # By chance every other multiple of a base is one of twice that.
+        if band.size * math.log(2) < _SURE or band.min() == band.max():
+            continue
+        own = find_lattice(band).base
+        if not found or found[-1][1] != own:
+            found.append((start, own))
+    return tuple(found) if any(one > base for _, one in found) else ()
+
+
 def _least_factor(number: int, /) -> int:
     """The smallest prime in a number."""
     return next((one for one in range(2, math.isqrt(number) + 1) if number % one == 0), number)

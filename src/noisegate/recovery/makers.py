@@ -66,7 +66,12 @@ class Noise:
 
     def beside(self, recognised: Recognition | None, /) -> Noise:
         """The same where it is known how the table was made: what is rounded in another way than at random has no law of noise."""
-        if recognised is None or not recognised.rounded or recognised.kind == "random-rounding":
+        if recognised is None or recognised.kind == "random-rounding":
+            return self
+        if self.fit is not None and self.fit.law == "random-rounding" and not recognised.rounded:
+            why = "its values are multiples of a base, and what totals differ by is more than rounding explains: the law of noise before rounding is not known"
+            return Noise(table=self.table, reason=why)
+        if not recognised.rounded:
             return self
         return Noise(
             table=self.table, reason=f"its values are multiples of {recognised.base}: rounded, not noisy"

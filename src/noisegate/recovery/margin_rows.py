@@ -21,6 +21,7 @@ from noisegate.errors import SpecError
 from noisegate.laws import Ints
 from noisegate.recovery.couplings import Moments, least_published, names
 from noisegate.recovery.identities import ResidualIdentities, margin_identities, residual_identities
+from noisegate.recovery.lattice import find_lattice
 from noisegate.tables import MarginLink, Table
 
 #: How many standard deviations each side of the valley must rise.
@@ -90,6 +91,8 @@ def _valley(cells: Table, /) -> str | None:
     """The valley just below twice the cut, in words; None if there is none."""
     counts = cells.values
     if cells.threshold.value is None or not np.issubdtype(counts.dtype, np.integer):
+        return None
+    if find_lattice(counts).base > 1:  # rounding leaves nothing between multiples of its base
         return None
     cut = int(counts.min())
     width = max(3, cut // 3)

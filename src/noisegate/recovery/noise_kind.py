@@ -18,6 +18,7 @@ from noisegate.recovery.law_fits import LawFit, fit_laws
 from noisegate.recovery.ranks import rank_correlation
 from noisegate.recovery.recognition import UNBOUNDED_KINDS, MechanismKind, Recognition
 from noisegate.recovery.table_scales import (
+    BOTH_ADD_UP,
     ScaleAccount,
     TableResiduals,
     scale_accounts,
@@ -71,19 +72,24 @@ class NoiseEvidence:
         The same, joined, on a lattice of `step`.
     accounts
         How large the noise of each table may be, the likeliest account first.
+    together
+        Tables that add up, each by itself, to the same totals without fail: noise on them would not.
     """
 
     complete: tuple[CompleteIdentities, ...]
     residuals: TableResiduals
     accounts: tuple[ScaleAccount, ...]
     step: int = 1
+    together: frozenset[str] = frozenset()
     _own: dict[str, Floats] = field(default_factory=dict)
     _fits: dict[frozenset[str], tuple[FreeLaws, list[LawFit]]] = field(default_factory=dict)
     _own_fits: dict[str, tuple[FreeLaws, list[LawFit], float]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, complete: Sequence[CompleteIdentities], add_up: frozenset[str], /) -> NoiseEvidence | None:
-        """From identities that do not all hold; `add_up` are tables that add up to others without fail."""
+    def of(
+        cls, complete: Sequence[CompleteIdentities], add_up: Mapping[str, float], /
+    ) -> NoiseEvidence | None:
+        """From identities that do not all hold; `add_up` are tables that add up to others without fail, see `scale_accounts`."""
         used = [one for one in complete if one.residual.size]
         names = {name for one in used for name in one.tables}
         if len(names) > _MOST_TABLES:
@@ -97,7 +103,10 @@ class NoiseEvidence:
         if step > 1:
             found = replace(found, residual=np.rint(found.residual / step).astype(np.int64))
         accounts = scale_accounts(found, add_up=add_up)
-        return cls(complete=tuple(used), residuals=found, accounts=tuple(accounts), step=step)
+        together = frozenset(name for name, worth in add_up.items() if worth >= BOTH_ADD_UP)
+        return cls(
+            complete=tuple(used), residuals=found, accounts=tuple(accounts), step=step, together=together
+        )
 
     def fits(self, table: str, account: ScaleAccount, /) -> tuple[FreeLaws, list[LawFit], float]:
         """The laws of one noise under an account, and the log-likelihood of what they do not explain."""
@@ -253,9 +262,8 @@ def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) 
 def _silent(table: str, found: Mapping[str, float], n: int, evidence: NoiseEvidence, /) -> Recognition:
     """A table without noise beside tables that have some; not named where noise of one person would hardly show beside theirs."""
     account = next(one for one in evidence.accounts if table in one.silent)
-    exact = (
-        found["exact"] >= _NAMED_FROM["exact"]
-        and without_noise(evidence.residuals, account, step=evidence.step) >= LOSES
+    exact = found["exact"] >= _NAMED_FROM["exact"] and (
+        table in evidence.together or without_noise(evidence.residuals, account, step=evidence.step) >= LOSES
     )
     return Recognition(
         table=table,
@@ -267,7 +275,12 @@ def _silent(table: str, found: Mapping[str, float], n: int, evidence: NoiseEvide
         bound=0 if exact else None,
         n=n,
         noise_sd=0.0,
-        evidence=f"{n:,} identities: the noise of other tables alone explains what it differs by",
+        evidence=f"{n:,} identities: the noise of other tables alone explains what it differs by"
+        + (
+            "; it adds up to totals that another table adds up to as well"
+            if table in evidence.together
+            else ""
+        ),
     )
 
 

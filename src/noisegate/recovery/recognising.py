@@ -19,10 +19,11 @@ from noisegate.mechanisms import Known, Mechanism
 from noisegate.recovery.complete import CompleteIdentities
 from noisegate.recovery.families import SLIPS, Family, IdentityLedger
 from noisegate.recovery.identity_sets import IdentitySet
-from noisegate.recovery.lattice import RoundingBase, find_lattice
+from noisegate.recovery.lattice import RoundingBase, find_grades, find_lattice
 from noisegate.recovery.noise_kind import NoiseEvidence, known_laws, noise_kind
 from noisegate.recovery.recognition import MechanismKind, Recognition
 from noisegate.recovery.rounding_kind import CLASSES, RoundedSums, RoundingWeights, how_often, weigh_rounding
+from noisegate.recovery.table_scales import ADD_UP, BOTH_ADD_UP
 from noisegate.tables import Table
 
 _FEWEST = 5
@@ -80,6 +81,8 @@ class _Recogniser:
         if table.values.size and (np.asarray(table.values) != np.rint(table.values)).any():
             return Recognition(table=table.name, kind="unknown", evidence="values are not whole numbers")
         lattice = find_lattice(table.values)
+        if grades := find_grades(table.values):
+            return _graded(table, grades)
         families = () if self.ledger is None else self.ledger.of(table.name)
         inside = [one for one in self.sets if one.inside == table.name]
         if lattice.base > 1:
@@ -108,7 +111,7 @@ class _Recogniser:
             return _unfit(table, n, used)
         noise = self.noise if n >= _FEWEST else None
         if noise is None or table.name not in noise.residuals.tables:
-            noise = NoiseEvidence.of(complete, frozenset()) if n >= _FEWEST else None
+            noise = NoiseEvidence.of(complete, {}) if n >= _FEWEST else None
         if noise is None:
             few = (
                 f"only {n} identities can be compared"
@@ -192,10 +195,7 @@ class _Recogniser:
             found += [
                 CompleteIdentities.of_set(one, lattice=1) for one in self.sets if one.inside is not None
             ]
-            add_up = frozenset(
-                one.parts.name for one in families if one.standing == "exact" and one.n >= _FEWEST
-            )
-            self._noise = NoiseEvidence.of(found, add_up)
+            self._noise = NoiseEvidence.of(found, _adding_up(families))
         return self._noise
 
     def _base(self, table: Table, /) -> int:
@@ -217,6 +217,34 @@ class _Recogniser:
         )
         silent = frozenset[str]() if not noisy or self.noise is None else self.noise.accounts[0].silent
         return noisy and not finer <= silent
+
+
+def _graded(table: Table, grades: Sequence[tuple[int, int]], /) -> Recognition:
+    """A table that is rounded the more coarsely the larger counts are; where the base changes nobody says, so that nothing is proven."""
+    steps = ", ".join(f"of {base:,} from {start:,} on" for start, base in grades)
+    return Recognition(
+        table=table.name,
+        kind="graded-rounding",
+        rivals={"graded-rounding": 1.0},
+        n=0,
+        evidence=f"values are multiples {steps}; where the base changes nobody says, so that nothing is proven of single counts",
+    )
+
+
+def _adding_up(families: Sequence[Family], /) -> dict[str, float]:
+    """Tables that add up to others without fail, and what that is worth as evidence that they carry no noise.
+
+    Two tables that are no sums of each other and add up to the same totals have none on either, or somebody made all of them add up.
+    """
+    exact = [one for one in families if one.standing == "exact" and one.n >= _FEWEST]
+    found = {one.parts.name: ADD_UP for one in exact}
+    for one in exact:
+        mine = {dimension.name for dimension in one.parts.dimensions}
+        for other in exact:
+            theirs = {dimension.name for dimension in other.parts.dimensions}
+            if other.total is one.total and not mine <= theirs and not theirs <= mine:
+                found[one.parts.name] = BOTH_ADD_UP
+    return found
 
 
 def _rounded(table: Table, lattice: RoundingBase, found: RoundingWeights, /) -> Recognition:

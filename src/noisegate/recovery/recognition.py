@@ -20,6 +20,7 @@ MechanismKind = Literal[
     "nearest-rounding",
     "random-rounding",
     "rounding",
+    "graded-rounding",
     "uniform",
     "bounded",
     "laplace",
@@ -30,6 +31,10 @@ MechanismKind = Literal[
 ]
 #: Noise that has no largest value: the only kinds of which an epsilon can be stated, with its condition.
 UNBOUNDED_KINDS = ("laplace", "gaussian")
+
+
+#: A table has likely no noise of its own from this probability on.
+_LIKELY = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,15 +100,24 @@ class Recognition:
         return self.kind == "unknown" and bool(exact) and self.n > 0 and self.noise_sd is None
 
     @property
+    def without_noise(self) -> float:
+        """The probability that counts are published as they are, holes or not."""
+        return sum(self.rivals.get(kind, 0.0) for kind in ("exact", "hidden-ranges"))
+
+    @property
+    def silent(self) -> bool:
+        """Whether the table, as it seems, has no noise where others have."""
+        return self.noise_sd == 0.0 and self.without_noise > _LIKELY
+
+    @property
     def likely_exact(self) -> bool:
         """Whether counts published as they are explain the table better than all else together, though that does not settle it."""
-        exact = sum(self.rivals.get(kind, 0.0) for kind in ("exact", "hidden-ranges"))
-        return self.kind == "unknown" and exact > 0.5 and self.noise_sd is None
+        return self.kind == "unknown" and self.without_noise > 0.5 and self.noise_sd is None
 
     @property
     def rounded(self) -> bool:
-        """Whether values were rounded to a base."""
-        return self.base is not None
+        """Whether values were rounded to a base, or to several."""
+        return self.base is not None or self.kind == "graded-rounding"
 
     @property
     def has_epsilon(self) -> bool:

@@ -307,8 +307,10 @@ def _hidden(identities: ResidualIdentities, lattice: Lattice, points: Points, /)
     gap = 1.0 if points.candidate.whole_values else 0.0
     suppressed = np.stack([law.logcdf(identities.cut - gap - counts) for law in laws])[which]
     weight = suppressed + np.log(points.ratio)[:, None] * counts
-    weight = np.exp(weight - weight.max(axis=-1, keepdims=True))
+    most = weight.max(axis=-1, keepdims=True)
+    # A law with a bound may not let any count below the cut: then nothing can be missing, and such rows are impossible.
+    weight = np.exp(weight - np.where(np.isfinite(most), most, 0.0))
     mass = np.zeros((lattice.points, len(which)))
     np.add.at(mass, np.rint(counts / lattice.step).astype(np.int64), weight.T)
     mass = mass.T
-    return np.asarray(fft.rfft(mass / mass.sum(axis=-1, keepdims=True), axis=-1))
+    return np.asarray(fft.rfft(mass / np.maximum(mass.sum(axis=-1, keepdims=True), _TINY), axis=-1))

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -33,8 +34,9 @@ _NOTHING = 0.06
 _UNUSUAL = 5.0
 #: Accounts that are behind by so much are not looked at further.
 _HOPELESS = 25.0
-#: What totals that add up to a grand total without fail are worth, as evidence that they carry no noise.
-_ADD_UP = 4.0
+#: What totals that add up to a grand total without fail are worth, as evidence that they carry no noise; and if other totals, which are no sums of
+#: these, add up to the same: noise on both would not.
+ADD_UP, BOTH_ADD_UP = 4.0, 10.0
 _SWEEPS, _SECTIONS = 3, 10
 #: With fewer residuals for each table than this no more than one scale is looked for.
 _TELLING = 30
@@ -155,17 +157,20 @@ def without_noise(found: TableResiduals, account: ScaleAccount, /, *, step: int)
     return account.log_likelihood - max(work.best(law, groups, silent=1.0 / step)[1] for law in _LAWS)
 
 
-def scale_accounts(found: TableResiduals, /, *, add_up: Iterable[str] = ()) -> list[ScaleAccount]:
-    """The accounts that are not hopeless, the likeliest first; `add_up` are tables that add up to others without fail."""
+def scale_accounts(
+    found: TableResiduals, /, *, add_up: Mapping[str, float] = MappingProxyType({})
+) -> list[ScaleAccount]:
+    """The accounts that are not hopeless, the likeliest first; `add_up` are tables that add up to others without fail, with what that is worth."""
     work, tables = _Work(found), found.tables
     places = range(len(tables))
     tried: list[tuple[AccountName, Ints, float]] = [("same", np.zeros(len(tables), np.int64), 0.0)]
     telling = found.residual.size >= _TELLING * len(tables)
-    for place in places if telling else ():
-        others = [k for k in places if k != place]
-        if others and (found.numbers[:, others].sum(axis=1) > 0).all():
-            worth = _ADD_UP if tables[place] in set(add_up) else 0.0
-            tried.append(("exact", np.where(np.arange(len(tables)) == place, -1, 0), worth - _UNUSUAL))
+    worth = {place: add_up[tables[place]] for place in places if tables[place] in add_up}
+    for silent in _silent_sets(found, set(worth)) if telling else ():
+        heard = [k for k in places if k not in silent]
+        if heard and (found.numbers[:, heard].sum(axis=1) > 0).all():
+            groups = np.array([-1 if k in silent else 0 for k in places])
+            tried.append(("exact", groups, _worth(silent, worth) - _UNUSUAL))
     if len(tables) > 1 and telling:
         cost = 0.5 * math.log(max(found.residual.size, 2)) * (len(tables) - 1)
         tried.append(("own", np.arange(len(tables)), -_UNUSUAL - cost))
@@ -184,6 +189,21 @@ def scale_accounts(found: TableResiduals, /, *, add_up: Iterable[str] = ()) -> l
     accounts.sort(key=lambda one: -one.log_likelihood - one.log_prior)
     best = accounts[0].log_likelihood + accounts[0].log_prior
     return [one for one in accounts if one.log_likelihood + one.log_prior > best - _HOPELESS]
+
+
+def _worth(silent: frozenset[int], worth: Mapping[int, float], /) -> float:
+    """What it is worth as evidence for an account that these tables add up; more only if none is left out that adds up to the same totals."""
+    least = min(worth.get(k, 0.0) for k in silent)
+    together = {k for k, one in worth.items() if one > ADD_UP}
+    return least if together <= silent else min(least, ADD_UP)
+
+
+def _silent_sets(found: TableResiduals, add_up: set[int], /) -> list[frozenset[int]]:
+    """Which tables may carry no noise together: each by itself, those that add up without fail, and all that are totals in every sum."""
+    places = range(len(found.tables))
+    totals = {k for k in places if (found.numbers[:, k] <= 1).all()}
+    sets = [*({k} for k in places), add_up, totals]
+    return list(dict.fromkeys(frozenset(one) for one in sets if one))
 
 
 class _Work:

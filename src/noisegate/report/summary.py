@@ -62,7 +62,7 @@ def _why_none(privacy: LossSummary, /) -> str:
         return "noise with a bound is not excluded, and has none"
     if privacy.numbers.get("grows"):
         return "the noise depends on the count"
-    rounded = laws & {"nearest-rounding", "random-rounding", "rounding"}
+    rounded = laws & {"nearest-rounding", "random-rounding", "rounding", "graded-rounding"}
     return "values are rounded" if rounded else "the noise has a largest value"
 
 
