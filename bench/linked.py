@@ -1,12 +1,15 @@
 """What the suppressed cells were: how fast, how well calibrated, how much sharper than the obvious.
 
-    python bench/linked.py [--part speed|growth|quality|totals|people] [--json FILE]
+    python bench/linked.py [--part speed|growth|shapes|close|quality|totals|people] [--json FILE]
 
 speed    one table of 100 stops by 96 bins with about 5,719 suppressed cells (the best linear
          programming auditor takes 533 s on such a table and narrows nothing)
 growth   four modes, on and off, for two days, five days and a fortnight, about two million cells:
          each attacker's prior fitted and every cell inferred, with margins by time and by stop and with
          the one by time alone; wall and processor seconds and the peak of memory so far
+shapes   the same number of cells as one table with two margins, under one total, and in thousands of small tables: processor
+         seconds a cell of fitting and solving, as an assessment does it
+close    "this cell without this table" at 100,000 cells, the prior held fixed, as the workbench asks it
 quality  a week of four modes whose truth is known, by mode and where totals are small: error and
          coverage of suppressed cells, beside two baselines that ignore the margins. "base only"
          never saw them; "same prior" has a prior fitted with them and then ignores them. "flat" is
@@ -27,6 +30,8 @@ from pathlib import Path
 
 import numpy as np
 
+import noisegate
+from noisegate.assessment import Microscope
 from noisegate.inference import (
     Flat,
     NegativeBinomial,
@@ -35,13 +40,16 @@ from noisegate.inference import (
     fit_prior,
     infer,
 )
-from noisegate.testing import BINS, CITY, CityTruth, ModePlan, Score, simulate_tables
+from noisegate.laws import DiscreteLaplace
+from noisegate.mechanisms import Mechanism
+from noisegate.testing import BINS, CITY, CityTruth, ModePlan, Score, make_world, simulate_tables
 
 MODES = ("train", "bus", "ferry", "lightrail")
 DAYS = (2, 5, 14)
 #: Stops of train, bus, ferry and light rail: 14 days x 96 bins x 744 stops x 2 directions.
 STOPS = (300, 380, 40, 24)
 TAPS = (1500.0, 350.0, 500.0, 700.0)
+CUT = Mechanism(law=DiscreteLaplace(1.4), threshold=10, rule="ge", zeros="perturb")
 
 
 def timed(work):
@@ -125,6 +133,56 @@ def growth():
                     "converged": posterior.converged,
                 }
             )
+    return rows
+
+
+def shapes(*, cells=48_000):
+    """One total over all cells, two margins, and small tables of twelve cells each with margins of their own."""
+    layouts = {
+        "two margins": ({"slot": 96, "place": cells // 96}, {"by place": ["place"], "by slot": ["slot"]}),
+        "one total": ({"village": cells, "kind": 1}, {"all": ["kind"]}),
+        "small tables": (
+            {"town": cells // 12, "sex": 2, "age": 6},
+            {"by sex": ["town", "sex"], "by age": ["town", "age"]},
+        ),
+    }
+    rows = []
+    for name, (sizes, margins) in layouts.items():
+        world = make_world(sizes, margins=margins, mechanism=CUT, rng=np.random.default_rng(3))
+        engine = world.engine()
+        _, wall, processor = timed(lambda engine=engine: engine.cells(0.95))
+        rows.append(
+            {
+                "kind": "shapes",
+                "tables": name,
+                "cells": cells,
+                "wall_s": wall,
+                "processor_s": processor,
+                "processor_us_per_cell": 1e6 * processor / cells,
+            }
+        )
+    return rows
+
+
+def close(*, places=1_000, slots=100):
+    """The first look at a cell, with each of its witnesses left out in turn, and a switch after it."""
+    world = make_world(
+        {"slot": slots, "place": places},
+        margins={"by place": ["place"], "by slot": ["slot"]},
+        mechanism=CUT,
+        rng=np.random.default_rng(1),
+    )
+    with tempfile.TemporaryDirectory(prefix="noisegate-bench-") as folder:
+        world.write(Path(folder))
+        found = noisegate.infer(sorted(map(str, Path(folder).glob("*.csv"))), noise="discrete-laplace:1.4")
+    glass, hidden = Microscope(inference=found), np.flatnonzero(found.evidence.suppressed)
+    rows = []
+    for cell in hidden[:: len(hidden) // 3][:3].tolist():
+        _, _, first = timed(lambda cell=cell: glass.look(cell))
+        _, _, switched = timed(lambda cell=cell: glass.look(cell, without=["by slot"]))
+        rows.append(
+            {"kind": "close look", "cells": places * slots, "first_cpu_s": first, "switch_cpu_s": switched}
+        )
     return rows
 
 
@@ -254,7 +312,15 @@ def tapped(duckdb, taps, *, mode, tap, days):
     return counts
 
 
-PARTS = {"speed": speed, "growth": growth, "quality": quality, "totals": totals, "people": people}
+PARTS = {
+    "speed": speed,
+    "growth": growth,
+    "shapes": shapes,
+    "close": close,
+    "quality": quality,
+    "totals": totals,
+    "people": people,
+}
 
 
 def run(parts=tuple(PARTS)):

@@ -1,9 +1,9 @@
-"""Five million published rows, and more cells without one: the first query, the same again, another one, and an assessment.
+"""Half a million to five million published rows, and more cells without one: the first query, the same again, another one, and assessments.
 
-    python bench/published.py [--json FILE] [--places N]
+    python bench/published.py [--json FILE] [--places N ...]
 
-A fortnight of 4 modes, on and off, 96 quarter-hours and 1,050 places: 11.3 million cells, of which 5 million are shown and the rest is below the threshold. Each row is the real
-program in a process of its own, from start to exit. `cpu_s` are processor seconds of all its threads, `memory_mb` its peak; `wall_s` says something on an idle machine only.
+A fortnight of 4 modes, on and off, 96 quarter-hours and 105, 315 and 1,050 places: at most 11.3 million cells, of which 5 million are shown and the rest is below the threshold. Each row is the real
+program in a process of its own, from start to exit. "Without the card" the same tables lie where no card says how they were made. `cpu_s` are processor seconds of all its threads, `memory_mb` its peak; `wall_s` says something on an idle machine only.
 What queries keep goes to a folder that is empty at the start. The promise: 60 CPU seconds and 4 GB for the first and for the assessment, 1.5 CPU seconds for the same again.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import release as usual
 
-PLACES, BUSY = 1_050, 20
+PLACES, BUSY = (105, 315, 1_050), 20
 MAKE = """
 import pathlib, sys
 sys.path.insert(0, sys.argv[1])
@@ -28,30 +28,37 @@ raw = rng.poisson(query.counts_of(rng, 14, int(sys.argv[3])) * float(sys.argv[4]
 privacy = {"unit": "event", "max_cells": None, "epsilon": 1, "margins": "derive", **query.CUT}
 query.publish(pathlib.Path(sys.argv[2]), raw, privacy)
 """
+TABLES = ("base", "time", "loc")
 COMMANDS = {
     "query, first": ["query", "published", "--by", "mode"],
     "query, the same again": ["query", "published", "--by", "mode"],
     "query, another question": ["query", "published", "--by", "date"],
-    "assess": [
+    "assess": ["assess", *(f"published/{name}.parquet" for name in TABLES), "--out", "assessed"],
+    "assess, without the card": [
         "assess",
-        "published/base.parquet",
-        "published/time.parquet",
-        "published/loc.parquet",
+        *(f"alone/{name}.parquet" for name in TABLES),
         "--out",
-        "assessed",
+        "assessed-alone",
     ],
 }
 
 
 def run(*, places=PLACES, busy=BUSY, names=tuple(COMMANDS)):
-    """One row for each command."""
+    """One row for each command at each size."""
+    return [row for size in places for row in _measured(size, busy, names)]
+
+
+def _measured(places, busy, names):
     found = []
     with tempfile.TemporaryDirectory(prefix="noisegate-published-") as place:
         folder = Path(place)
         (folder / "published").mkdir()
+        (folder / "alone").mkdir()
         # A process inherits the peak memory of the one that starts it, so this one must stay small.
         make = [sys.executable, "-c", MAKE, str(Path(__file__).parent), "published", str(places), str(busy)]
         subprocess.run(make, check=True, cwd=folder)
+        for name in TABLES:
+            (folder / "alone" / f"{name}.parquet").symlink_to(folder / "published" / f"{name}.parquet")
         tables = json.loads((folder / "published" / "card.json").read_text())["tables"]
         os.environ["NOISEGATE_CACHE"] = str(folder / "kept")
         for name in names:
@@ -70,7 +77,7 @@ def run(*, places=PLACES, busy=BUSY, names=tuple(COMMANDS)):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--places", type=int, default=PLACES)
+    parser.add_argument("--places", type=int, nargs="+", default=PLACES)
     options = parser.parse_args()
     rows = run(places=options.places)
     if options.json:

@@ -407,3 +407,46 @@ def test_an_axis_of_observed_combinations_serves_a_reader_of_tables():
 def test_slices_cover_all_cells_in_order():
     domain = Domain.product([dimension(0, 2), dimension(1, 5)])
     assert domain.slices(4) == [range(4), range(4, 8), range(8, 10)]
+
+
+@settings(max_examples=60)
+@given(coarse_domains(), st.data())
+def test_the_rows_of_all_cells_are_those_of_each(found, data):
+    """Also where a margin leaves labels out, and where values depend on each other or are merged in places."""
+    domain = found[0]
+    names = data.draw(st.lists(st.sampled_from(domain.names), min_size=1, unique=True))
+    wider = {}
+    if data.draw(st.booleans()):
+        old = domain.dimensions[domain.axis(names[0])]
+        codes = data.draw(
+            st.lists(st.integers(-1, 1), min_size=len(old.labels), max_size=len(old.labels)).map(np.array)
+        )
+        wider = {names[0]: (Dimension(name=names[0], values=("x", "y")), codes)}
+    try:
+        margin = Margin.over(domain, names, wider=wider)
+    except SpecError:
+        assume(False)
+    every = margin.every()
+    assert every.dtype == np.int64
+    assert every.tolist() == [int(margin.of(np.array([cell]))[0]) for cell in range(domain.size)]
+
+
+def test_entries_of_more_cells_than_32_bits_number():
+    """As NumPy has them, narrow and wide."""
+    for sizes in ((3, 4, 5), (3000, 4000, 5000)):
+        block = Block.of(*(np.arange(size) for size in sizes))
+        cells = np.linspace(0, block.size - 1, 50).astype(np.int64)
+        wanted = np.unravel_index(cells, sizes)
+        for mine, theirs in zip(block.entries(cells), wanted, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_an_axis_of_some_labels_finds_only_these():
+    """Whether or not they are numbered from 0 without gaps."""
+    for labels, wanted in (
+        ((0, 1, 2), (-1, 0, 2, -1)),
+        ((0, 2, 3), (-1, 0, 1, 2)),
+        ((1, 2, 3), (-1, -1, 1, 2)),
+    ):
+        axis = Axis.of((0,), np.array([labels]))
+        assert axis.find([np.array([-1, 0, 2, 3])]).tolist() == list(wanted)

@@ -64,6 +64,7 @@ class AttackEvidence:
     left_out: tuple[tuple[str, str], ...]
     known: Evidence
     place: Ints | None = None
+    released: bool = False
     couplings: tuple[Coupling, ...] = ()
     zero: Bools | None = None
 
@@ -100,14 +101,15 @@ class AttackEvidence:
             tables = [base, *(seen for _, seen in used)]
             known = replace(known, scale_doubt=_scale_doubt(tables, makers), rivals=makers.rivals(tables))
         else:
-            place = _numbers(structure.base, release.domain, np.arange(structure.base.size))
-            known = _as_stated(release, place, equal=equal, zero=clear)
+            place = _places(structure.base, release.domain)
+            known = _as_stated(release, base, place, equal=equal, zero=clear)
         return cls(
             base=base,
             margins=tuple(used),
             left_out=tuple(left_out),
             known=known,
             place=place,
+            released=release is not None,
             couplings=inside,
             zero=zero,
         )
@@ -135,11 +137,6 @@ class AttackEvidence:
     def cells(self) -> Table:
         """The base on its domain."""
         return self.base.cells
-
-    @property
-    def released(self) -> bool:
-        """Whether the tables are read as their card describes them."""
-        return self.place is not None
 
     def placed(self, estimates: CellEstimates, /) -> CellEstimates:
         """What the engine says of every cell of the base, in the order of the base."""
@@ -208,7 +205,7 @@ def _as_read(
         labels={d.name: d.size for d in cells.dimensions},
         days=frozenset(d.name for d in cells.dimensions if d.kind is Kind.DATE),
         times=frozenset(d.name for d in cells.dimensions if d.kind is Kind.TIME),
-        decode=lambda flat: tuple(cells.codes(flat).astype(np.int64)),
+        decode=cells.domain.decode,
     )
     return Evidence(
         layout=layout,
@@ -243,11 +240,7 @@ def _row_map(link: MarginLink, /) -> RowMap:
     """Where base cells add up in a margin; wider bins are a dimension of their own."""
     cells = link.margin
     names = [f"{d.name} (wider)" if d.name in link.coarser else d.name for d in cells.dimensions]
-    return RowMap(
-        of=link.group_of,
-        codes=lambda rows: dict(zip(names, cells.codes(rows).astype(np.int64), strict=True)),
-        labels=dict(zip(names, (d.size for d in cells.dimensions), strict=True)),
-    )
+    return RowMap.between(link.map, names=names)
 
 
 def _released(structure: Structure, makers: Makers, /) -> Release | None:
@@ -265,8 +258,15 @@ def _released(structure: Structure, makers: Makers, /) -> Release | None:
     return release if structure.base.name == release.base.name else None
 
 
-def _as_stated(release: Release, place: Ints, /, *, equal: Ints | None, zero: Bools | None) -> Evidence:
+def _as_stated(
+    release: Release, base: Seen, place: Ints | None, /, *, equal: Ints | None, zero: Bools | None
+) -> Evidence:
     """The evidence of a release, on the card's domain."""
+    if place is None:
+        found = Evidence.of(release, equal=equal, zero=zero)
+        # The same numbers need not be held twice.
+        same = np.array_equal(found.base.values, base.values, equal_nan=True)
+        return replace(found, base=replace(found.base, values=base.values)) if same else found
     pairs, empty = None, None
     if equal is not None:
         pairs = place[equal]
@@ -279,11 +279,33 @@ def _as_stated(release: Release, place: Ints, /, *, equal: Ints | None, zero: Bo
 
 def _rows(table: Table, domain: Domain, /) -> tuple[Ints, Counts]:
     """A table's published cells by the card's numbers, ascending, and their values; refused if it has others."""
-    numbers = _numbers(table, domain, table.cells)
+    same = _same_cells(table.domain, domain)
+    numbers = table.cells if same else _numbers(table, domain, table.cells)
     if (numbers < 0).any() or (table.values != np.rint(table.values)).any():
         raise DataError(f"table {table.name!r} has rows that are not cells of its card.")
+    if same:
+        return numbers, table.values.astype(np.int64, copy=False)
     order = np.argsort(numbers, kind="stable")
     return numbers[order], table.values[order].astype(np.int64)
+
+
+def _same_cells(one: Domain, other: Domain, /) -> bool:
+    """Whether two domains number the same cells in the same way."""
+    return (
+        [(d.name, d.labels) for d in one.dimensions] == [(d.name, d.labels) for d in other.dimensions]
+        and one.axes == other.axes
+        and len(one.blocks) == len(other.blocks)
+        and all(
+            np.array_equal(mine.entries, theirs.entries)
+            for a, b in zip(one.blocks, other.blocks, strict=True)
+            for mine, theirs in zip(a.axes, b.axes, strict=True)
+        )
+    )
+
+
+def _places(base: Table, domain: Domain, /) -> Ints | None:
+    """The card's number of each cell of the base, -1 for none; None if all are the same."""
+    return None if _same_cells(base.domain, domain) else _numbers(base, domain, np.arange(base.size))
 
 
 def _numbers(cells: Table, domain: Domain, flat: Ints, /) -> Ints:

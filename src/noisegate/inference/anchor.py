@@ -94,6 +94,11 @@ class KeptLaws:
             mass=self.mass.copy(),
         )
 
+    def without_moments(self) -> KeptLaws:
+        """The same, once somebody else has the moments."""
+        none = np.zeros(0)
+        return replace(self, mean=none, variance=none, third=none)
+
     def tilt(self, cells: Ints, tilts: Floats, /) -> None:
         """Take the laws of some cells times exp(tilt * count), each with its own tilt, in place."""
         flat = np.ones(1)

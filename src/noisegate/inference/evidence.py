@@ -52,6 +52,8 @@ from noisegate.tables import Card, Domain, Margin, Release, Table
 
 #: A scale that is known better than this, as a share of itself, is taken as it is: intervals would be wider by less than 1 in 100.
 MATTERS = 0.03
+#: Rows below this number are kept in 32 bits.
+_NARROW = 1 << 31
 #: Of more cells than this, making counts non-negative is not tried again.
 _MANY_LIVE = 100_000
 #: Sums of more noises than this are taken as normal.
@@ -77,12 +79,14 @@ class RowMap:
     labels: Mapping[str, int]
 
     @classmethod
-    def between(cls, margin: Margin, /) -> RowMap:
-        """The rows of a margin of a public domain."""
+    def between(cls, margin: Margin, /, *, names: Sequence[str] | None = None) -> RowMap:
+        """The rows of a margin of a public domain; `names` are those of its dimensions, if they are to be others."""
+        called = margin.domain.names if names is None else tuple(names)
+        sizes = (len(d.labels) for d in margin.domain.dimensions)
         return cls(
             of=_RowsOf(margin=margin),
-            codes=_CodesOf(domain=margin.domain),
-            labels={d.name: len(d.labels) for d in margin.domain.dimensions},
+            codes=_CodesOf(domain=margin.domain, names=called),
+            labels=dict(zip(called, sizes, strict=True)),
         )
 
 
@@ -92,7 +96,7 @@ class _RowsOf:
 
     margin: Margin
     _asked: bool = False
-    _known: Ints | None = None
+    _known: NDArray[np.integer] | None = None
 
     def __call__(self, cells: Ints, /) -> Ints:
         size = self.margin.base.size
@@ -100,8 +104,9 @@ class _RowsOf:
             if not self._asked or size > limits.current().series_cells:
                 self._asked = True
                 return self.margin.of(cells)
-            self._known = self.margin.of(np.arange(size))
-        return np.asarray(self._known[cells])
+            every = self.margin.every()
+            self._known = every.astype(np.int32) if self.margin.domain.size < _NARROW else every
+        return self._known[cells].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,9 +114,10 @@ class _CodesOf:
     """The label codes of some cells, by dimension."""
 
     domain: Domain
+    names: tuple[str, ...]
 
     def __call__(self, cells: Ints, /) -> Mapping[str, Ints]:
-        return dict(zip(self.domain.names, self.domain.decode(cells), strict=True))
+        return dict(zip(self.names, self.domain.decode(cells), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

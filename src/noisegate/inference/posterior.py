@@ -10,7 +10,7 @@ its cells, from `cell_laws`. Which of the two it is depends on the evidence alon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
@@ -92,12 +92,18 @@ class _Unit:
     """Cells that were solved together, ascending, and how."""
 
     cells: Ints
-    prior: Prior
+    fits: tuple[tuple[NDArray[np.int32], ProfileFit], ...]
+    levels: Prior | None
     laws: CellLaws | KeptLaws
     exact: Bools
     sweeps: int
     change: float
     unsettled: int
+
+    @property
+    def prior(self) -> Prior:
+        """What was believed of its cells beforehand."""
+        return _joined(self.fits, len(self.cells)) if self.levels is None else self.levels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,7 +111,7 @@ class _Part:
     """Cells of one fit: the unit they were solved in, and their places there."""
 
     unit: _Unit
-    places: Ints
+    places: NDArray[np.int32]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -170,7 +176,7 @@ class Posterior:
     def flat(self) -> bool:
         """Whether every count is as likely as any other beforehand."""
         self.prepare()
-        return not any(isinstance(unit.prior, NegativeBinomial) for unit in self._units())
+        return all(isinstance(unit.levels, Flat) for unit in self._units())
 
     @property
     def size(self) -> int:
@@ -224,17 +230,19 @@ class Posterior:
         fits = [
             (part, *self._fitted(part, cells[places]), places)
             for part in np.unique(part_of[live]).tolist()
-            for places in [np.flatnonzero(live & (part_of == part))]
+            for places in [np.flatnonzero(live & (part_of == part)).astype(np.int32)]
         ]
-        laws = [(places, fit.law) for _, _, fit, places in fits]
-        unit, level = self._anchored(self._solved(cells, _joined(laws, len(cells))))
+        known = tuple((places, fit) for _, _, fit, places in fits)
+        unit, level = self._anchored(self._solved(cells, known, None))
         errors, found = self.errors, unit.laws
         errors.moments(cells, found.mean, found.variance, found.third)
+        unit = replace(unit, laws=found.without_moments())
         for part, effects, fit, places in fits:
             shared = SharedError.of(
                 effects, own=fit.own, common=fit.common, prior=fit.prior, variance=found.variance[places]
             )
-            errors.note(part, cells[places], shared.beside(level[places]))
+            mine = cells if len(places) == len(cells) else cells[places]
+            errors.note(part, mine, shared.beside(level[places]))
             self._parts[part] = _Part(unit=unit, places=places)
 
     def _work_out_levels(self, cells: Ints, /) -> None:
@@ -244,12 +252,13 @@ class Posterior:
             evidence.problem(cells), groups=group_and_day(evidence.layout, cells)
         )
         self.held[int(cells[0])] = law
-        unit = self._solved(cells, law)
+        unit = self._solved(cells, (), law)
         errors, found = self.errors, unit.laws
         errors.moments(cells, found.mean, found.variance, found.third)
+        unit = replace(unit, laws=found.without_moments())
         part_of = self._part_of[cells]
         for part in np.unique(part_of).tolist():
-            places = np.flatnonzero(part_of == part)
+            places = np.flatnonzero(part_of == part).astype(np.int32)
             errors.note(part, cells[places], SharedError.none(len(places)))
             self._parts[part] = _Part(unit=unit, places=places)
 
@@ -261,11 +270,12 @@ class Posterior:
             free &= np.bincount(same)[same[unit.cells]] == 1
         within = all(evidence.roles.serves(margin.where.labels) for margin in self.errors.totals.margins)
         parts = self._part_of[unit.cells].astype(np.int64) if within else np.zeros(len(unit.cells), np.int64)
-        humps = isinstance(unit.prior, NegativeBinomial) and bool(unit.prior.humps)
+        humps = any(fit.humps is not None for _, fit in unit.fits)
         anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free, humps=humps)
         found = anchor.hold(unit.laws)
         self._beside += found.beside
-        self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
+        if self.errors.totals.margins:
+            self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
         return replace(unit, laws=found.laws), found.moves
 
     def _live(self, cells: Ints, /) -> Bools:
@@ -287,7 +297,9 @@ class Posterior:
             )
             held = self._held[part] = HeldOut.of(evidence.base.values[cells], fit.prior, self._window)
             prior = held.widened(fit.prior)
-            self.fits[part] = replace(fit, prior=prior, humps=self._humps(cells, prior))
+            self.fits[part] = replace(
+                fit, mean=prior.mean, shape=prior.shape, humps=self._humps(cells, prior)
+            )
         return effects, self.fits[part]
 
     def _humps(self, cells: Ints, prior: NegativeBinomial, /) -> Humps | None:
@@ -320,16 +332,20 @@ class Posterior:
 
         return found
 
-    def _solved(self, cells: Ints, prior: Prior, /) -> _Unit:
-        """The laws of the cells of one unit, given its prior."""
-        evidence = self.evidence
-        plain = suits(evidence.base.mechanism) and evidence.zero is None and evidence.base.usable is None
+    def _solved(
+        self, cells: Ints, fits: tuple[tuple[NDArray[np.int32], ProfileFit], ...], levels: Prior | None, /
+    ) -> _Unit:
+        """The laws of the cells of one unit, given the fits of its parts, or levels."""
+        evidence, prior = self.evidence, _joined(fits, len(cells)) if levels is None else levels
+        large, usable = len(cells) > _FEW_CELLS, evidence.base.usable
+        every = usable is None or (large and bool(usable[cells].all()))
+        plain = suits(evidence.base.mechanism) and evidence.zero is None and every
         tied = evidence.equal_among(cells).size > 0
         alone = not evidence.margins and not tied
         if (
             isinstance(prior, NegativeBinomial)
             and plain
-            and (alone or (len(cells) > _FEW_CELLS and not tied and self._one_part(cells)))
+            and (alone or (large and not tied and self._one_part(cells)))
         ):
             laws = cell_laws(
                 evidence.base.values[cells],
@@ -338,14 +354,24 @@ class Posterior:
                 sums=[] if alone else evidence.wide_sums(cells),
             )
             exact = np.full(len(cells), alone)
-            return _Unit(cells=cells, prior=prior, laws=laws, exact=exact, sweeps=0, change=0.0, unsettled=0)
+            return _Unit(
+                cells=cells,
+                fits=fits,
+                levels=levels,
+                laws=laws,
+                exact=exact,
+                sweeps=0,
+                change=0.0,
+                unsettled=0,
+            )
         options = self.options
         if len(cells) > _MANY_CELLS:
             options = replace(options, exact_limit=min(options.exact_limit, _EXACT_OF_MANY), narrow_members=1)
         found = infer(evidence.problem(cells), prior=prior, keep=True, options=options)
         return _Unit(
             cells=cells,
-            prior=prior,
+            fits=fits,
+            levels=levels,
             laws=KeptLaws.of(found),
             exact=found.exact,
             sweeps=found.iterations,
@@ -383,12 +409,15 @@ class Posterior:
         if self.flat:
             return Flat()
         pieces = []
-        for unit in self._units():
-            place = np.minimum(np.searchsorted(unit.cells, cells), len(unit.cells) - 1)
-            here = np.flatnonzero(unit.cells[place] == cells)
-            if here.size and isinstance(unit.prior, NegativeBinomial):
-                pieces.append((here, unit.prior.at(place[here])))
-        return _joined(pieces, len(cells))
+        part_of, live = self._part_of[cells], self._live(cells)
+        for part in np.unique(part_of[live]).tolist():
+            here = np.flatnonzero(live & (part_of == part))
+            places, held = self.errors.place[cells[here]], self._parts[part].unit.levels
+            if held is None:
+                pieces.append((here, self.fits[part].law_at(places)))
+            elif isinstance(held, NegativeBinomial):
+                pieces.append((here, held.at(self._parts[part].places[places].astype(np.int64))))
+        return _placed(pieces, len(cells))
 
     def alone(self, level: float, /) -> CellEstimates:
         """The same under the same prior, from the record of each cell alone."""
@@ -492,7 +521,7 @@ class Posterior:
     def _of_humps(self) -> tuple[FitCheck, ...]:
         """What was learnt of the shape of counts around their intensities; nothing where one negative binomial is enough."""
         parts = [one for _, one in sorted(self.fits.items()) if one.humps is not None]
-        return shapes([(one.humps, float(one.prior.mean.mean())) for one in parts if one.humps is not None])
+        return shapes([(one.humps, float(one.mean.mean())) for one in parts if one.humps is not None])
 
     def _units(self, parts: set[int] | None = None, /) -> list[_Unit]:
         """The units that were worked out, or those of some parts."""
@@ -574,7 +603,7 @@ class Posterior:
         return rivals_say(
             self.evidence.base.values[cells],
             self.errors.lacking(cells),
-            _joined(pieces, len(cells)),
+            _placed(pieces, len(cells)),
             mechanism=self.evidence.base.mechanism,
         )
 
@@ -615,13 +644,21 @@ class Posterior:
         pieces, order = [], []
         for number in np.unique(part_of).tolist():
             here, part = np.flatnonzero(part_of == number), self._parts[number]
-            pieces.append(part.unit.laws.pmfs(part.places[self.errors.place[cells[here]]]))
+            places = part.places[self.errors.place[cells[here]]].astype(np.int64)
+            pieces.append(part.unit.laws.pmfs(places))
             order.append(here)
         return Pmfs.joined(pieces).take(np.argsort(np.concatenate(order)))
 
 
-def _joined(pieces: list[tuple[Ints, NegativeBinomial]], size: int, /) -> NegativeBinomial:
-    """Priors of parts put together, each at its places; no count elsewhere."""
+def _joined(fits: Sequence[tuple[NDArray[np.int32], ProfileFit]], size: int, /) -> NegativeBinomial:
+    """The priors of parts put together."""
+    if len(fits) == 1 and len(fits[0][0]) == size:
+        return fits[0][1].law
+    return _placed([(places, fit.law) for places, fit in fits], size)
+
+
+def _placed(pieces: Sequence[tuple[NDArray[np.integer], NegativeBinomial]], size: int, /) -> NegativeBinomial:
+    """Priors put together, each at its places; no count elsewhere."""
     mean, shape, share, stray = np.zeros(size), np.ones(size), np.zeros(size), np.zeros(size)
     humps: list[Humps] = []
     hump_of = np.full(size, -1, np.int64)

@@ -110,7 +110,7 @@ class CellErrors:
         left = self._told_by_totals(shared, cells)
         self.common[cells] = left.common
         self._note_rows(cells, left)
-        self.shared[part] = left
+        self.shared[part] = left.without_sums()
 
     def misfit(self, margin: Observation, /) -> RowMisfit:
         """How far the law is off in the rows of a margin, as far as parts are worked out."""

@@ -26,6 +26,7 @@ from noisegate.reading.published import (
     SetAside,
     describe,
     place_rows,
+    row_ids,
 )
 from noisegate.reading.reader import (
     Contents,
@@ -71,5 +72,6 @@ __all__ = [
     "read_structure",
     "read_table",
     "read_tables",
+    "row_ids",
     "summarise",
 ]

@@ -20,7 +20,15 @@ import pyarrow.parquet as pq
 from noisegate.errors import DataError, SpecError
 from noisegate.mechanisms import Known, Marker, Threshold, Zeros, known_mechanism
 from noisegate.reading.overrides import Overrides
-from noisegate.reading.published import Codes, Ints, PublishedTable, describe, row_ids, table_name
+from noisegate.reading.published import (
+    Codes,
+    Ints,
+    PublishedTable,
+    describe,
+    has_twice,
+    row_ids,
+    table_name,
+)
 from noisegate.reading.reader import TableSources, read_sources, table_files
 from noisegate.reading.structure import Structure, find_structure, place_on_card
 from noisegate.tables import (
@@ -128,8 +136,7 @@ def _by_card(files: Sequence[Path], card: Card, report: Progress, /) -> Structur
 def _table(file: Path, stated: StatedTable, dimensions: Mapping[str, Dimension], /) -> PublishedTable:
     own = tuple(dimensions[name] for name in stated.dimensions if name in dimensions)
     codes, counts = read_rows(file, stated, own)
-    ids = row_ids(codes, tuple(dimension.size for dimension in own))
-    if len(own) < len(stated.dimensions) or np.unique(ids).size < ids.size:
+    if len(own) < len(stated.dimensions) or has_twice(row_ids(codes, tuple(one.size for one in own))):
         raise DataError(f"{file} is not as its card describes it.")
     return PublishedTable(
         name=stated.name,
@@ -176,24 +183,25 @@ def read_rows(file: Path, stated: StatedTable, dimensions: Sequence[Dimension], 
     counts = rows.column("count")
     if counts.type != pa.int64() or counts.null_count:
         raise DataError(f"table {stated.name!r} in {file.parent} has counts that are not whole numbers.")
-    codes = [_codes(rows.column(one.name), one, stated.name) for one in dimensions]
-    return np.array(codes, np.int32).reshape(len(codes), len(counts)), counts.to_numpy()
+    codes = np.empty((len(dimensions), len(counts)), np.int32)
+    for out, one in zip(codes, dimensions, strict=True):
+        _write_codes(out, rows.column(one.name), one, stated.name)
+    return codes, counts.to_numpy()
 
 
-def _codes(column: Any, dimension: Dimension, table: str, /) -> Codes:
-    """The label code of each row."""
+def _write_codes(out: Codes, column: Any, dimension: Dimension, table: str, /) -> None:
+    """Write the label code of each row."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(pc.cast(column, pa.string()))
     known = {label: code for code, label in enumerate(dimension.labels)}
-    parts = [np.zeros(0, np.int32)]
+    start = 0
     for chunk in column.chunks:
         labels = chunk.dictionary.to_pylist()
         place = np.array([known.get(str(label), -1) for label in labels] or [-1], dtype=np.int32)
-        parts.append(place[np.asarray(chunk.indices.to_numpy(zero_copy_only=False), dtype=np.int64)])
-    codes = np.concatenate(parts)
-    if (codes < 0).any():
+        np.take(place, chunk.indices.to_numpy(zero_copy_only=False), out=out[start : start + len(chunk)])
+        start += len(chunk)
+    if out.min(initial=0) < 0:
         raise DataError(f"table {table!r} has a value of {dimension.name} that its card does not list.")
-    return codes
 
 
 def assemble(

@@ -192,6 +192,13 @@ def row_ids(codes: NDArray[np.integer], sizes: tuple[int, ...], /) -> Ints:
     return ids
 
 
+def has_twice(ids: Ints, /) -> bool:
+    """Whether a number is there more than once; rows are often in order."""
+    if not ids.size or (ids[1:] > ids[:-1]).all():
+        return False
+    return bool(np.unique(ids).size < ids.size)
+
+
 class MisplacedError(SpecError):
     """A table does not fit into the domain that is stated."""
 
@@ -239,9 +246,9 @@ def place_rows(dimensions: Sequence[Dimension], codes: NDArray[np.integer], doma
         raise MisplacedError(
             f"it is stated over {', '.join(domain.names)}, the table has {', '.join(d.name for d in dimensions)}"
         )
-    shape = (len(columns), codes.shape[1])
-    stacked = np.array([columns[place] for place in range(len(columns))], dtype=np.int64)
-    return locate(domain, stacked.reshape(shape))
+    if not columns:
+        return locate(domain, np.zeros((0, codes.shape[1]), np.int64))
+    return domain.encode(*(columns[place] for place in range(len(columns))))
 
 
 def codes_in(

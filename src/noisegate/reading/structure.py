@@ -465,15 +465,18 @@ def _sorted(
     table: PublishedTable, domain: Domain, margin: Margin | None, cells: Ints, hidden: Ints, told: Overrides
 ) -> Table:
     """A table whose rows lie in these cells."""
-    order = np.argsort(cells, kind="stable")
+    values = table.counts
+    if not (cells[1:] > cells[:-1]).all():
+        order = np.argsort(cells, kind="stable")
+        cells, values = cells[order], values[order]
     place = np.argsort(hidden, kind="stable")
     place = place[hidden[place] >= 0]
     return Table(
         name=table.name,
         domain=domain,
         margin=margin,
-        cells=cells[order],
-        values=table.counts[order],
+        cells=cells,
+        values=values,
         hidden=hidden[place],
         markers=table.markers,
         marks=table.marks[place],

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from noisegate import limits
+from noisegate.inference import compact
 from noisegate.laws import Floats, Ints
 from noisegate.reading import describe as describe_labels
+from noisegate.reading import row_ids
 from noisegate.recovery.couplings import (
     Codes,
     Coupling,
@@ -129,7 +131,7 @@ def _series(cells: Table, moments: Moments, /) -> _Series | None:
     codes, counts = codes[:, usable], cells.values[usable]
     if not moments.rest or not counts.size:
         return None
-    rest, which = np.unique(codes[list(moments.rest)], axis=1, return_inverse=True)
+    rest, which = _distinct(codes[list(moments.rest)])
     day, hour = _days_and_bins(cells, moments, codes)
     size = np.bincount(which, minlength=rest.shape[1])
     keep = np.flatnonzero(size >= _FEWEST)
@@ -148,6 +150,15 @@ def _series(cells: Table, moments: Moments, /) -> _Series | None:
     cube = np.full((keep.size, int(day.max()) + 1, int(hour.max()) + 1), np.nan)
     cube[number[which[rows]], day[rows], hour[rows]] = counts[rows]
     return _Series(cube=cube, codes=rest[:, keep], note=note)
+
+
+def _distinct(codes: Codes, /) -> tuple[Codes, Ints]:
+    """The distinct columns in ascending order, and which of them each column is."""
+    ids = row_ids(codes, tuple(int(row.max(initial=0)) + 1 for row in codes))
+    known, which = compact(ids)
+    first = np.empty(known.size, np.int64)
+    first[which[::-1]] = np.arange(ids.size)[::-1]
+    return codes[:, first], which
 
 
 def _days_and_bins(cells: Table, moments: Moments, codes: Codes, /) -> tuple[Ints, Ints]:

@@ -59,7 +59,9 @@ def _write_cells(file: Path, assessment: Assessment, /, *, marked: bool) -> None
     assert assessment.known_cells is not None
     batches = (_with_mark(batch, marked=marked) for batch in cells_batches(assessment.known_cells))
     first = next(batches)
-    with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+    # Estimates hardly repeat: looking for it would take longer than all the rest.
+    texts = [field.name for field in first.schema if pa.types.is_dictionary(field.type)]
+    with pq.ParquetWriter(file, first.schema, compression="zstd", use_dictionary=texts) as writer:
         writer.write_table(first)
         for batch in batches:
             writer.write_table(batch)

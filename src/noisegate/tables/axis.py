@@ -25,6 +25,8 @@ Mask = NDArray[np.bool_]
 
 #: A table of all combinations up to this size costs less than a search in those that exist.
 _DENSE = 1 << 16
+#: Cells below this number are worked with in 32 bits.
+_NARROW = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,11 +100,22 @@ class Axis:
 
     def find(self, codes: Sequence[NDArray[Any]] | NDArray[Any], /) -> Ints:
         """The entry of each combination of label codes; -1 where there is none."""
+        if not self.compound and self.plain(0):
+            (column,) = codes
+            entry = np.asarray(column, dtype=np.int64)
+            if not entry.size or (entry.min() >= 0 and entry.max() < self.size):
+                return entry
+            return np.where((entry >= 0) & (entry < self.size), entry, -1)
         return _found(self.entries, np.arange(self.size), codes)
 
     def locate(self, codes: Sequence[NDArray[Any]] | NDArray[Any], /) -> Ints:
         """The entry of each combination of value codes; -1 where there is none."""
         return _found(self.keys, self.onto, codes)
+
+    def plain(self, row: int, /) -> bool:
+        """Whether entries are numbered as the labels of one of its dimensions are."""
+        codes = self.entries[row]
+        return bool(codes.size and codes[0] == 0 and (np.diff(codes) == 1).all())
 
     def take(self, entries: Mask, /) -> Axis:
         """The axis with only some of its entries."""
@@ -221,6 +234,18 @@ class Block:
     def size(self) -> int:
         """How many cells it has."""
         return math.prod(self.shape)
+
+    def entries(self, cells: Ints, /) -> list[NDArray[np.integer]]:
+        """The entry of each axis for each of these cells, counted from the start of the block; 32 bits wide where that is enough."""
+        if not self.axes:
+            return []
+        rest: NDArray[np.integer] = cells.astype(np.int32) if self.size < _NARROW else cells
+        found = []
+        for axis in self.axes[:0:-1]:
+            whole = rest // axis.size
+            found.append(rest - whole * axis.size)
+            rest = whole
+        return [rest, *reversed(found)]
 
     def axis(self, dimension: int, /) -> int:
         """The place of the axis that has this dimension."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any, Self
 
 import numpy as np
@@ -213,17 +214,21 @@ class Domain:
     def decode(self, cells: ArrayLike, /) -> tuple[Ints, ...]:
         """The label codes of each cell, one array for each dimension."""
         flat = np.asarray(cells, dtype=np.int64)
-        if flat.size and (flat.min() < 0 or flat.max() >= self.size):
+        out = tuple(np.empty_like(flat) for _ in self.dimensions)
+        self.decode_into(out, flat)
+        return out
+
+    def decode_into(self, out: Sequence[NDArray[np.integer]], cells: Ints, /) -> None:
+        """Write the label codes of cells to one array for each dimension."""
+        if cells.size and (cells.min() < 0 or cells.max() >= self.size):
             raise InternalError("a cell number is outside the domain")
         if len(self.blocks) == 1:
-            return self._decode_block(0, flat)
-        out = tuple(np.empty_like(flat) for _ in self.dimensions)
-        home = self.block_of(flat)
+            self._decode_block(0, cells, out, ...)
+            return
+        home = self.block_of(cells)
         for index in np.unique(home).tolist():
-            here = home == index
-            for column, codes in zip(out, self._decode_block(index, flat[here]), strict=True):
-                column[here] = codes
-        return out
+            here = np.flatnonzero(home == index)
+            self._decode_block(index, cells[here], out, here)
 
     def block_of(self, cells: Ints, /) -> Ints:
         """The block that each cell lies in."""
@@ -241,14 +246,14 @@ class Domain:
         """The cells in stretches of at most `most`, in order."""
         return [range(start, min(start + most, self.size)) for start in range(0, self.size, most)]
 
-    def _decode_block(self, index: int, flat: Ints, /) -> tuple[Ints, ...]:
-        block, rest = self.blocks[index], flat - self.offsets[index]
-        out: dict[int, Ints] = {}
-        for axis, stride in zip(block.axes, block.strides, strict=True):
-            entry = rest // stride % axis.size
-            for dimension, codes in zip(axis.dimensions, axis.entries, strict=True):
-                out[dimension] = codes[entry]
-        return tuple(out[place] for place in range(len(self.dimensions)))
+    def _decode_block(
+        self, index: int, flat: Ints, out: Sequence[NDArray[np.integer]], here: Ints | EllipsisType, /
+    ) -> None:
+        block = self.blocks[index]
+        entries = block.entries(flat - self.offsets[index] if index else flat)
+        for axis, entry in zip(block.axes, entries, strict=True):
+            for row, dimension in enumerate(axis.dimensions):
+                out[dimension][here] = entry if axis.plain(row) else axis.entries[row][entry]
 
     def _lookup(self, place: int, axis: tuple[int, ...], /) -> Lookup:
         axes = [block.axes[place] for block in self.blocks]
@@ -281,6 +286,8 @@ class Domain:
                 entry = find(axis, [codes[dimension] for dimension in axis.dimensions])
                 inside &= entry >= 0
                 number += entry * stride
+            if len(self.blocks) == 1 and inside.all():
+                return number
             cells[inside] = number[inside]
         return cells
 

@@ -136,18 +136,36 @@ class Margin:
                 out[here] = self.domain.encode(*(codes[d] for d in range(len(self.dimensions))))
         return out
 
-    def _of_product(self, flat: Ints, /) -> Ints:
-        block, own = self.base.blocks[0], self.domain.blocks[0]
-        out, outside = np.zeros(flat.shape, dtype=np.int64), np.zeros((), dtype=bool)
+    def every(self) -> Ints:
+        """The cell of the margin that each cell of the base adds to, in order; -1 for none."""
+        if len(self.base.blocks) > 1 or len(self.domain.blocks) > 1:
+            return self.of(np.arange(self.base.size, dtype=np.int64))
+        shape = self.base.blocks[0].shape
+        out, outside = np.zeros(shape, dtype=np.int64), np.zeros((), dtype=bool)
+        for source, terms in self._terms():
+            along = terms.reshape([-1 if place == source else 1 for place in range(len(shape))])
+            out += np.maximum(along, 0)
+            if (along < 0).any():
+                outside = outside | (along < 0)
+        if outside.any():
+            out[np.broadcast_to(outside, shape)] = -1
+        return out.ravel()
+
+    def _terms(self) -> list[tuple[int, Ints]]:
+        """For each axis, where both are products: the axis of the base, and what each of its entries adds to the number of a cell; -1 if it is left out."""
+        own, found = self.domain.blocks[0], []
         for place, (source, rows) in enumerate(zip(self.sources, self.maps[0], strict=True)):
-            entry = flat // block.strides[source] % block.axes[source].size
             onto = own.axes[place].find(list(rows))
-            if onto.size == own.axes[place].size and (np.diff(onto) == 1).all() and onto[0] == 0:
-                out += entry * own.strides[place]
-            else:
-                out += onto[entry] * own.strides[place]
-                if (onto < 0).any():
-                    outside = outside | (onto < 0)[entry]
+            found.append((source, np.where(onto < 0, -1, onto * own.strides[place])))
+        return found
+
+    def _of_product(self, flat: Ints, /) -> Ints:
+        entries = self.base.blocks[0].entries(flat)
+        out, outside = np.zeros(flat.shape, dtype=np.int64), np.zeros((), dtype=bool)
+        for source, terms in self._terms():
+            out += np.maximum(terms, 0)[entries[source]]
+            if (terms < 0).any():
+                outside = outside | (terms < 0)[entries[source]]
         return np.where(outside, -1, out) if outside.any() else out
 
     def entry_maps(self) -> tuple[tuple[int, Ints], ...]:

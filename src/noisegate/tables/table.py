@@ -129,13 +129,12 @@ class Table:
 
     def entries(self, cells: Ints, /) -> list[Ints]:
         """The entry of each axis for each of these cells."""
-        return list(np.unravel_index(cells, self.shape)) if self.axes else []
+        return [entry.astype(np.int64) for entry in self.domain.blocks[0].entries(cells)] if self.axes else []
 
     def codes(self, cells: Ints, /) -> Codes:
         """Shape (dimensions, cells): the label codes of these cells."""
         out = np.empty((len(self.dimensions), cells.size), dtype=np.int32)
-        for row, codes in zip(out, self.domain.decode(cells), strict=True):
-            row[:] = codes
+        self.domain.decode_into(list(out), cells)
         return out
 
     def locate(self, codes: NDArray[np.integer], /) -> Ints:
@@ -314,7 +313,7 @@ class MarginLink:
 
         With `margin.dense()`, what `noisegate.inference.linked.Sums.by` takes.
         """
-        return self.group_of(np.arange(self.base.size, dtype=np.int64))
+        return self.map.every()
 
     @property
     def published(self) -> Mask:

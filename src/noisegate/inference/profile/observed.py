@@ -331,8 +331,11 @@ class Observed:
         if self.hidden.size:
             of = self.missing
             near_slopes(self.eta, self.shown, self.seen, of.least, *of.scale, of.near, slope, bend)
-            found = interpolate(self.eta, self.hidden, *of.scale, of.table)
-            for one in self.remainders if sums else ():
+            asked = self.remainders if sums else []
+            # Only sums need more than slope and bend.
+            table = of.table if asked else np.ascontiguousarray(of.table[:, :2])
+            found = interpolate(self.eta, self.hidden, *of.scale, table)
+            for one in asked:
                 part = one.settled(found[2])
                 total, width, reach = totals(part.codes, found, len(part.seen))
                 speaks = part.speaks(total) / (width + part.variance)

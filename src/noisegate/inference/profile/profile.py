@@ -79,25 +79,35 @@ _FAR_BELOW = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProfileFit:
-    """What the other cells say of each cell, and how uncertain each level of each effect is.
+    """What the other cells say of each cell (the mean and the shape of its count), and how uncertain each level of each effect is.
 
     `own` and `common` are relative variances of the multipliers (see `ProfileEffect`); `humps` are other laws that counts may have around their intensities.
     """
 
-    prior: NegativeBinomial
+    mean: Floats
+    shape: Floats
     dispersion: float
     own: tuple[Floats, ...]
     common: tuple[Floats, ...]
     humps: Humps | None = None
 
+    @property
+    def prior(self) -> NegativeBinomial:
+        """The law of each cell around its intensity."""
+        return NegativeBinomial(mean=self.mean, shape=self.shape, zero_share=np.zeros(1))
+
     def _near_zero(self, humps: Humps, /) -> bool:
         """Whether one of the humps is far below the intensities."""
-        level = np.where(humps.power > 0, 1.0, float(np.mean(self.prior.mean)))
+        level = np.where(humps.power > 0, 1.0, float(np.mean(self.mean)))
         return bool((humps.factor < _FAR_BELOW * level).any())
 
     @property
     def law(self) -> NegativeBinomial:
         """What is believed of each cell beforehand: near its intensity, or empty for a reason of its own; means stay what they are."""
+        return self.law_at(slice(None))
+
+    def law_at(self, cells: NDArray[np.integer] | slice, /) -> NegativeBinomial:
+        """The same of some cells."""
         share = _EMPTY_SHARE
         if self.humps is not None:
             # Totals do not tell humps near zero from empty cells; but a law that hardly varies, and cannot give way, would have cells empty instead.
@@ -107,8 +117,8 @@ class ProfileFit:
                 share = 2 * share
         stray = _STRAY_SHARE if self.humps is None else self.humps.stray
         return NegativeBinomial(
-            mean=self.prior.mean / (1 - share),
-            shape=self.prior.shape,
+            mean=self.mean[cells] / (1 - share),
+            shape=self.shape[cells],
             zero_share=np.full(1, share),
             stray_share=np.full(1, stray),
             humps=() if self.humps is None else (self.humps,),
@@ -142,13 +152,9 @@ def fit_profile(
         _fit_pairs(observed, fitted)
     apart, spread = without_own(observed, fitted)
     bounded = np.minimum(spread, MOST_SPREAD)
-    prior = NegativeBinomial(
+    return ProfileFit(
         mean=np.exp(np.clip(apart, LEAST_LOG, MOST_LOG)),
         shape=1 / (observed.dispersion + np.expm1(bounded)),
-        zero_share=np.zeros(1),
-    )
-    return ProfileFit(
-        prior=prior,
         dispersion=observed.dispersion,
         own=tuple(effect.own for effect in every),
         common=tuple(effect.common for effect in every),
@@ -219,13 +225,15 @@ _MOST_TILT, _LONGEST_TILT = 6.0, 0.7
 _LARGE = 1e150
 #: Ends of laws that hold less than this are not listed.
 _TRIM = 1e-9
+#: Values below this are kept in 32 bits.
+_NARROW = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellLaws:
     """The laws of cells, by their parameters; `mean`, `variance` and `third` are central moments."""
 
-    shown: Ints
+    shown: NDArray[np.integer]
     shape: Floats
     odds: Floats
     empty: Floats
@@ -247,6 +255,11 @@ class CellLaws:
             third=self.third.copy(),
         )
 
+    def without_moments(self) -> CellLaws:
+        """The same, once somebody else has the moments."""
+        none = np.zeros(0)
+        return replace(self, mean=none, variance=none, third=none)
+
     def tilt(self, cells: Ints, tilts: Floats, /) -> None:
         """Take the laws of some cells times exp(tilt * count), each with its own tilt, in place."""
         more = np.exp(tilts)
@@ -265,7 +278,7 @@ class CellLaws:
         """Work out the moments of some cells anew, in place."""
         w = self.weights
         self.mean[cells], self.variance[cells], self.third[cells] = _moments(
-            self.shown[cells],
+            self.shown[cells].astype(np.int64),
             self.odds[cells],
             self.shape[cells],
             self.empty[cells],
@@ -279,7 +292,7 @@ class CellLaws:
 
     def pmfs(self, cells: Ints, /) -> Pmfs:
         """The laws of some cells, number by number."""
-        shown = self.shown[cells]
+        shown = self.shown[cells].astype(np.int64)
         low = np.where(shown < 0, 0, np.maximum(shown - self.weights.reach, self.weights.least))
         high = np.where(shown < 0, len(self.weights.hidden) - 1, np.maximum(shown + self.weights.reach, low))
         found = Pmfs.ones(low, high)
@@ -381,7 +394,7 @@ def cell_laws(
         mean, variance, third = moments()
     tilted = np.exp(np.clip(tilt, -_MOST_TILT, _MOST_TILT))
     return CellLaws(
-        shown=shown,
+        shown=shown.astype(np.int32 if shown.max(initial=0) < _NARROW else np.int64),
         shape=prior.shape,
         odds=plain * tilted,
         empty=empty,

@@ -210,7 +210,7 @@ class SharedError:
     `joint` is what a posterior variance under the prior already holds of all of this together.
     """
 
-    codes: tuple[NDArray[np.int32], ...]
+    codes: tuple[NDArray[np.integer], ...]
     moves: tuple[NDArray[np.float32], ...]
     common: Floats
     joint: Floats
@@ -234,7 +234,7 @@ class SharedError:
         for codes, levels in zip(effects, common, strict=True):
             together += levels[codes]
         return cls(
-            codes=tuple(codes.astype(np.int32) for codes in effects),
+            codes=tuple(codes.astype(np.min_scalar_type(int(codes.max(initial=0)))) for codes in effects),
             moves=tuple((slope * np.sqrt(spread)).astype(np.float32) for spread in alone),
             common=slope * np.sqrt(together),
             joint=slope**2 * sum(alone, start=together),
@@ -244,8 +244,12 @@ class SharedError:
         """The same with one more error that all cells have in common, which moves each of them by so much."""
         if not moves.any():
             return self
-        none = np.zeros(len(moves), np.int32)
+        none = np.zeros(len(moves), np.uint8)
         return replace(self, codes=(*self.codes, none), moves=(*self.moves, moves.astype(np.float32)))
+
+    def without_sums(self) -> SharedError:
+        """The same, once somebody else has what is common and joint."""
+        return replace(self, common=np.zeros(0), joint=np.zeros(0))
 
     @classmethod
     def none(cls, cells: int, /) -> SharedError:
