@@ -392,8 +392,8 @@ class Posterior:
             for start in range(0, len(unit.cells), _AT_ONCE):
                 places = np.arange(start, min(start + _AT_ONCE, len(unit.cells)))
                 found.write(unit.cells[places], unit.laws.pmfs(places), exact=unit.exact[places])
-        found.mean[:] = self.mean
-        found.sd[:] = np.sqrt(self.errors.variance)
+        # Once all is worked out, means stay what they are: they need not be held twice.
+        found = replace(found, mean=self.mean, sd=np.sqrt(self.errors.variance))
         trust = self._judge(np.arange(self.size))
         if trust is not None and not trust.holds:
             widen_cells(self.errors, found)
