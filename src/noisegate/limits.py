@@ -44,7 +44,7 @@ class Limits:
         36_525, "Days of a date dimension.", "refused: the range of dates is longer than any release needs"
     )
     events_at_once: int = _limit(
-        1 << 25,
+        1 << 26,
         "Events of persons that are held in memory at once, 8 bytes each; half as many if persons are numbered too widely.",
         "the rest goes to a private temporary file, in the order of persons; the source is still read once",
     )

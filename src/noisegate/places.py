@@ -10,11 +10,13 @@ Marked: what was measured against raw data carries `MARK` in the file itself, wh
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import secrets
 import shutil
 import stat
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -60,6 +62,56 @@ def read_octets(
         tail = f"; {way_out}" if way_out and reason.startswith("is longer") else ""
         raise error(f"{what} {str(path)!r} {reason}{tail}.")
     return octets
+
+
+def begin_digest(path: Path, /) -> None:
+    """Start to work out the digest of a file, in a thread that nobody waits for unless `file_digest` is asked for it."""
+    state = _state(path)
+    found: list[str] = []
+
+    def work() -> None:
+        with suppress(OSError):
+            found.append(_digest(path))
+
+    thread = threading.Thread(target=work, daemon=True)
+    _BEGUN[path.resolve()] = (state, thread, found)
+    thread.start()
+
+
+def file_digest(path: Path, /) -> str:
+    """The SHA-256 of a file's content; one that was begun is used if the file has not changed since.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    state, thread, found = _BEGUN.get(path.resolve(), (None, None, []))
+    if thread is not None:
+        thread.join()
+    return found[0] if found and state is not None and state == _state(path) else _digest(path)
+
+
+#: Digests that are being worked out: what the file was like before, the thread, and what it has found.
+_BEGUN: dict[Path, tuple[tuple[int, ...] | None, threading.Thread, list[str]]] = {}
+_BLOCK = 1 << 22
+
+
+def _state(path: Path, /) -> tuple[int, ...] | None:
+    """What changes with a file's content; None if there is no such file."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def _digest(path: Path, /) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            found.update(block)
+    return found.hexdigest()
 
 
 def read_json(path: Path, /, *, most: int, what: str, lists: str = "") -> dict[str, Any]:

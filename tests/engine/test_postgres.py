@@ -2,7 +2,10 @@
 
 import datetime as dt
 import re
+import signal
+import time
 from contextlib import contextmanager
+from threading import Event, Thread
 
 import pytest
 from scipy.stats import chisquare
@@ -323,3 +326,51 @@ def test_ctrl_c_ends_both_connections(town, postgres, in_postgres, monkeypatch, 
     with psycopg.connect(postgres, autocommit=True) as database:
         asking = "SELECT count(*) FROM pg_stat_activity WHERE state <> 'idle' AND query LIKE 'COPY%'"
         assert database.execute(asking).fetchone() == (0,)
+
+
+def test_ctrl_c_while_the_other_half_is_waited_for_ends_it(town, in_postgres, monkeypatch):
+    """One half is done, and the other would take minutes."""
+    copy = psycopg.Cursor.copy
+    begun = Event()
+
+    @contextmanager
+    def slow(self, statement, *arguments, **options):
+        with copy(self, statement, *arguments, **options) as answer:
+            yield answer
+        if ", 0) >= 0" in statement.as_string(self):
+            begun.set()
+            self.execute("SELECT pg_sleep(120)")
+
+    def stop():
+        begun.wait(30)
+        time.sleep(0.3)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(psycopg.Cursor, "copy", slow)
+    given, connection = in_postgres()(town, town.events(300))
+    started = time.monotonic()
+    thread = Thread(target=stop)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        town.count(town.spec(**given), connection=connection)
+    thread.join()
+    assert time.monotonic() - started < 20
+    connection.disconnect()
+
+
+def test_what_a_driver_says_after_ctrl_c_is_still_ctrl_c(town, in_postgres, monkeypatch):
+    """Clearing up after it may fail, and that error must not take its place."""
+
+    @contextmanager
+    def broken(*_, **__):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise psycopg.OperationalError("consuming input failed")
+        yield
+
+    given, connection = in_postgres()(town, town.events(60))
+    monkeypatch.setattr(psycopg.Cursor, "copy", broken)
+    with pytest.raises(KeyboardInterrupt):
+        town.count(town.spec(**given), connection=connection)
+    connection.disconnect()

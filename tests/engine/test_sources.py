@@ -1,15 +1,21 @@
 """One suite that every source of events must pass: same events, same counts, same tally."""
 
+import hashlib
 import sqlite3
 import subprocess
 import sys
 from types import SimpleNamespace
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from noisegate.engine import connect
+from noisegate.engine import connect, count
 from noisegate.errors import DataError, SpecError
+from noisegate.laws import OsNoise
+from noisegate.places import begin_digest, file_digest
+from noisegate.spec import parse_spec
 
 UNITS = ["event", "person-day", "person"]
 
@@ -195,3 +201,41 @@ def test_an_engine_that_needs_ibis_names_what_to_install(monkeypatch, url, extra
     monkeypatch.setitem(sys.modules, "ibis", None)
     with pytest.raises(SpecError, match=rf"noisegate\[{extra}\]"):
         connect(url)
+
+
+@pytest.mark.parametrize("unit", ["event", "person"])
+@pytest.mark.parametrize("size", [1, 4, 5])
+def test_lists_are_looked_up_as_they_are_spelt(tmp_path, size, unit):
+    """Short lists are compared, long ones joined: the same, whatever the texts hold."""
+    texts = ["it's", 'a "b"', "é", "A", "a"][:size]
+    for odd in ("line\nbreak", "tab\tbed", "%s {n}"):
+        values = [*texts[1:], odd]
+        rows = [*values, *values, "a ", "B", None]
+        cards = list(range(len(rows)))
+        pq.write_table(pa.table({"card": cards, "kind": pa.array(rows, pa.string())}), tmp_path / "t.parquet")
+        spec = {
+            "name": "t",
+            "population": "p",
+            "events": {"source": "t.parquet", "person": "card"},
+            "dimensions": {"kind": {"column": "kind", "values": values}},
+            "tables": {"base": ["kind"]},
+            "privacy": {"unit": unit, "epsilon": 1} | ({} if unit == "event" else {"max_cells": 1}),
+        }
+        counts = count(parse_spec(spec, folder=tmp_path), entropy=OsNoise())
+        assert counts.raw_counts.tolist() == [2] * size
+        assert counts.tally.outside == {"kind is missing": 1, "kind is not in the list": 2}
+
+
+def test_a_digest_that_was_begun_is_that_of_the_file_as_it_is(tmp_path):
+    path = tmp_path / "taps.csv"
+    path.write_bytes(b"a,b\n1,2\n")
+    begin_digest(path)
+    assert file_digest(path) == hashlib.sha256(b"a,b\n1,2\n").hexdigest()
+    path.write_bytes(b"a,b\n3,4\n")
+    assert file_digest(path) == hashlib.sha256(b"a,b\n3,4\n").hexdigest()
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        file_digest(path)
+    begin_digest(path)
+    path.write_bytes(b"new")
+    assert file_digest(path) == hashlib.sha256(b"new").hexdigest()

@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import re
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -273,3 +274,20 @@ def test_a_session_is_left_as_it_was(town, spark):
     }
     town.count(town.spec(), connection=spark)
     assert {key: spark.conf.get(key, None) for key in before} == before
+
+
+def test_java_that_was_being_started_at_ctrl_c_is_ended(monkeypatch):
+    """Nobody would ever speak to it: it waited for minutes, with the terminal's output in its hands."""
+    from pyspark.sql import SparkSession
+
+    started = []
+
+    def launch_gateway(_):
+        proc = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        started.append(proc)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", launch_gateway)
+    with pytest.raises(KeyboardInterrupt):
+        connect("local[1]")
+    assert started[0].wait(30) != 0

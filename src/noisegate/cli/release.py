@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +24,7 @@ from noisegate.cli.output import (
 )
 from noisegate.cli.utility import measured_json, measuring, show_measured, show_plan
 from noisegate.errors import OutputError, SpecError
+from noisegate.places import begin_digest, try_reading
 
 if TYPE_CHECKING:
     from noisegate.releases import ReleaseResult
@@ -116,6 +120,8 @@ def release(
 
     With a workload in the spec, first: noisegate release world/spec.yaml --plan --picture plan.svg
     """
+    if out is not None and not plan and not check and engine in {None, "duckdb"}:
+        _begin_digest(spec)
     from noisegate.cli.output import Steps
     from noisegate.laws import spare_linear_algebra
     from noisegate.releases import release as make_release
@@ -158,6 +164,21 @@ def release(
     write_json(utility if measured else None, measured_json(loaded.name, measured))
     if not result.marked:
         raise OutputError(result.warnings[-1])
+
+
+def _begin_digest(spec: Path, /) -> None:
+    """Let the digest of the events be worked out while all else is loaded; which file that is can only be guessed so early, and nothing rests on it."""
+    octets, _ = try_reading(spec, most=1 << 20)
+    found = _SOURCE.search(octets)
+    if found is not None:
+        events = spec.parent / os.fsdecode(found[1].strip())
+        with suppress(ValueError):
+            if events.is_file():
+                begin_digest(events)
+
+
+#: What a spec says of its events, where it says it in the usual way.
+_SOURCE = re.compile(rb"""\bsource:[ \t]*["']?([^"',{}#\r\n]+)""")
 
 
 def _folder(out: Path | None, /, *, options: dict[str, Any]) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 import numpy as np
@@ -34,6 +34,8 @@ _NAIVE = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
 _AWARE = "TIMESTAMP WITH TIME ZONE"
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
 _DAY_US = 86_400_000_000
+#: Values of a list that each text is compared with in turn; longer lists are joined.
+_SHORT = 4
 #: A column that is missing is NULL in its own words; a text that is no time is NULL in ours alone.
 DIALECT = SqlDialect(missing="e.r{n} IS NULL")
 
@@ -137,17 +139,15 @@ def _refuse_nested(source: Source, column: str, kind: str, /) -> None:
 class CellSql:
     """The pieces of a query.
 
-    `events` is the FROM clause, in which `e.person` is the person and `e.weight` how many events a row stands for; `cell` the number of the cell, NULL
-    outside; `why` the negative number of a reason, NULL inside; `day` the number of the day, if any. `checked` has the number
+    `events` is the FROM clause, in which `e.person` is the person and `e.weight` how many events a row stands for; `terms` make the number of the cell
+    and the negative number of the reason why there is none. `checked` has the number
     of the value in each dimension that only a comparison keeps inside, and how many values it has: whoever reads the answer looks
     whether each lies inside, so that nothing rests on what the engine compared. A time of day is a remainder, and needs none;
     nor does the day where it is part of the answer (`with_day`).
     """
 
     events: str
-    cell: str
-    why: str
-    day: str
+    terms: CellTerms
     checked: tuple[tuple[str, int], ...] = ()
 
 
@@ -166,16 +166,22 @@ def cell_sql(
     """The pieces for counting `source`; lookup tables live in the connection as long as the context."""
     columns = [column_sql(dim, source, wanted) for dim in plan.dimensions]
     selected = [f"{col.value} AS v{n}, {col.raw} AS r{n}" for n, col in enumerate(columns)]
+    looked_up = {n: lookup_table(dim) for n, dim in enumerate(plan.dimensions) if dim.steps is None}
+    short = {n: table for n, table in looked_up.items() if _is_short(table)}
+    listed: dict[int, dict[str, str]] = {}
+    for n, table in short.items():
+        # Only terms are wanted of all events; the code where one is outside.
+        listed[n] = {name: f"e.{name}_{n}" for name in table.column_names[2:]}
+        selected += [f"{_case(columns[n].value, table, name)} AS {name}_{n}" for name in listed[n]]
+        listed[n]["code"] = _case(f"e.v{n}", table, "code")
     events = f"(SELECT {', '.join(selected)}, {person} AS person, {weight} AS weight FROM {source.sql}) AS e"  # noqa: S608 - quoted parts
-    tables = {
-        n: f"noisegate_{secrets.token_hex(6)}" for n, dim in enumerate(plan.dimensions) if dim.steps is None
-    }
+    tables = {n: f"noisegate_{secrets.token_hex(6)}" for n in looked_up if n not in listed}
     nests = [f"noisegate_{secrets.token_hex(6)}" for _ in plan.nests]
-    terms = CellTerms(plan=plan, dialect=DIALECT)
+    terms = CellTerms(plan=plan, dialect=replace(DIALECT, listed=listed))
     with _clock_of(connection, wanted.timezone):
         try:
             for n, name in tables.items():
-                store(connection, name, lookup_table(plan.dimensions[n]))
+                store(connection, name, looked_up[n])
                 events += f" LEFT JOIN {name} AS l{n} ON e.v{n} = l{n}.value"
             for n, (name, nest) in enumerate(zip(nests, plan.nests, strict=True)):
                 store(connection, name, nest_table(nest))
@@ -187,7 +193,7 @@ def cell_sql(
                 and not isinstance(dim.spec, TimeDimension)
                 and not (with_day and f"e.v{n}" == terms.day)
             )
-            yield CellSql(events=events, cell=terms.cell, why=terms.why, day=terms.day, checked=checked)
+            yield CellSql(events=events, terms=terms, checked=checked)
         finally:
             for name in (*tables.values(), *nests):
                 connection.execute(f"DROP TABLE IF EXISTS {name}")
@@ -199,6 +205,22 @@ def _narrow(value: str, size: int, /) -> str:
         name for name, bits in (("UTINYINT", 8), ("USMALLINT", 16), ("UINTEGER", 32)) if size < 2**bits
     ]
     return f"TRY_CAST({value} AS {fitting[0]})" if fitting else value
+
+
+def _is_short(table: pa.Table, /) -> bool:
+    """Whether values are plain texts that are compared with each faster than they are joined."""
+    values = table.column("value")
+    if table.num_rows > _SHORT or not pa.types.is_string(values.type):
+        return False
+    return all(text.isprintable() for text in values.to_pylist())
+
+
+def _case(value: str, table: pa.Table, column: str, /) -> str:
+    """SQL for a column of a short table in the row of a value; NULL if it is in none."""
+    texts = [literal(text) for text in table.column("value").to_pylist()]
+    rows = zip(texts, table.column(column).to_pylist(), strict=True)
+    whens = " ".join(f"WHEN {text} THEN {number}::BIGINT" for text, number in rows if number is not None)
+    return f"CASE {value} {whens} END" if whens else "NULL::BIGINT"
 
 
 def lookup_table(dimension: DimensionPlan, /) -> pa.Table:

@@ -6,7 +6,8 @@ counts days is its `SqlDialect`; all else is the same, and stands here alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from noisegate.engine.plan import CellPlan, NestPlan, Reason
 from noisegate.engine.quoting import literal
@@ -23,6 +24,8 @@ class SqlDialect:
         The value of dimension `n` (text, or the number of a day or bin), and whether its column is missing.
     looked_up, nested
         A column of the small table of dimension, or nest, `n`.
+    listed
+        For dimensions without a small table, what each of its columns is made of.
     days
         The days from `first` to `day`.
     weekday
@@ -33,8 +36,13 @@ class SqlDialect:
     missing: str = "e.m{n}"
     looked_up: str = "l{n}.{column}"
     nested: str = "n{n}.{column}"
+    listed: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     days: str = "({day} - DATE {first})"
     weekday: str = "(CAST(extract(isodow FROM {day}) AS BIGINT) - 1)"
+
+    def found(self, n: int, column: str, /) -> str:
+        """What the value of a dimension is looked up for."""
+        return self.listed[n][column] if n in self.listed else self.looked_up.format(n=n, column=column)
 
     def term(self, value: str, size: int, /, *, start: int, step: int) -> tuple[str, str]:
         """What must hold, if anything, for `value` to be one of `size` numbers from 0 on; and then `start` and so many steps as it says, else NULL."""
@@ -68,12 +76,25 @@ class CellTerms:
         sums = [self._sum(block) for block in range(plan.blocks)]
         return f"coalesce({', '.join(sums)})" if len(sums) > 1 else f"({sums[0]})"
 
+    def number(self, otherwise: str, /, *, ahead: str = "", given: str = "") -> str:
+        """`ahead` and the number of the cell if there is one and `given` holds; else `otherwise`.
+
+        With one block it is one condition: an engine that finds it to hold for all of many rows copies none of them.
+        """
+        if self.plan.blocks > 1:
+            inside = f"CASE WHEN {given} THEN {ahead}{self.cell} END" if given else f"{ahead}{self.cell}"
+            return f"coalesce({inside}, {otherwise})"
+        conditions, looked_up, steps = self._parts(0)
+        every = [*filter(None, [given]), *conditions, *(f"{term} IS NOT NULL" for term in looked_up)]
+        whole = " + ".join([*looked_up, *steps])
+        return f"CASE WHEN {' AND '.join(every)} THEN {ahead}{whole} ELSE {otherwise} END" if every else whole
+
     def nest_key(self, nest: NestPlan, /) -> str:
         """The number of an event's combination of values; NULL if one of them is not in its list."""
         key = ""
         for n, size in zip(nest.dimensions, nest.sizes, strict=True):
             digit = (
-                self.dialect.looked_up.format(n=n, column="code")
+                self.dialect.found(n, "code")
                 if self.plan.dimensions[n].steps is None
                 else f"CASE WHEN {self._inside(n, size)} THEN {self._wide(n)} END"
             )
@@ -105,22 +126,25 @@ class CellTerms:
         return f"CAST({self.dialect.value.format(n=n)} AS BIGINT)"
 
     def _sum(self, block: int, /) -> str:
-        """The cell if it lies in a block, else NULL: terms that are looked up, and steps of numbers once all of these are inside, which is asked in one place."""
+        """The cell if it lies in a block, else NULL: what must hold is asked in one place."""
+        conditions, looked_up, steps = self._parts(block)
+        whole = " + ".join([*looked_up, *steps])
+        return f"CASE WHEN {' AND '.join(conditions)} THEN {whole} END" if conditions else whole
+
+    def _parts(self, block: int, /) -> tuple[list[str], list[str], list[str]]:
+        """For a block what must hold, the terms that are looked up, NULL outside, and the steps of numbers."""
         plan = self.plan
         alone = [(n, dim) for n, dim in enumerate(plan.dimensions) if not dim.nested]
-        terms = [
-            self.dialect.looked_up.format(n=n, column=f"t{block}") for n, dim in alone if dim.steps is None
-        ]
-        terms += [self.dialect.nested.format(n=n, column=f"t{block}") for n in range(len(plan.nests))]
-        conditions = []
+        looked_up = [self.dialect.found(n, f"t{block}") for n, dim in alone if dim.steps is None]
+        looked_up += [self.dialect.nested.format(n=n, column=f"t{block}") for n in range(len(plan.nests))]
+        conditions, steps = [], []
         for n, dim in alone:
             if dim.steps is not None:
                 value, (start, step) = self.dialect.value.format(n=n), dim.steps[block]
                 inside, term = self.dialect.term(value, dim.size, start=start, step=step)
                 conditions += [inside] if inside else []
-                terms.append(term)
-        whole = " + ".join(terms)
-        return f"CASE WHEN {' AND '.join(conditions)} THEN {whole} END" if conditions else whole
+                steps.append(term)
+        return conditions, looked_up, steps
 
     def _condition(self, reason: Reason, n: int, /) -> str:
         missing, value = self.dialect.missing.format(n=n), self.dialect.value.format(n=n)
@@ -130,5 +154,5 @@ class CellTerms:
             return missing
         dim = self.plan.dimensions[n]
         if dim.steps is None:
-            return f"{self.dialect.looked_up.format(n=n, column='code')} IS NULL"
+            return f"{self.dialect.found(n, 'code')} IS NULL"
         return f"NOT {self._inside(n, dim.size)}"

@@ -165,9 +165,9 @@ def _unit_query(
     column, whole = person_kind(source, str(wanted.person))
     with cell_sql(wanted, plan, source, connection=connection, person=column, with_day=days > 1) as sql:
         nobody = next(plan.code(reason) for reason in plan.reasons if reason.cause == "person")
-        day = f"{sql.day} * {2**cell_bits}::BIGINT + " if days > 1 else ""
-        inside = f"CASE WHEN e.person IS NOT NULL THEN {day}{sql.cell} END"
-        key = f"coalesce({inside}, {sql.why}, {nobody})::BIGINT"
+        day = f"{sql.terms.day} * {2**cell_bits}::BIGINT + " if days > 1 else ""
+        outside = f"coalesce({sql.terms.why}, {nobody})"
+        key = f"({sql.terms.number(outside, ahead=day, given='e.person IS NOT NULL')})::BIGINT"
         checked = [value for value, _ in sql.checked]
         answer = partial(_Answer, sql, plan, cells=wanted.domain.size, cell_bits=cell_bits, units=days)
         if whole or source.cheap:
@@ -302,7 +302,7 @@ class _Counter:
     def _count_events(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /) -> None:
         """Count events, some millions at a time."""
         kind = "INTEGER" if self.wanted.domain.size < 2**31 else "BIGINT"
-        columns = [f"coalesce({sql.cell}, {sql.why})::{kind}", *(value for value, _ in sql.checked)]
+        columns = [f"({sql.terms.number(sql.terms.why)})::{kind}", *(value for value, _ in sql.checked)]
         query = f"SELECT {', '.join(columns)} FROM {sql.events}"  # noqa: S608 - quoted parts
         answer = _Answer(sql, self.plan, query, cells=self.wanted.domain.size)
         most = self._cells.at_once
@@ -317,7 +317,7 @@ class _Counter:
 
     def _count_weights(self, connection: duckdb.DuckDBPyConnection, sql: CellSql, /) -> None:
         """Add up weights, cell by cell."""
-        columns = [f"coalesce({sql.cell}, {sql.why}) AS cell", *(value for value, _ in sql.checked)]
+        columns = [f"{sql.terms.number(sql.terms.why)} AS cell", *(value for value, _ in sql.checked)]
         query = (
             f"SELECT {', '.join(columns)}, sum(e.weight)::BIGINT AS events, min(e.weight) AS least FROM {sql.events} "  # noqa: S608
             "GROUP BY ALL HAVING events <> 0 OR least < 0"

@@ -5,7 +5,6 @@ A file is known by its resolved path and the SHA-256 of its content, a table by 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,9 @@ from urllib.parse import urlsplit
 
 from noisegate.engine.source import database_parts, event_files, is_remote
 from noisegate.errors import DataError
+from noisegate.places import file_digest
 from noisegate.spec import ReleaseSpec
 
-_BLOCK = 1 << 22
 _SCHEME = re.compile(r"[a-z0-9+]+://", re.ASCII | re.IGNORECASE)
 
 
@@ -65,11 +64,7 @@ def _address(engine: Any, /) -> str:
 
 def _digest(file: Path, /) -> str:
     """The SHA-256 of a file's content."""
-    found = hashlib.sha256()
     try:
-        with file.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                found.update(block)
+        return file_digest(file)
     except OSError as problem:
         raise DataError(f"{file.name} cannot be read: {problem.strerror or 'unknown reason'}.") from None
-    return found.hexdigest()

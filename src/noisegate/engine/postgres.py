@@ -10,7 +10,7 @@ a second connection, each counts half of the persons, both on one snapshot of th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
@@ -59,6 +59,8 @@ _ROWS_AT_ONCE = 1 << 20
 _SETTINGS = {"work_mem": "256MB", "enable_mergejoin": "off", "jit": "off"}
 #: Above all that `gen_random_uuid` gives.
 _LAST_LOT = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid"
+#: Seconds after which a thread that waits looks up.
+_TURN_S = 0.2
 #: Numbers up to so many are looked up in an array.
 _LISTED = 10_000
 
@@ -130,14 +132,18 @@ def _in_halves(wanted: CountPlan, code: _Code, connection: Any, sums: _Sums, /) 
             done = False
             try:
                 _count(wanted, halves[0], connection, sums)
+                while (
+                    not second.done()
+                ):  # in short turns, so that Ctrl-C is heard whichever thread it comes to
+                    wait([second], timeout=_TURN_S)
+                second.result()
                 done = True
             except QueryCanceled:
                 second.result()  # the reason, if that half failed first
                 raise
             finally:
-                if not done:
+                if not done:  # also if somebody presses Ctrl-C while the other half is waited for
                     other.cancel_safe()
-            second.result()
     return True
 
 

@@ -38,6 +38,8 @@ from noisegate.tables import Ints
 
 _DAY_S = 86_400
 _WEEKS_BEFORE = 1_000_000
+#: Errors behind an error that are looked at.
+_DEEPEST = 20
 
 
 def count_with_ibis(
@@ -81,12 +83,24 @@ def asking(name: str, /) -> Iterator[None]:
     except NoisegateError:
         raise
     except Exception as error:
+        if _was_stopped(error):
+            raise KeyboardInterrupt from None
         if type(error).__module__ == "builtins" and not isinstance(error, OSError | EOFError):
             raise
         kind = type(error).__name__
         raise DataError(
             f"{name} cannot be counted: the engine reports an error of kind {kind!r}.{keep_words(error)}"
         ) from None
+
+
+def _was_stopped(error: BaseException, /) -> bool:
+    """Whether an error is only what became of Ctrl-C: what a driver says when it clears up after one."""
+    before, seen = error.__context__, 0
+    while before is not None and seen < _DEEPEST:
+        if isinstance(before, KeyboardInterrupt):
+            return True
+        before, seen = before.__context__, seen + 1
+    return False
 
 
 def _open_table(connection: Any, name: str, /) -> Any:

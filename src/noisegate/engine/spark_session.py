@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -77,7 +79,18 @@ def connect_spark(engine: str, /) -> Any:
             f"The engine {kind!r} cannot be reached; check its address, that it is running, and that Java 17 or newer is "
             f"installed.{keep_words(error)}"
         ) from None
+    except BaseException as stopped:
+        _end_java(stopped)
+        raise
     return session
+
+
+def _end_java(stopped: BaseException, /) -> None:
+    """End a Java process whose start was stopped, such as by Ctrl-C: it would wait for ever for somebody to speak to it."""
+    for frame, _ in traceback.walk_tb(stopped.__traceback__):
+        for one in frame.f_locals.values():
+            if isinstance(one, subprocess.Popen) and one.poll() is None:
+                one.kill()
 
 
 @contextmanager

@@ -21,12 +21,12 @@ import numpy as np
 from noisegate import limits
 from noisegate.engine.session import writing_temporary
 from noisegate.engine.spill import SpillPlace
-from noisegate.engine.unit_loops import gather, load_loops, pack, spread
+from noisegate.engine.unit_loops import gather, load_loops, pack, spread, spread_pairs
 from noisegate.errors import OutputError
 from noisegate.tables import Ints
 
 #: Words that are put in order at once, and that a part should hold: as many as a core keeps close.
-_LOT, _PART = 1 << 21, 48 << 10
+_LOT, _PART = 1 << 21, 64 << 10
 #: Lots that may wait to be put in order: as many as arrive while loops are loaded.
 _WAITING = 4
 #: Least and most parts, as powers of 2.
@@ -286,11 +286,12 @@ class UnitEvents:
         held = self._held + rows.size <= self._most
         found = np.empty_like(rows) if held else self._spare_of(rows)
         ends = np.empty(1 << self._bits, dtype=np.int64)
+        words = found.ravel()
         if wide:
-            spread(rows, 0, 0, self._bits, found, ends)
+            spread_pairs(rows, self._bits, found, ends)
         else:
-            spread(rows, self._low_bits, self._base, self._bits, found, ends)
-        words, ends = found.ravel(), ends * rows.shape[1]
+            spread(rows.ravel(), self._low_bits, self._base, self._bits, words, ends)
+        ends *= rows.shape[1]
         if held:
             self._held += words.size
             self._lots.append(_Lot(words=words, start=0, ends=ends, wide=wide))

@@ -29,24 +29,45 @@ def part_of(person: int, bits: int) -> int:
 
 
 @compiled
-def spread(rows: Ints, shift: int, base: int, bits: int, out: Ints, ends: Ints) -> None:
-    """Put rows in the order of the parts of their persons, to `out`; `ends` says where each part ends.
+def spread(words: Ints, shift: int, base: int, bits: int, out: Ints, ends: Ints) -> None:
+    """Put words in the order of the parts of their persons, to `out`; `ends` says where each part ends.
 
-    The person of a row is its first number, shifted to the right, plus `base`.
+    The person of a word is what is above `shift` bits, plus `base`.
     """
+    parts = np.empty(words.size, np.uint16)
     ends[:] = 0
-    for i in range(rows.shape[0]):
-        ends[part_of((rows[i, 0] >> shift) + base, bits)] += 1
-    start = 0
-    for part in range(ends.size):
-        size = ends[part]
-        ends[part] = start
-        start += size
-    for i in range(rows.shape[0]):
-        part = part_of((rows[i, 0] >> shift) + base, bits)
-        for column in range(rows.shape[1]):
-            out[ends[part], column] = rows[i, column]
+    for i in range(words.size):
+        part = part_of((words[i] >> shift) + base, bits)
+        parts[i] = part
         ends[part] += 1
+    _start(ends)
+    for i in range(words.size):
+        part = parts[i]
+        out[ends[part]] = words[i]
+        ends[part] += 1
+
+
+@compiled
+def spread_pairs(pairs: Ints, bits: int, out: Ints, ends: Ints) -> None:
+    """The same for pairs of a person and a number; `ends` counts pairs."""
+    ends[:] = 0
+    for i in range(pairs.shape[0]):
+        ends[part_of(pairs[i, 0], bits)] += 1
+    _start(ends)
+    for i in range(pairs.shape[0]):
+        part = part_of(pairs[i, 0], bits)
+        out[ends[part], 0], out[ends[part], 1] = pairs[i, 0], pairs[i, 1]
+        ends[part] += 1
+
+
+@compiled
+def _start(sizes: Ints) -> None:
+    """Where each part starts, in place of its size."""
+    start = 0
+    for part in range(sizes.size):
+        size = sizes[part]
+        sizes[part] = start
+        start += size
 
 
 @compiled
@@ -272,7 +293,7 @@ def choose_cells(
 def load_loops() -> None:
     """Have all loops compiled and loaded: takes half a second, which can pass beside other work."""
     words, others, ends = np.arange(4), np.empty(4, np.int64), np.empty(2, np.int64)
-    spread(words.reshape(-1, 1), 1, 0, 1, others.reshape(-1, 1), ends)
+    spread(words, 1, 0, 1, others, ends)
     given = words.copy()
     given.setflags(write=False)  # as batches of an engine are
     pack(given, given, 0, 8, 2, np.array([1, 8, 3, 4]), others, ends)

@@ -347,16 +347,19 @@ class _Job:
             published = datetime.now(UTC).date().isoformat()
 
             def written(plan: Plan, tables: Tables, folder: Path, **told: Any) -> tuple[Card, bytes]:
-                _write_tables(plan, tables, folder)
-                card = make_card(
-                    plan,
-                    rows={name: table.rows for name, table in tables.items()},
-                    dataset=spec.account,
-                    reservation=reservation.id,
-                    simulated=entropy.simulated,
-                    published=published,
-                    **told,
-                )
+                with ThreadPoolExecutor(1) as other:
+                    stating = other.submit(
+                        make_card,
+                        plan,
+                        rows={name: table.rows for name, table in tables.items()},
+                        dataset=spec.account,
+                        reservation=reservation.id,
+                        simulated=entropy.simulated,
+                        published=published,
+                        **told,
+                    )
+                    _write_tables(plan, tables, folder)
+                    card = stating.result()
                 content = write_card(folder, card, card_text(card))
                 said = {} if spec.publication is None else spec.publication.model_dump(exclude_none=True)
                 write_statements(folder, card, said=said)

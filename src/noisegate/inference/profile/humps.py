@@ -327,9 +327,11 @@ def _weighed(seen: SeenCells, middle: float, plain: float, /) -> Iterator[tuple[
             tried(replace(best[1], dispersion=dispersion, temper=temper)) for dispersion, temper in _WIDTHS
         ]
         top = max(every, key=lambda one: one[0])
-        none = tried(_emptied(top[1]))
-        yield from (*every, none)
-        if none[0] >= top[0]:
+        # An empty lowest hump is tried with every width as well: what has more variants is not likelier for it.
+        empty = _emptied(top[1])
+        none = [tried(replace(empty, dispersion=dispersion, temper=temper)) for dispersion, temper in _WIDTHS]
+        yield from (*every, *none)
+        if max(value for value, _ in none) >= top[0]:
             continue
         while len(top[1].share) < _MOST_HUMPS:
             more = max((tried(split, _FEW_ROUNDS) for split in _split(top[1])), key=lambda one: one[0])
