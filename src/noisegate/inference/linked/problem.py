@@ -274,14 +274,14 @@ class NegativeBinomial:
     hump_of: Ints = field(default_factory=lambda: np.full(1, -1, np.int64))
 
     def __post_init__(self) -> None:
-        mean = np.asarray(self.mean, dtype=np.float64)
+        mean = np.array(self.mean, dtype=np.float64)
         if mean.ndim != 1 or not (np.isfinite(mean) & (mean >= 0)).all():
             raise SpecError("prior means must be a list of finite numbers of at least 0.")
-        shape = _for_each(self.shape, len(mean))
-        share = _for_each(self.zero_share, len(mean))
+        shape = np.broadcast_to(np.asarray(self.shape, dtype=np.float64), mean.shape).copy()
+        share = np.broadcast_to(np.asarray(self.zero_share, dtype=np.float64), mean.shape).copy()
         if not (np.isfinite(shape) & (shape > 0)).all():
             raise SpecError("prior shapes must be finite and above 0.")
-        stray = _for_each(self.stray_share, len(mean))
+        stray = np.broadcast_to(np.asarray(self.stray_share, dtype=np.float64), mean.shape).copy()
         if not ((share >= 0) & (stray >= 0) & (share + stray < 1)).all():
             raise SpecError("shares of zeros and of strays must be at least 0 and together below 1.")
         object.__setattr__(self, "mean", mean)
@@ -300,12 +300,6 @@ class NegativeBinomial:
             humps=self.humps,
             hump_of=self.hump_of[cells],
         )
-
-
-def _for_each(values: Floats, cells: int, /) -> Floats:
-    """A number for each cell: the very same array, if there is one for each already."""
-    given = np.asarray(values, dtype=np.float64)
-    return given if given.shape == (cells,) else np.broadcast_to(given, cells).copy()
 
 
 Prior = Flat | NegativeBinomial
