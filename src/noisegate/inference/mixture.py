@@ -76,13 +76,14 @@ class MixedNoise:
 
     def cells(self, level: float, /) -> CellEstimates:
         """The estimate of every cell, with intervals of this level."""
-        every = [engine.cells(level) for engine in self.engines]
-        middle = every[0]
+        middle, engines = self.middle.cells(level), self.engines
+        # Of the others moments are enough: laws are mixed below.
+        every = [engine.moments() for engine in engines]
         found = CellEstimates.empty(self.middle.size, level=level)
         live = self.evidence.live
         for first in range(0, len(live), _AT_ONCE):
             some = live[first : first + _AT_ONCE]
-            laws = _mixed([engine.laws(some) for engine in self.engines], self.weights)
+            laws = _mixed([engine.laws(some) for engine in engines], self.weights)
             found.write(some, laws, exact=middle.exact[some])
         weights = self.weights
         mean = weights @ np.stack([one.mean for one in every])

@@ -114,6 +114,17 @@ class _Part:
     places: NDArray[np.int32]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CellMoments:
+    """Mean and standard deviation of every cell; for the rest see `CellEstimates`."""
+
+    mean: Floats
+    sd: Floats
+    iterations: int
+    change: float
+    unsettled: int
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Posterior:
     """The laws of all cells, as an attacker knows them, and of sums of them.
@@ -392,12 +403,23 @@ class Posterior:
             for start in range(0, len(unit.cells), _AT_ONCE):
                 places = np.arange(start, min(start + _AT_ONCE, len(unit.cells)))
                 found.write(unit.cells[places], unit.laws.pmfs(places), exact=unit.exact[places])
-        found.mean[:] = self.mean
-        found.sd[:] = np.sqrt(self.errors.variance)
+        all_cells = self.moments()
+        found = replace(found, mean=all_cells.mean, sd=all_cells.sd)
         trust = self._judge(np.arange(self.size))
         if trust is not None and not trust.holds:
             widen_cells(self.errors, found)
         return found.judged(
+            iterations=all_cells.iterations, change=all_cells.change, unsettled=all_cells.unsettled
+        )
+
+    def moments(self) -> CellMoments:
+        """Mean and standard deviation of every cell, and how they were found."""
+        self.prepare()
+        units = self._units()
+        return CellMoments(
+            # Once all is worked out, means stay what they are: they need not be held twice.
+            mean=self.mean,
+            sd=np.sqrt(self.errors.variance),
             iterations=max(unit.sweeps for unit in units),
             change=max(unit.change for unit in units),
             unsettled=sum(unit.unsettled for unit in units),

@@ -190,13 +190,17 @@ class Table:
         >>> table.ranges()
         (array([12.,  1.,  0.]), array([12.,  4., inf]))
         """
-        asked = np.arange(self.size, dtype=np.int64) if cells is None else cells
-        status = self.status(asked)
-        low, high = np.zeros(asked.shape), np.full(asked.shape, np.inf)
-        if self.absent is not None:
-            low[:], high[:] = _ends(self.absent)
-        here = np.asarray(status == Status.HIDDEN)
+        least, most = (0.0, np.inf) if self.absent is None else _ends(self.absent)
         known = np.array([*map(_ends, self.markers), (0.0, np.inf)])
+        if cells is None:
+            low, high = np.full(self.size, least), np.full(self.size, most)
+            low[self.hidden], high[self.hidden] = known[self.marks].T
+            low[self.cells] = high[self.cells] = self.values
+            return low, high
+        asked = cells
+        status = self.status(asked)
+        low, high = np.full(asked.shape, least), np.full(asked.shape, most)
+        here = np.asarray(status == Status.HIDDEN)
         low[here], high[here] = known[self.marks[np.searchsorted(self.hidden, asked[here])]].T
         shown = np.asarray(status == Status.PUBLISHED)
         low[shown] = high[shown] = self.at(asked[shown])

@@ -77,8 +77,8 @@ class Pmfs:
         first, last = ends(self.start, self.p, share)
         sizes = last - first + 1
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        places = np.repeat(self.start[:-1] + first - start[:-1], sizes) + np.arange(start[-1])
-        return Pmfs(low=self.low + first, start=start, p=self.p[places])
+        p = gathered(self.start[:-1] + first, np.arange(self.count), start, self.p)
+        return Pmfs(low=self.low + first, start=start, p=p)
 
 
 def multiply_tables(pmfs: Pmfs, evidence: Own, /) -> None:
