@@ -143,3 +143,13 @@ def test_counts_of_billions(tmp_path):
     file.write_text("\n".join(["area,month,count", *rows]) + "\n")
     found = package.assess(file, noise="laplace:1.4")
     assert found.tables[0].summary.rows == len(rows)
+
+
+def test_a_word_among_dates_has_no_place_in_time(tmp_path):
+    rng = np.random.default_rng(5)
+    counts = rng.poisson(300, (20, 6))
+    rows = [f"{k + 1:02d}/06/2023,St {j},{counts[k, j]}" for k, j in np.ndindex(*counts.shape)]
+    rows += [f"Total,St {j},{7 * counts[:, j].sum() + 11 * j}" for j in range(6)]
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(["Date,Station,Hires", *rows]) + "\n")
+    assert assess(file).tables[0].summary.rows == 126

@@ -462,3 +462,23 @@ def test_noisy_totals_over_noisy_cells_are_not_called_exact():
         found = outcome(regime, seed).found["totals"]
         assert found.kind == "unknown", seed
         assert not found.has_epsilon
+
+
+def test_a_few_sums_that_are_off_by_far_do_not_decide_how_wide_noise_is():
+    """Two totals count other people by millions: the noise of the others is found, and no epsilon rests on it; with many such no law is named."""
+    rng = np.random.default_rng(8)
+    raw = rng.integers(20, 200, size=(400, 3))
+    totals = raw.sum(axis=1) + np.rint(rng.laplace(scale=2.0, size=400))
+    totals[[3, 11]] += [1_900_000, 2_400_000]
+    base = raw + np.rint(rng.laplace(scale=2.0, size=raw.shape))
+    tables = _published(replace(REGIMES[0], identities=400, parts=3), base, totals)
+    found = recognise_all(tables, ledger=weigh_identities(tables))["base"]
+    assert found.slips == 2
+    assert found.noise_sd == pytest.approx(2 * np.sqrt(2), rel=0.2)
+    assert not found.has_epsilon
+    assert "2 more are off by far" in found.evidence
+    totals[100:140] += 1_000_000
+    base[140:180, 0] += 1_000_000
+    tables = _published(replace(REGIMES[0], identities=400, parts=3), base, totals)
+    found = recognise_all(tables, ledger=weigh_identities(tables))["base"]
+    assert found.kind in {"growing", "unknown"}

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 from noisegate.engine import count
 from noisegate.laws import Entropy, OsNoise
+from noisegate.releases import release
 from noisegate.spec import parse_spec
 
 FIRST, DAYS = dt.date(2016, 7, 25), 3
@@ -317,6 +318,31 @@ def check_contract():
 @pytest.fixture(scope="session")
 def check_bounds():
     return bounds
+
+
+def empty_days(town, place, *, unit):
+    """Days without anybody, and a source without anybody at all: every cell is published, with noise."""
+    busy = [event for event in town.events(300) if event["tapped_at"] and event["tapped_at"].date() == FIRST]
+    for name, events in (("some", busy), ("none", [])):
+        given, connection = place(town, events)
+        spec = town.spec(**given, population=name, unit=unit, margins="derive", epsilon=1)
+        out = town.folder / f"{name}-{unit}"
+        ledger = town.folder / f"{name}-{unit}.sqlite"
+        made = release(spec, out=out, engine=connection, ledger=ledger, yes=True)
+        if hasattr(connection, "disconnect"):
+            connection.disconnect()
+        assert made.tally.events == len(events)
+        table = pq.read_table(out / "base.parquet").to_pylist()
+        assert len(table) == spec.domain.size
+        empty = [row["count"] for row in table if row["date"] != FIRST.isoformat()]
+        assert len(empty) == spec.domain.size * (DAYS - 1) // DAYS
+        assert len(set(empty)) > 1
+        assert min(empty) < 0 < max(empty)
+
+
+@pytest.fixture(scope="session")
+def check_empty_days():
+    return empty_days
 
 
 class Server:

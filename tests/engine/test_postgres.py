@@ -374,3 +374,8 @@ def test_what_a_driver_says_after_ctrl_c_is_still_ctrl_c(town, in_postgres, monk
     with pytest.raises(KeyboardInterrupt):
         town.count(town.spec(**given), connection=connection)
     connection.disconnect()
+
+
+@pytest.mark.parametrize("unit", ["event", "person-day"])
+def test_a_day_without_anybody_is_released_like_any(town, in_postgres, check_empty_days, unit):
+    check_empty_days(town, in_postgres(), unit=unit)

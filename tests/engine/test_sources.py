@@ -1,9 +1,11 @@
 """One suite that every source of events must pass: same events, same counts, same tally."""
 
 import hashlib
+import re
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import duckdb
@@ -239,3 +241,37 @@ def test_a_digest_that_was_begun_is_that_of_the_file_as_it_is(tmp_path):
     begin_digest(path)
     path.write_bytes(b"new")
     assert file_digest(path) == hashlib.sha256(b"new").hexdigest()
+
+
+def test_files_of_a_delta_table_are_refused(town):
+    """Which of their rows are deleted only the log of the table says."""
+    (town.folder / "taps" / "_delta_log").mkdir(parents=True)
+    (town.folder / "taps" / "day=1").mkdir()
+    for name in ("taps/a.parquet", "taps/day=1/b.parquet"):
+        town.write(town.events(20), name)
+        for source in (name, "taps/**/*.parquet"):
+            with pytest.raises(DataError, match=r"lie in 'taps', which is a Delta table.*or write a copy"):
+                town.count(town.spec(source=source))
+
+
+def test_a_place_that_says_no_is_said_with_a_way_out(town):
+    """DuckDB with its extension, and without a secret for the place."""
+    source = sys.modules["noisegate.engine.source"]
+
+    class Far:
+        def execute(self, _):
+            return self
+
+        def sql(self, _):
+            raise duckdb.HTTPException(
+                "HTTP GET error: 403 for https://bucket.s3.amazonaws.com/key?secret=abc"
+            )
+
+    with pytest.raises(DataError) as caught:
+        source.open_source("s3://bucket/taps.parquet", Far(), folder=town.folder, own=True)
+    said = str(caught.value)
+    assert "s3://…: check the address, and that DuckDB has a secret for it" in said
+    assert "abc" not in said
+    log = re.search(r"are in (\S+\.log)", said)[1]
+    assert Path(log).stat().st_mode & 0o777 == 0o600
+    assert "403" in Path(log).read_text()

@@ -291,3 +291,23 @@ def test_java_that_was_being_started_at_ctrl_c_is_ended(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         connect("local[1]")
     assert started[0].wait(30) != 0
+
+
+@SLOW
+@pytest.mark.parametrize("unit", ["event", "person-day"])
+def test_a_day_without_anybody_is_released_like_any(town, in_spark_files, check_empty_days, unit):
+    check_empty_days(town, in_spark_files, unit=unit)
+
+
+def test_a_delta_table_without_delta_is_said(town, spark):
+    """Its folder is not read as Parquet: it holds rows that are deleted."""
+    folder = town.folder / "taps.delta"
+    (folder / "_delta_log").mkdir(parents=True)
+    town.write(town.events(20), "taps.delta/part.parquet")
+    for source in ("taps.delta", f"delta.`{folder}`"):
+        with pytest.raises(
+            DataError, match="a Delta table, which this session of Spark cannot read; start it with"
+        ):
+            town.count(town.spec(source=source), connection=spark)
+    with pytest.raises(DataError, match=r"lie in 'taps\.delta', which is a Delta table"):
+        town.count(town.spec(source="taps.delta/*.parquet"), connection=spark)

@@ -1,5 +1,9 @@
 """What the custodian sees: the tally, the tables, the promise, and the account, at any width."""
 
+import sys
+import time
+from threading import Event
+
 import pytest
 from rich.console import Console
 
@@ -159,3 +163,24 @@ def test_ctrl_c_says_what_became_of_the_budget(hamlet, tmp_path, ledger, doing, 
     assert not (tmp_path / "out").exists()
     with open_ledger(ledger, read_only=True) as book:
         assert bool(book.history("hamlet")) == charged
+
+
+def test_ctrl_c_does_not_wait_for_a_long_digest(hamlet, tmp_path, ledger, monkeypatch):
+    """That of a hundred gigabytes takes minutes, and nobody needs it any more."""
+    enough = Event()
+
+    def identify(*_, **__):
+        enough.wait(60)
+        return ()
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["noisegate.releases.job"], "identify_events", identify)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        release(load_spec(hamlet / "spec.yaml"), out=tmp_path / "out", ledger=ledger, progress=stop)
+    took = time.monotonic() - began
+    enough.set()
+    assert took < 20
+    assert not (tmp_path / "out").exists()

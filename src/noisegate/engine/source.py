@@ -32,6 +32,8 @@ _READABLE = ("http", "https", "s3", "s3a", "gs", "gcs", "r2", "hf")
 _KINDS = "a Parquet or CSV file, a glob of these, or 'file.duckdb::table'"
 #: Bytes of a CSV row, at a guess on the low side: only decides how often a huge file is read.
 _CSV_ROW = 40
+#: Folders above a file that may be the table that it belongs to.
+_PARTITIONS = 4
 #: Whatever DuckDB raises at a file: of its own, of Arrow's, or of what carries them to Python.
 _ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, UnicodeError, MemoryError, OSError)
 
@@ -167,6 +169,7 @@ def files_of(text: str, folder: Path, /) -> list[Path]:
         if not path.is_file():
             raise DataError(f"The events {text!r} are not a regular file; give {_KINDS}.")
         refuse_marked(path)
+        _refuse_delta([path])
         return [path]
     if not glob.has_magic(text):
         raise DataError(f"The events {text!r} do not exist beside the spec.")
@@ -175,7 +178,23 @@ def files_of(text: str, folder: Path, /) -> list[Path]:
         raise DataError(f"No file matches the glob {text!r}.")
     for one in found:
         refuse_marked(one)
+    _refuse_delta(found)
     return found
+
+
+def is_delta(folder: Path, /) -> bool:
+    """Whether a folder is a Delta table, whose files also hold rows that are deleted."""
+    return (folder / "_delta_log").is_dir()
+
+
+def _refuse_delta(files: Sequence[Path], /) -> None:
+    """Refuse the files of a Delta table: which rows of them are still there only its log says."""
+    for folder in {above for file in files for above in list(file.parents)[:_PARTITIONS]}:
+        if is_delta(folder):
+            raise DataError(
+                f"The events lie in {folder.name!r}, which is a Delta table: its files also hold rows that are deleted. Name the folder and count "
+                "with --engine spark and the package of Delta, or write a copy of the table as Parquet."
+            )
 
 
 def is_remote(text: str, /) -> bool:
@@ -202,7 +221,13 @@ def _remote(text: str, connection: duckdb.DuckDBPyConnection, /) -> Source:
             f"{what}, which DuckDB reads with its extension httpfs, and that is not installed here. Run INSTALL httpfs in "
             f"DuckDB once, count with --engine spark, or copy the files beside the spec.{keep_words(error)}"
         ) from None
-    return _described(connection, place.rpartition("/")[2], f"read_parquet([{literal(text)}])")
+    try:
+        return _described(connection, place.rpartition("/")[2], f"read_parquet([{literal(text)}])")
+    except EngineError as problem:
+        raise EngineError(
+            f"{problem} It lies at {scheme.lower()}://…: check the address, and that DuckDB has a secret for it (CREATE PERSISTENT SECRET, "
+            "once); or copy the files beside the spec."
+        ) from None
 
 
 def _exists(path: Path, /) -> bool:

@@ -5,6 +5,7 @@ The same sums as everywhere (`cell_terms`): small tables of terms are broadcast,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from noisegate.engine.cell_sql import lookup_table, nest_table
 from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.date_text import year_first
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan
-from noisegate.engine.source import files_of, is_remote
+from noisegate.engine.private_log import keep_words
+from noisegate.engine.source import files_of, is_delta, is_remote
 from noisegate.errors import DataError
 from noisegate.spec import (
     BandDimension,
@@ -52,13 +54,30 @@ def open_events(wanted: CountPlan, session: Any, /) -> Any:
         return session.read.parquet(text)
     if low.endswith(_PARQUET):
         return session.read.parquet(*(f"file://{one.resolve()}" for one in files_of(text, wanted.folder)))
-    if (wanted.folder / text).is_dir():
-        return session.read.parquet(f"file://{(wanted.folder / text).resolve()}")
+    folder = wanted.folder / text
+    if low.startswith("delta.`"):
+        return _delta(lambda: session.table(text), text)
+    if folder.is_dir():
+        path = f"file://{folder.resolve()}"
+        if is_delta(folder):
+            return _delta(lambda: session.read.format("delta").load(path), text)
+        return session.read.parquet(path)
     if "/" in text or Path(text).suffix.lower() in (".duckdb", ".xlsx"):
         raise DataError(f"The events {text!r} do not exist beside the spec.")
     if not session.catalog.tableExists(text):
         raise DataError(f"There is no table {text!r} in the catalogue of Spark.")
     return session.table(text)
+
+
+def _delta(read: Callable[[], Any], text: str, /) -> Any:
+    """A Delta table, if the session can read it: its folder also holds rows that are deleted, so nothing else may."""
+    try:
+        return read()
+    except Exception as error:  # noqa: BLE001 - errors of Java, of Spark, of gRPC
+        raise DataError(
+            f"The events {text!r} are a Delta table, which this session of Spark cannot read; start it with the package of Delta "
+            f"(spark.jars.packages), or write a copy of the table as Parquet.{keep_words(error)}"
+        ) from None
 
 
 class EventCode:

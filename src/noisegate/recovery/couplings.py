@@ -188,14 +188,14 @@ class Moments:
             days += lag // _DAY
         else:
             clock = self.cells.dimensions[self.time]
-            known = ~clock.unknown[codes[self.time]]
+            known = clock.placed[codes[self.time]]
             found, moved = _clock_later(clock.ordinals, np.where(known, codes[self.time], 0), lag)
             out[self.time], days = np.where(known, found, -1), np.where(known, moved, 0)
         if self.date is None:
             out[0, days != 0] = -1
             return out
         dates = self.cells.dimensions[self.date]
-        known = ~dates.unknown[codes[self.date]]
+        known = dates.placed[codes[self.date]]
         goal = np.where(known, dates.ordinals[codes[self.date]], 0) + days
         moved_to = np.where(known, _place(dates.ordinals, goal), -1)
         out[self.date] = np.where(days == 0, codes[self.date], moved_to)

@@ -50,6 +50,8 @@ _MANY, _NEARLY_SURE = 500, 0.995
 #: Growth of the noise with the count: how sure, and by which factor the spread must grow.
 _GROWS, _FACTOR = 1e-6, 1.6
 _FEWEST_FOR_GROWTH = 60
+#: No Laplace noise is so many times its median in one of 10^17 draws; more than this share of such identities, and there is no law to name.
+_FAR_OFF, _MOST_FAR_OFF = 60.0, 0.05
 #: Noise that is wider than this is looked at on a coarser lattice, whose steps are this share of its spread.
 _WIDE, _STEPS = 30.0, 1 / 10
 #: How likely tables with a scale of their own have noise of one family: whoever perturbs tables does so in one way.
@@ -74,6 +76,8 @@ class NoiseEvidence:
         How large the noise of each table may be, the likeliest account first.
     together
         Tables that add up, each by itself, to the same totals without fail: noise on them would not.
+    far_off
+        How many identities were left out, since no noise that explains the others is as large.
     """
 
     complete: tuple[CompleteIdentities, ...]
@@ -81,6 +85,7 @@ class NoiseEvidence:
     accounts: tuple[ScaleAccount, ...]
     step: int = 1
     together: frozenset[str] = frozenset()
+    far_off: int = 0
     _own: dict[str, Floats] = field(default_factory=dict)
     _fits: dict[frozenset[str], tuple[FreeLaws, list[LawFit]]] = field(default_factory=dict)
     _own_fits: dict[str, tuple[FreeLaws, list[LawFit], float]] = field(default_factory=dict)
@@ -98,14 +103,19 @@ class NoiseEvidence:
             used = [one for one in used if set(one.tables) <= most] or used[:1]
         if not used:
             return None
-        found = joined(used)
+        found, far_off = _without_far_off(joined(used))
         step = _step(found)
         if step > 1:
             found = replace(found, residual=np.rint(found.residual / step).astype(np.int64))
         accounts = scale_accounts(found, add_up=add_up)
         together = frozenset(name for name, worth in add_up.items() if worth >= BOTH_ADD_UP)
         return cls(
-            complete=tuple(used), residuals=found, accounts=tuple(accounts), step=step, together=together
+            complete=tuple(used),
+            residuals=found,
+            accounts=tuple(accounts),
+            step=step,
+            together=together,
+            far_off=far_off,
         )
 
     def fits(self, table: str, account: ScaleAccount, /) -> tuple[FreeLaws, list[LawFit], float]:
@@ -154,6 +164,15 @@ class NoiseEvidence:
         return self._own
 
 
+def _without_far_off(found: TableResiduals, /) -> tuple[TableResiduals, int]:
+    """The residuals without those that are further out than noise which explains the others ever is, and how many these are."""
+    scaled = np.abs(found.residual) / np.sqrt(found.numbers.sum(axis=1))
+    far = scaled > _FAR_OFF * max(float(np.median(scaled)), 1.0)
+    if not far.any():
+        return found, 0
+    return replace(found, residual=found.residual[~far], numbers=found.numbers[~far]), int(far.sum())
+
+
 def _step(found: TableResiduals, /) -> int:
     """The lattice on which the noise is looked at: whole numbers, unless it is very wide."""
     noises = found.numbers.sum(axis=1)
@@ -197,6 +216,8 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     growth = next((said for one in mine if (said := _growth(one, evidence.accounts[0])) is not None), None)
     if growth is not None:
         return Recognition(table=table, kind="growing", rivals={"growing": 1.0}, n=n, evidence=growth)
+    if evidence.far_off > _MOST_FAR_OFF * (evidence.residuals.residual.size + evidence.far_off):
+        return _no_law(table, n, evidence)
     weighed = [_Weighed.of(table, evidence, account) for account in evidence.accounts]
     # Exact totals over noisy cells are usual, so that only residuals speak against them; exact cells under noisy totals are not.
     totals = all(one.tables[0] != table for one in mine)
@@ -225,10 +246,27 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
         pmf_se=tuple(np.sqrt(law.variance[:12]).tolist()) if step == 1 else (),
         excluded=Excluded(bound=out.bound * step, beyond=out.beyond),
         n=best.free.sums.n,
+        slips=evidence.far_off,
         noise_sd=law.sd * step,
         same_cell=any(one.same_cell for one in mine),
         zeros_kept=any(one.zeros_kept for one in mine),
-        evidence=_said(law, found, out, best.free.sums.n, step) + _beside(table, best.account, evidence),
+        evidence=_said(law, found, out, best.free.sums.n, step)
+        + _beside(table, best.account, evidence)
+        + (
+            f"; {evidence.far_off:,} more are off by far more than that, and were left out"
+            if evidence.far_off
+            else ""
+        ),
+    )
+
+
+def _no_law(table: str, n: int, evidence: NoiseEvidence, /) -> Recognition:
+    said = (
+        f"{n:,} identities: {evidence.far_off:,} are off by far more than the others, as no noise is that explains those: totals may count other "
+        "people than their parts"
+    )
+    return Recognition(
+        table=table, kind="unknown", rivals={"noise": 1.0}, n=n, slips=evidence.far_off, evidence=said
     )
 
 

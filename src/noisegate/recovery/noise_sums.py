@@ -115,12 +115,18 @@ class NoiseSums:
     @property
     def spread(self) -> float:
         """About the standard deviation of one noise."""
+        most = usual_mean(
+            np.concatenate(
+                [_NO_SQUARES, *(one.values.astype(float) ** 2 / one.number for one in self.groups)]
+            ),
+            np.concatenate([_NO_SQUARES, *(one.counts for one in self.groups)]),
+        )
         total, n = 0.0, 0
         for one in self.groups:
             ground = 2 * float(np.arange(one.background.size) ** 2 @ one.background)
             left = float(one.values.astype(float) ** 2 @ one.counts) - ground * int(one.counts.sum())
             total, n = total + max(left, 0.0) / one.number, n + int(one.counts.sum())
-        return math.sqrt(max(total / max(n, 1), 0.01))
+        return math.sqrt(max(min(total / max(n, 1), most), 0.01))
 
     def log_likelihood(self, half: Floats, /) -> float:
         """Of a symmetric law with P(k) = half[|k|]; where some may be off, at the best share of those."""
@@ -147,6 +153,21 @@ class NoiseSums:
                 far = int(one.values[min(int(np.searchsorted(share, 0.98)), one.values.size - 1)])
             bounds.append(math.ceil(max(far - (one.background.size - 1), 0) / one.number))
         return max(bounds, default=1)
+
+
+_NO_SQUARES = np.zeros(0)
+#: No noise has a mean square of so many times its median, or of so many where that is less than 1.
+_MOST_SQUARES = 1_000.0
+
+
+def usual_mean(squares: Floats, counts: Floats, /) -> float:
+    """The mean of squares that occur so often, without what a few that are off by far add to it."""
+    if not squares.size:
+        return 0.0
+    order = np.argsort(squares, kind="stable")
+    often = np.cumsum(counts[order])
+    median = float(squares[order][int(np.searchsorted(often, often[-1] / 2))])
+    return float(min(squares @ counts / often[-1], _MOST_SQUARES * max(median, 1.0)))
 
 
 def summed(half: Floats, number: int, /) -> Floats:

@@ -122,7 +122,7 @@ class Recognition:
     @property
     def has_epsilon(self) -> bool:
         """Whether an epsilon can be stated, with its condition: no law with a usual bound explains the tables as well."""
-        if self.kind not in UNBOUNDED_KINDS or self.excluded is None:
+        if self.kind not in UNBOUNDED_KINDS or self.excluded is None or self.slips:
             return False
         bounded = sum(self.rivals.get(name, 0.0) for name in ("bounded", "uniform"))
         usual = self.excluded.bound >= USUAL_BOUND and bounded < UNLIKELY

@@ -127,7 +127,7 @@ def _series(cells: Table, moments: Moments, /) -> _Series | None:
     usable = np.ones(cells.cells.size, dtype=bool)
     for place in (moments.date, moments.time):
         if place is not None:
-            usable &= ~cells.dimensions[place].unknown[codes[place]]
+            usable &= cells.dimensions[place].placed[codes[place]]
     codes, counts = codes[:, usable], cells.values[usable]
     if not moments.rest or not counts.size:
         return None

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.laws import LatticeLaw, make_law
-from noisegate.recovery.noise_sums import NEVER, NoiseSums, at, half_of
+from noisegate.recovery.noise_sums import NEVER, NoiseSums, at, half_of, usual_mean
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -220,7 +220,8 @@ class _Work:
         ]
         total = found.numbers.sum(axis=1)
         self.noises = found.numbers.mean(axis=0)
-        self.guess = math.sqrt(max(float(np.mean(residual.astype(float) ** 2 / total)), 0.04))
+        squares = residual.astype(float) ** 2 / total
+        self.guess = math.sqrt(max(usual_mean(squares, np.ones(squares.size)), 0.04))
 
     def log_likelihood(self, law: str, sd: Floats, /) -> float:
         """Of one standard deviation for each table; 0 is no noise."""

@@ -217,7 +217,8 @@ def _counted(
     spec: ReleaseSpec, engine: Any, /, *, entropy: Entropy, progress: Callable[[int], None] | None
 ) -> Iterator[tuple[SlicedCounts, tuple[Binding, ...]]]:
     """The raw counts, and what they were counted from, which is found out at the same time."""
-    with ThreadPoolExecutor(2) as other:
+    other = ThreadPoolExecutor(2)
+    try:
         known = other.submit(identify_events, spec, engine=engine)
         connection = connect(engine) if isinstance(engine, str) else engine
         loading: list[Future[None]] = []
@@ -231,6 +232,9 @@ def _counted(
 
         with count_slices(spec, entropy=entropy, connection=connection, progress=begun, total=True) as counts:
             yield counts, tuple(Binding(name=one.name, digest=one.digest) for one in known.result())
+    finally:
+        # Whoever presses Ctrl-C does not wait for the digest of a hundred gigabytes.
+        other.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -304,6 +304,11 @@ class Dimension:
         """How many labels there are."""
         return len(self.values) + len(self.groups)
 
+    @property
+    def placed(self) -> Mask:
+        """Which labels are a date, a time or a number that is known; a word among dates ("Total") is none."""
+        return np.asarray(~self.unknown & (self.ordinals != NO_ORDINAL))
+
     def code(self, label: object, /) -> int:
         """The code of a label given as text in any spelling, or as an integer, a date or a time.
 
