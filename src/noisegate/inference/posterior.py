@@ -364,6 +364,8 @@ class Posterior:
                 prior=prior,
                 sums=[] if alone else evidence.wide_sums(cells),
             )
+            if len(fits) == 1 and len(fits[0][0]) == len(cells):
+                laws = replace(laws, shape=fits[0][1].shape)  # the same numbers, held once
             exact = np.full(len(cells), alone)
             return _Unit(
                 cells=cells,
