@@ -107,7 +107,10 @@ def test_the_chain_itself_is_calibrated(law):
 @pytest.mark.slow
 @pytest.mark.parametrize("law", WORLDS)
 def test_the_engine_is_near_one_who_knows_the_law(law):
-    """Interval score of hidden cells within 10 %, log score of "empty?" within 0.05 nats, in 40 worlds."""
-    found = beside(law, replicates=20, first=(20160725, 777))
+    """Interval score of hidden cells within 10 %, log score of "empty?" within 0.05 nats, in 60 worlds of three seeds.
+
+    Seeds differ by more than what is asked: full or empty vehicles have 1.101, 0.961 and 1.054 in 20 worlds each. The engine was looked at with the first two.
+    """
+    found = beside(law, replicates=20, first=(20160725, 777, 31415))
     assert found["engine"].score <= 1.10 * found["chain"].score
     assert found["engine"].empty <= found["chain"].empty + 0.05

@@ -13,12 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.errors import DataError
 from noisegate.inference.linked.model import Own
 from noisegate.inference.linked.problem import Floats, Ints, contradiction
 from noisegate.laws import compiled
 
 _AS_POISSON = 1e7
 _LARGE = 1e150
+
+
+#: Values that laws of one part may have together; each takes eight bytes, a few times over.
+_MOST_VALUES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,6 +38,11 @@ class Pmfs:
     def ones(cls, low: Ints, high: Ints, /) -> Pmfs:
         """Weight 1 on each of low .. high."""
         start = np.concatenate([[0], np.cumsum(high - low + 1)]).astype(np.int64)
+        if start[-1] > _MOST_VALUES:
+            raise DataError(
+                f"hidden counts may be anything in ranges of {int(start[-1]):.2g} values together, too many to look at one by one "
+                f"(at most {_MOST_VALUES:.2g}); look for a total that is off by far, or leave that table out."
+            )
         return cls(low=low, start=start, p=np.ones(int(start[-1])))
 
     @classmethod
