@@ -1,5 +1,7 @@
 """The engine beside a Markov chain that knows the law of the counts; and the chain beside enumeration."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -75,12 +77,12 @@ WORLDS = {
 }
 
 
-def beside(law, *, replicates, rows=14, columns=10, sweeps=3_000):
-    """Scores of hidden cells by the engine, and by the chain that knows the law."""
+def beside(law, *, replicates, first=(20160725,), rows=14, columns=10, sweeps=3_000):
+    """Scores of hidden cells by the engine, and by the chain that knows the law, in so many worlds of each first seed."""
     way, prior = WORLDS[law]
     boards = {"engine": Scoreboard(), "chain": Scoreboard()}
-    for seed in range(replicates):
-        rng = np.random.default_rng([20160725, list(WORLDS).index(law), seed])
+    for start, seed in product(first, range(replicates)):
+        rng = np.random.default_rng([start, list(WORLDS).index(law), seed])
         p = np.exp(prior)
         world = make_world(
             {"row": rows, "column": columns},
@@ -102,31 +104,10 @@ def test_the_chain_itself_is_calibrated(law):
     assert found.held >= 0.88
 
 
-#: Interval scores beside those of somebody who knows the law, and log scores of "empty?" above theirs, where they are further off than asked.
-FURTHER_OFF = {"full or empty": "1.13 times as large, and 0.053 nats more"}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "law",
-    [
-        pytest.param(
-            law,
-            marks=[pytest.mark.xfail(strict=True, reason=FURTHER_OFF[law])] if law in FURTHER_OFF else [],
-        )
-        for law in WORLDS
-    ],
-)
+@pytest.mark.parametrize("law", WORLDS)
 def test_the_engine_is_near_one_who_knows_the_law(law):
-    """Interval score of hidden cells within 10 %, log score of "empty?" within 0.05 nats."""
-    found = beside(law, replicates=20)
+    """Interval score of hidden cells within 10 %, log score of "empty?" within 0.05 nats, in 40 worlds."""
+    found = beside(law, replicates=20, first=(20160725, 777))
     assert found["engine"].score <= 1.10 * found["chain"].score
     assert found["engine"].empty <= found["chain"].empty + 0.05
-
-
-@pytest.mark.slow
-def test_vehicles_that_are_full_or_empty_are_not_far_off():
-    """What is reached must not be lost: before counts could have humps it was 2.49 times as large."""
-    found = beside("full or empty", replicates=20)
-    assert found["engine"].score <= 1.25 * found["chain"].score
-    assert found["engine"].empty <= found["chain"].empty + 0.08
