@@ -220,14 +220,12 @@ class Facts:
     @cached_property
     def _beside_exact_totals(self) -> dict[str, Noise]:
         """The noise of the base where totals have none of their own; empty if that is not so."""
-        base = self.structure.base.name
-        exact = {name for name, one in self.recognised.items() if one.silent} - {base}
+        base, apart = self.structure.base.name, [one for one in self.sound_rows if perturbed_apart(one)]
+        exact = {name for name, one in self.recognised.items() if one.silent} - {base} if apart else set()
         sums = [
             found.beside_exact(one.link.margin.name)
-            for one in self.sound_rows
-            if one.link.margin.name in exact
-            and perturbed_apart(one)
-            and (found := margin_set(one)) is not None
+            for one in apart
+            if one.link.margin.name in exact and (found := margin_set(one)) is not None
         ]
         if not sums:
             return {}

@@ -38,9 +38,8 @@ from noisegate.inference.linked.problem import (
     Prior,
     components,
 )
-from noisegate.inference.profile.humps import fit_humps
+from noisegate.inference.profile.humps import MOST_SEEN, RivalWord, fit_humps, rivals_say
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
-from noisegate.inference.profile.rival_laws import MOST_SEEN, RivalWord, rivals_say
 from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
 from noisegate.inference.roles import Roles, group_and_day
 from noisegate.inference.trial import (
