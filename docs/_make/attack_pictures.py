@@ -8,10 +8,9 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import altair as alt
 import duckdb
 import numpy as np
 
@@ -21,18 +20,19 @@ from noisegate.laws import RoundedLaplace, SeededNoise
 from noisegate.mechanisms import corrected, second_algorithm
 from noisegate.pictures import (
     BLUE,
-    GREY,
-    INK,
-    ODDS,
     ORANGE,
     Picture,
     differences_of,
     differences_picture,
     draw,
     posterior_picture,
-    rows,
     save,
 )
+from noisegate.pictures.frame import Mark
+from noisegate.pictures.marks import Dots
+from noisegate.pictures.plot import Axis, Plot
+from noisegate.pictures.scales import Linear, Log, odds
+from noisegate.pictures.words import Words
 from noisegate.releases import release
 from noisegate.reproduction import write_figures
 from noisegate.simulation import World, simulate
@@ -89,41 +89,32 @@ def _kept_zeros() -> Picture:
     for recipe, title in ((second_algorithm, "zeros kept, as in 2016"), (corrected, "zeros get noise too")):
         made = recipe(rounding="nearest", rule="ge")
         shown = [-np.expm1(made.response(int(count)).log_suppressed) for count in people]
-        panels.append(_chances(people, np.array(shown), title))
-    return alt.hconcat(*panels, spacing=40)
+        panels.append(_chances(dict(zip(people.tolist(), shown, strict=True)), title))
+    return Picture(rows=[panels])
 
 
-def _chances(people: Any, chances: Any, title: str, /) -> Picture:
-    some = chances > 0
-    x = alt.X(
-        "people:Q",
-        title="people in the cell",
-        scale=alt.Scale(domain=[-1, _MOST_PEOPLE]),
-        axis=alt.Axis(grid=False),
-    )
-    y = alt.Y(
-        "chance:Q",
-        title="chance that it is published",
-        scale=alt.Scale(type="log", domain=[3e-7, 1]),
-        axis=alt.Axis(labelExpr=ODDS, values=[1e-6, 1e-4, 1e-2, 1]),
-    )
-    data = rows(
-        people=people[some],
-        chance=chances[some],
-        kind=["nobody" if one == 0 else "somebody" for one in people[some]],
-    )
-    colour = alt.Color(
-        "kind:N", scale=alt.Scale(domain=["nobody", "somebody"], range=[ORANGE, BLUE]), legend=None
-    )
-    layers = [alt.Chart(data).mark_point(filled=True, size=45, opacity=1).encode(x=x, y=y, color=colour)]
-    if not some[0]:
-        note = rows(people=[0], chance=[6e-7], text=["nobody: never"])
-        layers.append(
-            alt.Chart(note)
-            .mark_text(color=ORANGE, align="left", dx=-8, fontSize=12)
-            .encode(x=x, y=y, text="text:N")
+def _chances(chances: dict[int, float], title: str, /) -> Plot:
+    some = [(people, chance) for people, chance in chances.items() if chance > 0]
+    marks: list[Mark] = [
+        Dots(
+            points=[(people, chance) for people, chance in some if (people == 0) == nobody],
+            colour=colour,
+            radius=3.8,
         )
-    return alt.layer(*layers).properties(width=250, height=220, title=title)
+        for colour, nobody in ((ORANGE, True), (BLUE, False))
+    ]
+    if chances[0] <= 0:
+        marks.append(Words(points=[(0, 6e-7)], texts=["nobody: never"], colour=ORANGE, beside=-8))
+    return Plot(
+        x=Axis(scale=Linear(-1, _MOST_PEOPLE), title="people in the cell", grid=False),
+        y=Axis(
+            scale=Log(3e-7, 1), title="chance that it is published", ticks=[1e-6, 1e-4, 1e-2, 1], label=odds
+        ),
+        marks=marks,
+        width=350,
+        height=220,
+        title=title,
+    )
 
 
 def _linked_totals(found: Assessment, world: World, /) -> Picture:
@@ -152,14 +143,7 @@ def _linked_totals(found: Assessment, world: World, /) -> Picture:
     ]
     truth = _truth(world, dict(zip((d.name for d in inference.cells.dimensions), labels, strict=True)))
     print(f"cell {labels}, truly {truth}")  # noqa: T201
-    picture = posterior_picture(kept, title=f"Suppressed: {' '.join(labels)}")
-    line = alt.Chart(rows(count=[truth])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="count:Q")
-    name = (
-        alt.Chart(rows(count=[truth], text=["truth"]))
-        .mark_text(align="right", dx=-5, color=GREY)
-        .encode(x="count:Q", y=alt.value(8), text="text:N")
-    )
-    return alt.layer(picture, line, name)
+    return posterior_picture(kept, title=f"Suppressed: {' '.join(labels)}", truth=truth)
 
 
 def _truth(world: World, at: dict[str, str], /) -> int:
@@ -177,10 +161,10 @@ def _timetables(found: Assessment, /) -> Picture:
     """By mode and hour, the share of cells that a single vehicle can have filled."""
     services = found.to_json()["services"]
     print(f"services: {services['cells']}, hours {services['unprotected_hours']}")  # noqa: T201
-    return draw(figures_of(found)["hours"].picture).properties(
-        title=alt.Title(
-            "Share of cells that one vehicle alone can have filled", subtitle="if all run to the second"
-        )
+    return replace(
+        draw(figures_of(found)["hours"].picture),
+        title="Share of cells that one vehicle alone can have filled",
+        subtitle="if all run to the second",
     )
 
 

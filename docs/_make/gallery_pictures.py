@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
+from noisegate.pictures import BLUE, GREY, INK, ORANGE, Picture, of
+from noisegate.pictures.frame import Mark
+from noisegate.pictures.marks import Bars, Dots, Rule, Upright
+from noisegate.pictures.plot import Axis, Key, Plot
+from noisegate.pictures.scales import Band, Linear, Log, Symlog, number
+from noisegate.pictures.words import Words
 
-from noisegate.pictures import BLUE, GREY, INK, ORANGE, Picture, rows
-
-_WIDE = 430
+_WIDE = 560
 
 
 def ranges_picture(
@@ -21,29 +24,39 @@ def ranges_picture(
     truth: Sequence[int] | None = None,
 ) -> Picture:
     """For each count what was shown of it (grey) and what is proven (orange)."""
-    order = alt.EncodingSortField(field="place", order="ascending")
-    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=320, grid=False))
-    data = rows(
-        name=list(names),
-        place=range(len(names)),
-        low=[one["shown_as"][0] - 0.3 for one in listed],
-        high=[one["shown_as"][1] + 0.3 for one in listed],
-        least=[one["low"] - 0.3 for one in listed],
-        most=[one["high"] + 0.3 for one in listed],
+    rows = range(len(names))
+    shown, known = (
+        ([one["shown_as"] for one in listed], GREY, 0.35),
+        ([(one["low"], one["high"]) for one in listed], ORANGE, 1.0),
     )
-    x = alt.X("low:Q", title="people", scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(tickMinStep=1))
-    shown = alt.Chart(data).mark_bar(color=GREY, opacity=0.35, height=12).encode(x=x, x2="high:Q", y=y)
-    known = alt.Chart(data).mark_bar(color=ORANGE, height=12).encode(x="least:Q", x2="most:Q", y=y)
-    layers = [shown, known]
+    marks: list[Mark] = [
+        Bars(
+            at=rows,
+            low=[low - 0.3 for low, _ in ends],
+            high=[high + 0.3 for _, high in ends],
+            colour=colour,
+            opacity=opacity,
+            size=12,
+            lying=True,
+            tips=[f"{name}: {low} to {high}" for name, (low, high) in zip(names, ends, strict=True)],
+        )
+        for ends, colour, opacity in (shown, known)
+    ]
     if truth is not None:
-        true = rows(name=list(names), place=range(len(names)), count=list(truth))
-        layers.append(alt.Chart(true).mark_tick(color=INK, thickness=2, height=16).encode(x="count:Q", y=y))
+        marks.append(Upright(points=list(zip(truth, rows, strict=True)), colour=INK, size=16, width=2))
+    ends = [end for some, *_ in (shown, known) for pair in some for end in pair]
+    across = Linear(min(ends, default=0) - 0.3, max(ends, default=1) + 0.3)
+    plot = Plot(
+        x=Axis(scale=across, title="people", ticks=[one for one in across.ticks(10) if one == round(one)]),
+        y=Axis(scale=Band(rows), label=lambda row: names[row], grid=False, limit=320),
+        marks=marks,
+        width=_WIDE,
+        height=20 * max(len(names), 1),
+    )
     legend = "grey: what was shown; orange: what the other counts leave" + (
         "; black: the truth" if truth is not None else ""
     )
-    return alt.layer(*layers).properties(
-        width=_WIDE, height=alt.Step(20), title=alt.Title(title, subtitle=legend)
-    )
+    return of(plot, title=title, subtitle=legend)
 
 
 def bars_picture(
@@ -57,116 +70,122 @@ def bars_picture(
     errors: Sequence[float] = (),
 ) -> Picture:
     """Bars of chances, with two standard errors if there are any."""
-    order = alt.EncodingSortField(field="place", order="ascending")
-    across = alt.X("name:O", title=x, sort=order, axis=alt.Axis(labelAngle=0))
-    data = rows(name=list(names), place=range(len(names)), value=list(values))
-    layers = [
-        alt.Chart(data)
-        .mark_bar(color=BLUE, size=26)
-        .encode(x=across, y=alt.Y("value:Q", title=y, scale=alt.Scale(domain=[0, 1])))
-    ]
+    tips = [f"{name}: {value:.3g}" for name, value in zip(names, values, strict=True)]
+    marks: list[Mark] = [Bars(at=names, high=values, colour=BLUE, size=26, tips=tips)]
     if errors:
-        spread = rows(
-            name=list(names),
-            place=range(len(names)),
-            low=[max(v - 2 * e, 0) for v, e in zip(values, errors, strict=True)],
-            high=[v + 2 * e for v, e in zip(values, errors, strict=True)],
-        )
-        layers.append(
-            alt.Chart(spread).mark_rule(color=INK).encode(x=across, y=alt.Y("low:Q", title=y), y2="high:Q")
-        )
-    return alt.layer(*layers).properties(width=_WIDE, height=220, title=title)
+        low = [max(v - 2 * e, 0) for v, e in zip(values, errors, strict=True)]
+        high = [min(v + 2 * e, 1) for v, e in zip(values, errors, strict=True)]
+        marks.append(Bars(at=names, low=low, high=high, colour=INK, size=1.2))
+    plot = Plot(
+        x=Axis(scale=Band(names), title=x, grid=False),
+        y=Axis(scale=Linear(0, 1), title=y),
+        marks=marks,
+        width=500,
+        height=220,
+    )
+    return of(plot, title=title)
 
 
 def claims_picture(
     claims: Mapping[str, float], low: float, best: float, high: float, /, *, title: str
 ) -> Picture:
     """What is claimed (orange) beside what the tables show (blue), on one axis."""
-    names = [*claims, "the tables show"]
-    order = alt.EncodingSortField(field="place", order="ascending")
-    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=240, grid=False))
-    claimed = rows(name=list(claims), place=range(len(claims)), scale=list(claims.values()))
-    seen = rows(name=["the tables show"], place=[len(claims)], low=[low], high=[high], best=[best])
-    x = alt.X("scale:Q", title="scale of the noise", scale=alt.Scale(zero=True, nice=True))
-    layers = [
-        alt.Chart(claimed).mark_point(color=ORANGE, filled=True, size=110).encode(x=x, y=y),
-        alt.Chart(seen).mark_bar(color=BLUE, opacity=0.45, height=14).encode(x="low:Q", x2="high:Q", y=y),
-        alt.Chart(seen).mark_point(color=BLUE, filled=True, size=70).encode(x="best:Q", y=y),
+    seen = "the tables show"
+    names = [*claims, seen]
+    marks: list[Mark] = [
+        Dots(
+            points=[(value, name) for name, value in claims.items()],
+            colour=ORANGE,
+            radius=6,
+            tips=[f"{name}: {value:.3g}" for name, value in claims.items()],
+        ),
+        Bars(at=[seen], low=[low], high=[high], colour=BLUE, opacity=0.45, size=14, lying=True),
+        Dots(points=[(best, seen)], colour=BLUE, radius=4.5, tips=[f"{best:.3g}, {low:.3g} to {high:.3g}"]),
     ]
-    return alt.layer(*layers).properties(
-        width=_WIDE, height=alt.Step(36 if len(names) < 4 else 28), title=title
+    plot = Plot(
+        x=Axis(
+            scale=Linear.over([*claims.values(), low, high], zero=True, count=10),
+            title="scale of the noise",
+            count=10,
+        ),
+        y=Axis(scale=Band(names), grid=False, limit=240),
+        marks=marks,
+        width=_WIDE,
+        height=(36 if len(names) < 4 else 28) * len(names),
     )
+    return of(plot, title=title)
 
 
 def counts_picture(
     at: Sequence[int], seen: Sequence[float], expected: Sequence[float], /, *, title: str, law: str, x: str
 ) -> Picture:
     """How often each difference was seen (bars, with the number) and is expected (dots); small numbers stay visible."""
-    order = alt.EncodingSortField(field="place", order="ascending")
-    across = alt.X("name:O", title=x, sort=order, axis=alt.Axis(labelAngle=0, grid=False))
-    up = alt.Y(
-        "value:Q",
-        title="how often",
-        scale=alt.Scale(type="symlog"),
-        axis=alt.Axis(values=[0, 1, 10, 100, 1000]),
-    )
-    colour = alt.Color("kind:N", title=None, scale=alt.Scale(domain=["seen", law], range=[BLUE, ORANGE]))
-    bars = rows(name=list(at), place=range(len(at)), value=list(seen), kind=["seen"] * len(at))
-    dots = rows(name=list(at), place=range(len(at)), value=list(expected), kind=[law] * len(at))
-    drawn = alt.Chart(bars).encode(x=across, y=up)
-    layers = [
-        drawn.mark_bar(size=18, opacity=0.6).encode(color=colour),
-        alt.Chart(dots).mark_point(filled=True, size=40).encode(x=across, y=up, color=colour),
-        drawn.transform_filter("datum.value > 0")
-        .mark_text(dy=-8, color=INK, fontSize=11)
-        .encode(text=alt.Text("value:Q", format=",")),
+    tips = [f"{one}: {mean:,.1f} expected" for one, mean in zip(at, expected, strict=True)]
+    counted = [
+        (one, max(count, mean), count)
+        for one, count, mean in zip(at, seen, expected, strict=True)
+        if count > 0
     ]
-    return alt.layer(*layers).properties(width=520, height=240, title=title)
+    plot = Plot(
+        x=Axis(scale=Band(at), title=x, grid=False),
+        y=Axis(
+            scale=Symlog(max([*seen, *expected, 1.0]) * 1.3),
+            title="how often",
+            ticks=[0, *(10**power for power in range(7))],
+        ),
+        marks=[
+            Bars(at=at, high=seen, colour=BLUE, size=18, opacity=0.6),
+            Dots(points=list(zip(at, expected, strict=True)), colour=ORANGE, radius=3.5, tips=tips),
+            Words(
+                points=[(one, top) for one, top, _ in counted],
+                texts=[number(count) for *_, count in counted],
+                size=11,
+                lower=-10,
+                centred=True,
+            ),
+        ],
+        width=580,
+        height=240,
+        keys=[Key("seen", BLUE, "rect", 0.6), Key(law, ORANGE)],
+    )
+    return of(plot, title=title)
 
 
 def sets_picture(
     sets: Sequence[tuple[Sequence[str], int]], tables: Sequence[str], drop: Sequence[str], /, *, title: str
 ) -> Picture:
     """Which tables each smallest set is made of, and how many counts it gives away; tables to leave out in orange."""
-    points = [
-        (f"{cells} counts · set {k + 1}", one, k) for k, (names, cells) in enumerate(sets) for one in names
+    rows = [f"{cells} counts · set {k + 1}" for k, (_, cells) in enumerate(sets)]
+    points = [(one, row) for row, (names, _) in zip(rows, sets, strict=True) for one in names]
+    marks = [
+        Dots(points=[one for one in points if (one[0] in drop) == dropped], colour=colour, radius=7)
+        for colour, dropped in ((BLUE, False), (ORANGE, True))
     ]
-    data = rows(
-        set=[one[0] for one in points],
-        table=[one[1] for one in points],
-        place=[one[2] for one in points],
-        kind=["leave out" if one[1] in drop else "keep" for one in points],
+    plot = Plot(
+        x=Axis(scale=Band(tables)),
+        y=Axis(scale=Band(rows)),
+        marks=marks,
+        width=130 + 80 * max(len(tables), 3),
+        height=26 * max(len(rows), 1),
+        keys=[Key("keep", BLUE), Key("leave out", ORANGE)],
     )
-    order = alt.EncodingSortField(field="place", order="ascending")
-    colour = alt.Color(
-        "kind:N",
-        scale=alt.Scale(domain=["keep", "leave out"], range=[BLUE, ORANGE]),
-        legend=alt.Legend(title=None),
-    )
-    return (
-        alt.Chart(data)
-        .mark_point(filled=True, size=160)
-        .encode(
-            x=alt.X("table:N", title=None, sort=list(tables), axis=alt.Axis(labelAngle=-30, grid=True)),
-            y=alt.Y("set:N", title=None, sort=order),
-            color=colour,
-        )
-        .properties(width=alt.Step(70), height=alt.Step(26), title=title)
-    )
+    return of(plot, title=title)
 
 
 def points_picture(
     values: Sequence[float], sums: Sequence[float], /, *, title: str, x: str, y: str
 ) -> Picture:
     """Values against the sums of their parts, as differences over size."""
-    data = rows(total=list(values), gap=[a - b for a, b in zip(values, sums, strict=True)])
-    zero = alt.Chart(rows(gap=[0])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y="gap:Q")
-    dots = (
-        alt.Chart(data)
-        .mark_point(filled=True, size=60, color=BLUE)
-        .encode(
-            x=alt.X("total:Q", title=x, scale=alt.Scale(type="log"), axis=alt.Axis(grid=False, format="~s")),
-            y=alt.Y("gap:Q", title=y),
-        )
+    points = [(total, total - parts) for total, parts in zip(values, sums, strict=True)]
+    tips = [f"{total:,.0f}: {number(gap)}" for total, gap in points]
+    plot = Plot(
+        x=Axis(scale=Log.over(values, room=1.3), title=x, grid=False),
+        y=Axis(scale=Linear.over([gap for _, gap in points]), title=y),
+        marks=[
+            Rule(at=0, along="y", colour=GREY),
+            Dots(points=points, colour=BLUE, radius=4.5, opacity=0.7, tips=tips),
+        ],
+        width=500,
+        height=220,
     )
-    return alt.layer(zero, dots).properties(width=_WIDE, height=220, title=title)
+    return of(plot, title=title)

@@ -1,14 +1,13 @@
 """Run the notebooks of docs/notebooks and keep what they show: `python docs/_make/notebooks.py [NOTEBOOK...]`.
 
 A notebook is run cell by cell in one namespace and in an empty folder, without Jupyter. Outputs are kept as text, HTML and
-PNG, so that a forge shows them.
+SVG, so that a forge shows them.
 """  # noqa: INP001 - a script
 
 from __future__ import annotations
 
 import argparse
 import ast
-import base64
 import contextlib
 import io
 import json
@@ -55,17 +54,11 @@ def _outputs(source: str, names: dict[str, Any], /) -> list[dict[str, Any]]:
 
 def _data(value: Any, /) -> dict[str, Any]:
     """A value as text, and as a page or a picture if it has one."""
-    if type(value).__module__.startswith("altair"):
-        import vl_convert
-
-        png = vl_convert.vegalite_to_png(value.to_json())
-        return {
-            "text/plain": [f"a chart ({type(value).__name__})"],
-            "image/png": base64.b64encode(png).decode(),
-        }
     data: dict[str, Any] = {"text/plain": _lines(repr(value))}
     if hasattr(value, "_repr_html_"):
         data["text/html"] = _lines(value._repr_html_())
+    if hasattr(value, "_repr_svg_"):
+        data["image/svg+xml"] = _lines(value._repr_svg_())
     return data
 
 

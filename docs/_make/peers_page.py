@@ -11,10 +11,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 from markdown import table
 
-from noisegate.pictures import BLUE, GREY, ORANGE, rows, save
+from noisegate.pictures import BLUE, GREY, ORANGE, Picture, of, save
+from noisegate.pictures.frame import Mark
+from noisegate.pictures.marks import Dots, Line
+from noisegate.pictures.plot import Axis, Key, Plot
+from noisegate.pictures.scales import Log
+from noisegate.pictures.words import Words
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "bench" / "results" / "peers.json"
@@ -156,58 +160,38 @@ def _slower(kept: Mapping[str, Any], /) -> str:
     )
 
 
-def picture(kept: Mapping[str, Any], /) -> Any:
+def picture(kept: Mapping[str, Any], /) -> Picture:
     """Seconds by events, a line for each way: ours blue, plain grey, others orange."""
+    colours = {"noisegate": BLUE, "others": ORANGE, "plain": GREY}
 
     def kind(way: str, /) -> str:
-        return (
-            "noisegate" if way.startswith("noisegate") else "plain" if way.startswith("plain") else "others"
-        )
+        return next((one for one in ("noisegate", "plain") if way.startswith(one)), "others")
 
-    kept_rows = kept["speed"]
-    data = rows(
-        events=[row["events"] / 1e6 for row in kept_rows],
-        seconds=[row["wall_s"] for row in kept_rows],
-        way=[row["way"] for row in kept_rows],
-        kind=[kind(row["way"]) for row in kept_rows],
+    ways: dict[str, list[tuple[float, float]]] = {}
+    for row in kept["speed"]:
+        ways.setdefault(row["way"], []).append((row["events"] / 1e6, row["wall_s"]))
+    marks: list[Mark] = []
+    for way, found in ways.items():
+        points, colour = sorted(found), colours[kind(way)]
+        tips = [f"{way}, {events:g} million events: {seconds:.3g} s" for events, seconds in points]
+        marks += [Line(points=points, colour=colour), Dots(points=points, colour=colour, radius=3, tips=tips)]
+    most = max(events for found in ways.values() for events, _ in found)
+    ends = sorted(
+        (seconds, way) for way, found in ways.items() for events, seconds in found if events == most
     )
-    colour = alt.Color(
-        "kind:N",
-        title=None,
-        scale=alt.Scale(domain=["noisegate", "others", "plain"], range=[BLUE, ORANGE, GREY]),
+    place = 0.0
+    for seconds, way in ends:  # names are set apart, so that each can be read
+        place = max(seconds, place * _APART)
+        marks.append(Words(points=[(most, place)], texts=[way], colour=colours[kind(way)], size=11))
+    plot = Plot(
+        x=Axis(scale=Log(0.45, 7), title="million events", ticks=[0.5, 1, 2], grid=False),
+        y=Axis(scale=Log(0.5, 500), title="seconds", ticks=[1, 3, 10, 30, 100, 300]),
+        marks=marks,
+        width=640,
+        height=320,
+        keys=[Key(name, colour, "line") for name, colour in colours.items()],
     )
-    x = alt.X(
-        "events:Q",
-        title="million events",
-        scale=alt.Scale(type="log", domain=[0.45, 5]),
-        axis=alt.Axis(values=[0.5, 1, 2], grid=False),
-    )
-    y = alt.Y(
-        "seconds:Q",
-        title="seconds",
-        scale=alt.Scale(type="log", domain=[0.5, 500]),
-        axis=alt.Axis(values=[1, 3, 10, 30, 100, 300]),
-    )
-    lines = alt.Chart(data).mark_line(point=True).encode(x=x, y=y, color=colour, detail="way:N")
-    last = [row for row in kept_rows if row["events"] == max(one["events"] for one in kept_rows)]
-    last.sort(key=lambda row: row["wall_s"])
-    places: list[float] = []
-    for row in last:  # names are set apart, so that each can be read
-        places.append(max(row["wall_s"], places[-1] * _APART if places else 0.0))
-    labels = rows(
-        events=[row["events"] / 1e6 for row in last],
-        seconds=places,
-        way=[row["way"] for row in last],
-        kind=[kind(row["way"]) for row in last],
-    )
-    names = (
-        alt.Chart(labels)
-        .mark_text(align="left", dx=8, fontSize=10)
-        .encode(x=x, y=y, text="way:N", color=colour)
-    )
-    return alt.layer(lines, names).properties(
-        width=560, height=320, title="The same count of the same events, start to exit"
-    )
+    return of(plot, title="The same count of the same events, start to exit")
 
 
 if __name__ == "__main__":

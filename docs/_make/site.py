@@ -7,6 +7,7 @@ between them are led to the site. Every version stands in a folder of its own.
 from __future__ import annotations
 
 import argparse
+import base64
 import html
 import json
 import re
@@ -98,9 +99,9 @@ def _cell(cell: dict[str, Any], /) -> list[str]:
 
 def _output(output: dict[str, Any], /) -> str:
     data = output.get("data", {})
-    if "image/png" in data:
-        picture = "".join(data["image/png"]).strip()
-        inside = f'<img alt="what the cell draws" src="data:image/png;base64,{picture}">'
+    if "image/svg+xml" in data:
+        picture = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
+        inside = f'<img alt="what the cell draws" src="data:image/svg+xml;base64,{picture}">'
     elif "text/html" in data:
         # A blank line would end the block, and the rest would be read as Markdown.
         inside = re.sub(r"\n\s*\n", "\n", "".join(data["text/html"]))

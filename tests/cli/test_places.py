@@ -266,11 +266,10 @@ def test_an_assessment_without_raw_data_is_not_marked(place, noisegate):
 
 
 def test_pictures_are_marked_and_can_still_be_read(tmp_path):
-    import altair as alt
+    from noisegate.mechanisms import second_algorithm
+    from noisegate.pictures import groups_of, groups_picture, save
 
-    from noisegate.pictures import save
-
-    chart = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point().encode(x="x:Q")
+    chart = groups_picture(groups_of(second_algorithm(), range(1, 9)))
     for kind in ("svg", "png", "html"):
         save(chart, tmp_path / f"a.{kind}", marked=True)
         save(chart, tmp_path / f"b.{kind}")

@@ -27,7 +27,7 @@ def test_unknown_names_are_refused():
 
 
 def test_importing_the_package_loads_no_library():
-    code = "import sys, noisegate; print(*[m for m in ('numpy', 'scipy', 'duckdb', 'altair') if m in sys.modules])"
+    code = "import sys, noisegate; print(*[m for m in ('numpy', 'scipy', 'duckdb', 'resvg_py') if m in sys.modules])"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

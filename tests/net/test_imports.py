@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-COSTLY = ("numba", "scipy", "altair", "duckdb", "ibis", "pydantic", "jinja2", "numpy", "pyarrow", "rich")
+COSTLY = ("numba", "scipy", "resvg_py", "duckdb", "ibis", "pydantic", "jinja2", "numpy", "pyarrow", "rich")
 
 
 def loaded(code):

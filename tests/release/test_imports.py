@@ -23,7 +23,7 @@ def test_the_side_that_releases_loads_neither_numba_nor_scipy_nor_inference(modu
     code = f"""
 import sys, time
 import noisegate.{module}
-heavy = ("numba", "scipy", "noisegate.inference", "noisegate.recovery", "noisegate.reading", "ibis", "altair")
+heavy = ("numba", "scipy", "noisegate.inference", "noisegate.recovery", "noisegate.reading", "ibis", "resvg_py")
 print(time.process_time(), *[name for name in heavy if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

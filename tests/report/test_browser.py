@@ -15,7 +15,7 @@ NOISES = ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled
 DRAWN = """
 [...document.querySelectorAll('.picture')].map(one => {
   const box = one.querySelector('svg').getBoundingClientRect();
-  const marks = [...one.querySelectorAll('[class*="mark-rect"] path, [class*="mark-line"] path, [class*="mark-symbol"] path, [class*="mark-rule"]:not([class*="axis"]) line')];
+  const marks = [...one.querySelectorAll('.mark-rect path, .mark-line path, .mark-symbol path, .mark-rule line')];
   const painted = marks.filter(mark => {
     const look = getComputedStyle(mark), size = mark.getBoundingClientRect();
     return (look.fill !== 'none' || look.stroke !== 'none') && size.width + size.height > 1;
@@ -71,7 +71,7 @@ def test_utility_by_query_fits_a_desk_and_a_phone(browser, only, tmp_path, width
     assert across > 250
     assert browser.ask("document.documentElement.scrollWidth") <= width
     words = "[...document.querySelectorAll('#figure-workload text')].map(one => one.textContent)"
-    assert {"noise and bounding", "question-11", "0.3"} <= set(browser.ask(words))
+    assert {"noise and bounding", "question-11", "0.5"} <= set(browser.ask(words))
 
 
 def test_a_picture_without_marks_would_be_noticed(browser, reported, tmp_path):

@@ -285,7 +285,7 @@ def test_causes_that_cannot_be_told_apart_are_shown_as_one(only):
         "together",
     )
     assert section.grids[0].rows == (("total", "12", "3", "0", "11"),)
-    assert "noise and bounding" in drawn_inline(section.figures[0].picture, key="k")
+    assert "noise and bounding" in drawn_inline(section.figures[0].picture)
 
 
 def test_an_assessment_and_its_findings_show_themselves_on_one_screen(bare, whole):
@@ -322,4 +322,4 @@ def test_what_people_say_stands_in_the_report_and_turns_nothing_round(whole):
 @pytest.mark.parametrize("name", ["constructor", "__proto__", "toString", "</svg><script>"])
 def test_a_question_may_be_called_like_anything(name):
     picture = QueryErrors(queries={name: {"noise": 3.0}}, title="errors")
-    assert "<script>" not in drawn_inline(picture, key="k")
+    assert "<script>" not in drawn_inline(picture)

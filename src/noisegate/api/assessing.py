@@ -24,6 +24,7 @@ from noisegate.assessment import assess as judge_tables
 from noisegate.errors import DataError, OutputError, SpecError
 from noisegate.inference import TableSets
 from noisegate.mechanisms import stated_noise
+from noisegate.pictures import Picture, draw
 from noisegate.places import check_directory
 from noisegate.reading import (
     Overrides,
@@ -83,10 +84,8 @@ class OpenAssessment(Assessment):
         """The names of the pictures that `plot` draws."""
         return tuple(figure.key for one in exhibits_of(self) for figure in one.figures)
 
-    def plot(self, name: str | None = None, /) -> Any:
-        """A picture of the assessment as an Altair chart: the first one, or the one of this name (see `plots`)."""
-        from noisegate.pictures import draw
-
+    def plot(self, name: str | None = None, /) -> Picture:
+        """A picture of the assessment: the first one, or the one of this name (see `plots`); `.save` writes it, `.svg` is its text."""
         pictures = {figure.key: figure.picture for one in exhibits_of(self) for figure in one.figures}
         if not pictures:
             raise DataError("this assessment has nothing to draw.")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisegate.laws import make_law
 from noisegate.mechanisms import Mechanism, statement
+
+if TYPE_CHECKING:
+    from noisegate.pictures import Picture
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,8 +62,8 @@ class MechanismFacts:
         """
         return {row["events"]: row["high"] for row in self.content["certainty"] or ()}
 
-    def plot(self) -> Any:
-        """The responses and the privacy curve as an Altair chart."""
+    def plot(self) -> Picture:
+        """A picture of the responses and the privacy curve; `.save` writes it, `.svg` is its text."""
         from noisegate.pictures import mechanism_picture
 
         return mechanism_picture(self.mechanism)

@@ -2,62 +2,69 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.pictures.canvas import BLUE, GREEN, GREY, INK, ORANGE, Picture, in_order, rows
+from noisegate.pictures.canvas import WIDTH, Picture, of
+from noisegate.pictures.colours import BLUE, BLUES, GREEN, GREY, GREYS, NOTHING, ORANGE, ORANGES
 from noisegate.pictures.data import Band, CellCalendar, ExposedCells, HourShares
-from noisegate.pictures.inline import BLUES, GREYS, NOTHING, ORANGES, QUIET, WIDTH
+from noisegate.pictures.frame import Mark
+from noisegate.pictures.marks import Bars, Dots, Fields, Line, Rule, Shade
+from noisegate.pictures.plot import Axis, Key, Plot
+from noisegate.pictures.scales import Band as Rooms
+from noisegate.pictures.scales import Linear, number, percent
+from noisegate.pictures.words import Words
 
-_LONGEST = 64
+#: Above and below the middle of a row: its name, and its interval.
+_NAME, _INTERVAL = -8, 8
 
 
 def exposed_picture(data: ExposedCells, /) -> Picture:
     """A line from the low to the high end for each cell, a dot at the likeliest count, its name above."""
     cells, threshold = data.cells, data.threshold
-    order = list(range(len(cells)))
-    values = rows(
-        place=order,
-        low=[one.low for one in cells],
-        high=[one.high for one in cells],
-        mode=[one.mode for one in cells],
-        name=[_shortened(one.name) for one in cells],
-    )
+    places = range(len(cells))
     top = max([one.high for one in cells] + [threshold or 0]) * 1.06 + 1
-    x = alt.X(
-        "low:Q", title=f"raw count, {data.level:.0%} interval", scale=alt.Scale(domain=[0, top], nice=False)
-    )
-    y = alt.Y(
-        "place:O",
-        title=None,
-        axis=None,
-        sort=in_order(order),
-        scale=alt.Scale(paddingInner=0.3, paddingOuter=0.4),
-    )
-    base = alt.Chart(values)
-    layers = [
-        base.mark_rule(color=BLUE, strokeWidth=5, opacity=0.45, yOffset=7).encode(x=x, x2="high:Q", y=y),
-        base.mark_point(color=BLUE, filled=True, size=70, opacity=1, yOffset=7).encode(x="mode:Q", y=y),
-        base.mark_text(color=INK, align="left", fontSize=12, yOffset=-8).encode(
-            x=alt.datum(0), y=y, text="name:N"
+    tips = [
+        f"{one.name}: {number(one.low)} to {number(one.high)}, likeliest {number(one.mode)}" for one in cells
+    ]
+    marks: list[Mark] = [] if threshold is None else [Rule(at=threshold, colour=ORANGE)]
+    marks += [
+        Bars(
+            at=places,
+            low=[one.low for one in cells],
+            high=[one.high for one in cells],
+            colour=BLUE,
+            size=5,
+            opacity=0.45,
+            lying=True,
+            lower=_INTERVAL,
+            tips=tips,
+        ),
+        Dots(
+            points=[(one.mode, place) for place, one in enumerate(cells)],
+            colour=BLUE,
+            radius=4.5,
+            lower=_INTERVAL,
+            tips=tips,
+        ),
+        Words(
+            points=[(0, place) for place in places],
+            texts=[one.name for one in cells],
+            lower=_NAME,
+            from_left=True,
         ),
     ]
-    if threshold is not None:
-        line = alt.Chart(rows(at=[threshold])).mark_rule(color=ORANGE, strokeDash=[4, 3]).encode(x="at:Q")
-        layers.insert(0, line)
-    return alt.layer(*layers).properties(
-        width=WIDTH, height=38 * len(cells) + 40, autosize={"type": "fit", "contains": "padding"}
+    return of(
+        Plot(
+            x=Axis(scale=Linear(0, top), title=f"raw count, {data.level:.0%} interval", count=10),
+            y=Axis(scale=Rooms(places), labels=False, line=False, grid=False),
+            marks=marks,
+            width=WIDTH,
+            height=38 * max(len(cells), 1),
+        )
     )
-
-
-def _shortened(name: str, /) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def posterior_picture(
@@ -66,35 +73,42 @@ def posterior_picture(
     *,
     printed: tuple[float, float] | None = None,
     title: str,
+    truth: float | None = None,
 ) -> Picture:
-    """Probability of each raw count, one line a posterior; `printed` is an interval to set beside."""
-    names, colours = list(posteriors), [BLUE, ORANGE, GREEN][: len(posteriors)]
-    layers: list[Picture] = []
+    """Probability of each raw count, one line a posterior; beside it an interval that was printed, and the truth if it is known."""
+    colours = dict(zip(posteriors, (BLUE, ORANGE, GREEN), strict=False))
+    shown = {name: np.flatnonzero(mass > 1e-5) for name, mass in posteriors.items()}
+    highest = max((float(mass.max(initial=0)) for mass in posteriors.values()), default=1.0)
+    up = Linear.over([0, highest])
+    counts = [float(count) for some in shown.values() for count in some]
+    marks: list[Mark] = []
     if printed is not None:
-        layers.append(
-            alt.Chart(rows(low=[printed[0]], high=[printed[1]]))
-            .mark_rect(color=GREY, opacity=0.35)
-            .encode(x="low:Q", x2="high:Q")
-        )
+        marks.append(Shade(low=printed[0], high=printed[1], colour=GREY))
+        counts += printed
+    if truth is not None:
+        marks += [
+            Rule(at=truth, colour=GREY),
+            Words(points=[(truth, up.high)], texts=["truth"], colour=GREY, lower=6),
+        ]
     for name, mass in posteriors.items():
-        shown = np.flatnonzero(mass > 1e-5)
-        data = rows(count=shown, probability=mass[shown], kind=[name] * len(shown))
-        layers.append(
-            alt.Chart(data)
-            .mark_line(point={"filled": True, "size": 28}, interpolate="step")
-            .encode(
-                x=alt.X("count:Q", title="raw count"),
-                y=alt.Y("probability:Q", title="probability"),
-                color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=names, range=colours)),
-            )
-        )
+        points = [(int(count), float(mass[count])) for count in shown[name]]
+        tips = [f"{name}: {count} with probability {percent(p)}" for count, p in points]
+        marks.append(Line(points=points, colour=colours[name], step=True))
+        marks.append(Dots(points=points, colour=colours[name], radius=3, tips=tips))
+    plot = Plot(
+        x=Axis(scale=Linear.over(counts, count=12), title="raw count", count=10),
+        y=Axis(scale=up, title="probability"),
+        marks=marks,
+        width=580,
+        height=240,
+        keys=[Key(name, colour, "line") for name, colour in colours.items()],
+    )
     subtitle = "" if printed is None else f"grey: the printed interval {printed[0]} to {printed[1]}"
-    return alt.layer(*layers).properties(width=520, height=240, title=alt.Title(title, subtitle=subtitle))
+    return of(plot, title=title, subtitle=subtitle)
 
 
 #: A share falls into the step whose lower end it reaches; the first step is nothing at all.
 _EDGES = (0.0, 1e-9, 0.05, 0.2, 0.5, 0.8)
-_WIDTH = 340
 _COLOURS: Mapping[str, Sequence[str]] = {"blue": BLUES, "grey": GREYS, "orange": ORANGES}
 #: The same for hours, with the words of each step.
 _HOUR_EDGES = (0.0, 1e-9, 0.1, 0.25, 0.5, 0.75)
@@ -104,91 +118,68 @@ _STEPS = ("none", "below 10%", "10 to 25%", "25 to 50%", "50 to 75%", "75% and m
 def calendar_picture(data: CellCalendar, /) -> Picture:
     """Bands under each other, one small rectangle for each day and time, darker where the share is larger."""
     last = len(data.bands) - 1
-    return alt.vconcat(
-        *(_band(band, last=place == last) for place, band in enumerate(data.bands)), spacing=14
-    ).resolve_scale(color="independent")
+    return Picture(rows=[[_band(band, last=place == last)] for place, band in enumerate(data.bands)])
 
 
-def _band(band: Band, /, *, last: bool) -> Picture:
+def _band(band: Band, /, *, last: bool) -> Plot:
     steps = np.searchsorted(_EDGES, np.asarray(band.shares), side="right") - 1
-    data = _lines(day=band.days, time=band.times, step=steps.tolist())
+    colours = (NOTHING, *_COLOURS[band.colour])
     moments, days = sorted(set(band.times)), list(dict.fromkeys(band.days))
+    tips = [
+        f"{day} {time}: {percent(float(share))}"
+        for day, time, share in zip(band.days, band.times, band.shares, strict=True)
+    ]
+    fields = Fields(
+        points=list(zip(band.times, band.days, strict=True)),
+        colours=[colours[step] for step in steps],
+        tips=tips,
+    )
     every = max(1, len(moments) // 6)
-    x = alt.X(
-        "time:O",
-        title=None,
-        sort=in_order(moments),
-        axis=alt.Axis(values=moments[::every], labelAngle=0, labels=last, ticks=last, domain=False),
-        scale=alt.Scale(paddingInner=0.06),
+    return Plot(
+        x=Axis(
+            scale=Rooms(moments, inner=0.06, outer=0),
+            ticks=moments[::every],
+            grid=False,
+            line=False,
+            labels=last,
+        ),
+        y=Axis(scale=Rooms(days, inner=0.08, outer=0), grid=False, line=False, limit=140),
+        marks=[fields],
+        width=WIDTH,
+        height=min(17, max(12, 150 // max(len(days), 1))) * max(len(days), 1),
+        title=band.title,
     )
-    y = alt.Y(
-        "day:O",
-        title=None,
-        sort=in_order(days),
-        axis=alt.Axis(ticks=False, domain=False, labelColor=QUIET, labelFontSize=11, labelLimit=140),
-        scale=alt.Scale(paddingInner=0.08),
-    )
-    colours = [NOTHING, *_COLOURS[band.colour]]
-    colour = alt.Color(
-        "step:O",
-        scale=alt.Scale(domain=[str(step) for step in range(len(colours))], range=colours),
-        legend=None,
-    )
-    height = min(17, max(12, 150 // len(days))) * len(days)
-    return (
-        alt.Chart(data)
-        .mark_rect()
-        .encode(x=x, y=y, color=colour)
-        .properties(width=_WIDTH, height=height, title=band.title)
-    )
-
-
-def _lines(**columns: Sequence[Any]) -> Picture:
-    """Inline data as one text: thousands of points would be copied one by one with every setting."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return alt.InlineData(values=text.getvalue(), format={"type": "csv"})
 
 
 def hours_picture(data: HourShares, /) -> Picture:
     """One row for each mode, one field for each hour, darker where the share is larger; none where nothing runs."""
-    shares = data.shares
-    points = [
-        (mode, f"{hour:02d}", _STEPS[int(np.searchsorted(_HOUR_EDGES, share, side="right")) - 1])
+    shares, colours = data.shares, (NOTHING, *ORANGES)
+    hours = [f"{hour:02d}" for hour in range(max((len(row) for row in shares.values()), default=24))]
+    known = [
+        (mode, hours[hour], share)
         for mode, row in shares.items()
         for hour, share in enumerate(row)
         if share is not None
     ]
-    values = rows(
-        mode=[m for m, _, _ in points], hour=[h for _, h, _ in points], step=[s for _, _, s in points]
+    steps = np.searchsorted(_HOUR_EDGES, [share for *_, share in known], side="right") - 1
+    fields = Fields(
+        points=[(hour, mode) for mode, hour, _ in known],
+        colours=[colours[step] for step in steps],
+        tips=[f"{mode}, {hour}:00: {percent(share)}" for mode, hour, share in known],
     )
-    hours = [f"{hour:02d}" for hour in range(max(len(row) for row in shares.values()))]
-    chart = (
-        alt.Chart(values)
-        .mark_rect()
-        .encode(
-            x=alt.X(
-                "hour:O",
-                title="hour of the day",
-                scale=alt.Scale(domain=hours, paddingInner=0.08),
-                axis=alt.Axis(values=hours[::3], labelAngle=0, domain=False, ticks=False),
-            ),
-            y=alt.Y(
-                "mode:N",
-                title=None,
-                sort=in_order(shares),
-                scale=alt.Scale(paddingInner=0.1),
-                axis=alt.Axis(domain=False, ticks=False, labelLimit=110),
-            ),
-            color=alt.Color(
-                "step:N",
-                title=None,
-                scale=alt.Scale(domain=list(_STEPS), range=[NOTHING, *ORANGES]),
-                legend=alt.Legend(orient="bottom", columns=3),
-            ),
-        )
+    plot = Plot(
+        x=Axis(
+            scale=Rooms(hours, inner=0.08, outer=0),
+            title="hour of the day",
+            ticks=hours[::3],
+            grid=False,
+            line=False,
+        ),
+        y=Axis(scale=Rooms(list(shares), outer=0), grid=False, line=False, limit=110),
+        marks=[fields],
+        width=WIDTH,
+        height=30 * max(len(shares), 1),
+        keys=[Key(step, colour, "rect") for step, colour in zip(_STEPS, colours, strict=True)],
+        keys_below=True,
     )
-    height = 30 * len(shares) + 110
-    return chart.properties(width=WIDTH, height=height, autosize={"type": "fit", "contains": "padding"})
+    return of(plot)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from noisegate.pictures.canvas import Picture
+from noisegate.pictures.canvas import WIDTH, Picture
 from noisegate.pictures.cells import calendar_picture, exposed_picture, hours_picture
 from noisegate.pictures.data import (
     CellCalendar,
@@ -18,7 +19,6 @@ from noisegate.pictures.data import (
     Responses,
     WeekPanels,
 )
-from noisegate.pictures.inline import fitted, inline_svg, untitled
 from noisegate.pictures.mechanism import groups_picture, response_picture
 from noisegate.pictures.noise import differences_picture
 from noisegate.pictures.queries import errors_picture
@@ -34,16 +34,19 @@ _DRAWERS: Mapping[type, Callable[[Any], Picture]] = {
     Responses: response_picture,
     WeekPanels: weeks_picture,
 }
-#: Single views that a page fits into its own width, and their heights.
-_HEIGHTS: Mapping[type, int] = {Differences: 250, GroupChances: 260}
+#: The height of the frame inside a page, where it is another than by itself.
+_HEIGHTS: Mapping[type, float] = {Differences: 165, GroupChances: 200}
 
 
 def draw(data: PictureData, /) -> Picture:
-    """The picture of `data`, as an Altair chart."""
+    """The picture of `data`."""
     return _DRAWERS[type(data)](data)
 
 
-def drawn_inline(data: PictureData, /, *, key: str) -> str:
-    """The picture of `data` as SVG for a page, whose captions replace its title; `key` keeps its names apart."""
-    picture, height = untitled(draw(data)), _HEIGHTS.get(type(data))
-    return inline_svg(picture if height is None else fitted(picture, height=height), key=key)
+def drawn_inline(data: PictureData, /) -> str:
+    """The picture of `data` as SVG for a page, whose captions replace its title."""
+    picture, height = draw(data), _HEIGHTS.get(type(data))
+    if height is not None:
+        rows = [[replace(plot, width=WIDTH, height=height) for plot in row] for row in picture.rows]
+        picture = replace(picture, rows=rows)
+    return picture.inline()

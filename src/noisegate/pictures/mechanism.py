@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import altair as alt
+from dataclasses import replace
+
 import numpy as np
 
 from noisegate.mechanisms import Mechanism, delta, detection
-from noisegate.pictures.canvas import BLUE, GREY, INK, ORANGE, Picture, rows
+from noisegate.pictures.canvas import Picture, of
+from noisegate.pictures.colours import BLUE, GREY, ORANGE
 from noisegate.pictures.data import GroupChances, Responses
-from noisegate.pictures.inline import ODDS
+from noisegate.pictures.frame import Mark
+from noisegate.pictures.marks import Area, Bars, Dots, Line, Rule
+from noisegate.pictures.plot import Axis, Plot
+from noisegate.pictures.scales import Linear, Log, number, odds, percent
+from noisegate.pictures.words import Words
 
 #: Values further than this above the threshold are left out.
 _ABOVE = 14
-_HEIGHT, _WIDTH = 66, 370
+_HEIGHT = 66
+#: Values up to which every second one is marked.
+_FEW = 40
 #: A chance below this is no bar that anybody could see.
 _UNSEEN = 1e-4
 #: Sizes of groups that are named.
@@ -32,43 +40,37 @@ def response_picture(data: Responses, /) -> Picture:
     )
     top = max(low, *counts) + _ABOVE // 2
     last = len(counts) - 1
-    parts = [_row(mechanism, count, low, top, axis=place == last) for place, count in enumerate(counts)]
-    return alt.vconcat(*parts, spacing=10)
+    return Picture(
+        rows=[[_row(mechanism, count, low, top, last=place == last)] for place, count in enumerate(counts)]
+    )
 
 
-def _row(mechanism: Mechanism, count: int, low: int, top: int, /, *, axis: bool) -> Picture:
+def _row(mechanism: Mechanism, count: int, low: int, top: int, /, *, last: bool) -> Plot:
     hidden, values, chances = answers(mechanism, count, low, top)
     cut = mechanism.whole_threshold is not None
-    left = low - 4 if cut else low - 1
-    x = alt.X(
-        "value:Q",
-        title="published value" if axis else None,
-        scale=alt.Scale(domain=[left, top + 0.7], nice=False),
-        axis=alt.Axis(values=list(range(low, top + 1, 2)), format="d", grid=False, labels=axis, ticks=axis),
-    )
-    y = alt.Y(
-        "chance:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, max(1.0, *chances) if chances else 1.0]),
-        axis=alt.Axis(format="%" if mechanism.integers else "~g", values=[0, 0.5, 1]),
-    )
-    shown = alt.Chart(rows(value=values, chance=chances))
-    bars = (
-        shown.mark_bar(color=BLUE, width=9)
+    say = percent if mechanism.integers else number
+    tips = [f"{number(value)}: {say(chance)}" for value, chance in zip(values, chances, strict=True)]
+    marks: list[Mark] = [
+        Bars(at=values, high=chances, colour=BLUE, size=9, tips=tips)
         if mechanism.integers
-        else shown.mark_area(color=BLUE, opacity=0.35, line={"color": BLUE})
-    )
-    layers = [bars.encode(x=x, y=y)]
+        else Area(points=list(zip(values, chances, strict=True)), colour=BLUE)
+    ]
     if cut:
-        atom = rows(value=[low - 2.5], chance=[hidden], text=[f"not published: {_percent(hidden)}"])
-        layers.append(alt.Chart(atom).mark_bar(color=ORANGE, width=14).encode(x=x, y=y))
-        layers.append(
-            alt.Chart(atom)
-            .mark_text(color=INK, align="left", dx=12, fontSize=12)
-            .encode(x=x, y=alt.datum(0.86), text="text:N")
-        )
-    return alt.layer(*layers).properties(
-        width=_WIDTH, height=_HEIGHT, title=alt.Title(f"raw count {count:,}", dy=2)
+        said = f"not published: {_percent(hidden)}"
+        marks.append(Bars(at=[low - 2.5], high=[hidden], colour=ORANGE, size=14, tips=[said]))
+        marks.append(Words(points=[(low - 2.5, 0.86)], texts=[said], beside=12))
+    return Plot(
+        x=Axis(
+            scale=Linear(low - 4 if cut else low - 1, top + 0.7),
+            title="published value" if last else "",
+            ticks=range(low, top + 1, 2) if top - low <= _FEW else None,
+            grid=False,
+            labels=last,
+        ),
+        y=Axis(scale=Linear(0, max(1.0, *chances) if chances else 1.0), label=say, ticks=(0, 0.5, 1)),
+        marks=marks,
+        height=_HEIGHT,
+        title=f"raw count {count:,}",
     )
 
 
@@ -102,43 +104,40 @@ def curve_picture(mechanism: Mechanism, /) -> Picture:
     eps = np.linspace(0, 3 * reference, 121)
     values = np.asarray(delta(mechanism, eps))
     seen = values > 0
-    line = (
-        alt.Chart(rows(epsilon=eps[seen], delta=values[seen]))
-        .mark_line(color=BLUE)
-        .encode(
-            x=alt.X("epsilon:Q", title="epsilon", scale=alt.Scale(domain=[0, 3 * reference])),
-            y=alt.Y("delta:Q", title="exact delta", scale=alt.Scale(type="log"), axis=alt.Axis(format=".0e")),
-        )
+    up = Log.over(values[seen].tolist())
+    plot = Plot(
+        x=Axis(scale=Linear(0, 3 * reference), title="epsilon"),
+        y=Axis(scale=Log(up.low, max(1.0, up.high)), title="exact delta", count=8),
+        marks=[
+            Line(points=list(zip(eps[seen].tolist(), values[seen].tolist(), strict=True)), colour=BLUE),
+            Rule(at=reference, colour=GREY),
+        ],
     )
-    mark = alt.Chart(rows(x=[reference])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(x="x:Q")
     subtitle = "dashed: epsilon = 1/scale" + ("" if seen.all() else "; delta is 0 where the line ends")
-    return alt.layer(line, mark).properties(
-        width=320, height=180, title=alt.Title("Privacy curve, one event in one table", subtitle=subtitle)
-    )
+    return of(plot, title="Privacy curve, one event in one table", subtitle=subtitle)
 
 
 def groups_picture(data: GroupChances, /) -> Picture:
     """The chance that a group shows, by its size, on a scale where each step is ten times as likely; some are named."""
-    x = alt.X("size:Q", title="people in a cell that would otherwise be empty", axis=alt.Axis(tickMinStep=1))
-    y = alt.Y(
-        "chance:Q",
-        title="chance that they show",
-        scale=alt.Scale(type="log", domain=[min(data.chances) / 4, 1], nice=False),
-        axis=alt.Axis(labelExpr=ODDS, tickCount=5),
+    points = list(zip(data.sizes, data.chances, strict=True))
+    named = [(size, p) for size, p in points if size in _NAMED]
+    texts = [f"{size} {'person' if size == 1 else 'people'}: {_odds(p)}" for size, p in named]
+    low = Log.over(data.chances).low
+    across = Linear.over(data.sizes, zero=True, count=8)
+    plot = Plot(
+        x=Axis(
+            scale=across,
+            title="people in a cell that would otherwise be empty",
+            ticks=[tick for tick in across.ticks(8) if tick == round(tick)],
+        ),
+        y=Axis(scale=Log(low / 4, 1), title="chance that they show", label=odds, count=7),
+        marks=[
+            Line(points=points, colour=BLUE),
+            Dots(points=named, colour=ORANGE, radius=4.5, tips=texts),
+            Words(points=named, texts=texts, beside=9, lower=10),
+        ],
     )
-    line = alt.Chart(rows(size=list(data.sizes), chance=list(data.chances))).mark_line(
-        color=BLUE, strokeWidth=2
-    )
-    some = [(size, p) for size, p in zip(data.sizes, data.chances, strict=True) if size in _NAMED]
-    marks = rows(
-        size=[size for size, _ in some],
-        chance=[p for _, p in some],
-        text=[f"{size} {'person' if size == 1 else 'people'}: {_odds(p)}" for size, p in some],
-    )
-    dots = alt.Chart(marks).mark_point(color=ORANGE, filled=True, size=70, opacity=1).encode(x=x, y=y)
-    names = alt.Chart(marks).mark_text(color=INK, align="left", dx=9, dy=11, fontSize=12)
-    layers = alt.layer(line.encode(x=x, y=y), dots, names.encode(x=x, y=y, text="text:N"))
-    return layers.properties(width=320, height=180, title="Detection by group size")
+    return of(plot, title="Detection by group size")
 
 
 def _odds(chance: float, /) -> str:
@@ -158,4 +157,10 @@ def mechanism_picture(mechanism: Mechanism, /) -> Picture:
     if groups.sizes:
         below.append(groups_picture(groups))
     responses = Responses(mechanism=mechanism, counts=[0, max(1, around - 1), around + 2])
-    return alt.vconcat(response_picture(responses), alt.hconcat(*below))
+    headed = [
+        replace(plot, title=one.title, subtitle=one.subtitle)
+        for one in below
+        for row in one.rows
+        for plot in row
+    ]
+    return Picture(rows=[*response_picture(responses).rows, headed], title="What this mechanism gives away")

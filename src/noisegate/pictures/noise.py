@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.laws import LatticeLaw
-from noisegate.pictures.canvas import BLUE, GREY, ORANGE, Picture, rows
+from noisegate.pictures.canvas import Picture, of
+from noisegate.pictures.colours import BLUE, GREY, ORANGE
 from noisegate.pictures.data import Differences
+from noisegate.pictures.frame import Mark
+from noisegate.pictures.marks import Bars, Dots, Line
+from noisegate.pictures.plot import Axis, Key, Plot
+from noisegate.pictures.scales import Linear, number, percent
 from noisegate.recovery import DifferenceCurve
 
 #: Beyond this share of the identities, differences are left out at either end.
@@ -45,33 +49,39 @@ def differences_picture(data: Differences, /) -> Picture:
     Few identities are drawn in wider bars, so that they can be compared by eye.
     """
     curve = data.curve.gathered()
-    n = max(float(curve.observed.sum()), 1.0)
     near = _middle(curve.observed + curve.expected)
+    at = curve.difference[near].tolist()
+    n = max(float(curve.observed.sum()), 1.0)
+    observed, expected, simulated = (
+        (count[near] / n).tolist() for count in (curve.observed, curve.expected, curve.simulated)
+    )
     bar = float(curve.difference[1] - curve.difference[0]) if len(curve.difference) > 1 else 1.0
     said = "difference of counts that are equal in the raw data"
-    x = alt.X(
-        "difference:Q",
-        title=said if bar <= 1 else f"{said} (in steps of {bar:g})",
-        axis=alt.Axis(labelOverlap=True),
+    across = Linear.over([min(at, default=0) - bar / 2, max(at, default=0) + bar / 2], count=10)
+    tips = [
+        f"{number(x)}: observed {percent(seen)}, {data.law} {percent(mean)}"
+        for x, seen, mean in zip(at, observed, expected, strict=True)
+    ]
+    marks: list[Mark] = [Bars(at=at, high=observed, colour=BLUE, span=0.9 * bar, opacity=0.55, tips=tips)]
+    keys = [Key("observed", BLUE, "rect", 0.55)]
+    if any(simulated):
+        marks.append(Line(points=list(zip(at, simulated, strict=True)), colour=GREY, dashed=True, width=1.5))
+        keys.append(Key("one simulation", GREY, "line"))
+    marks.append(Dots(points=list(zip(at, expected, strict=True)), colour=ORANGE, radius=3.2, tips=tips))
+    plot = Plot(
+        x=Axis(scale=across, title=said if bar <= 1 else f"{said} (in steps of {bar:g})", count=10),
+        y=Axis(
+            scale=Linear.over([*observed, *expected, *simulated], zero=True),
+            title="share of identities",
+            label=percent,
+            count=5,
+        ),
+        marks=marks,
+        width=560,
+        height=240,
+        keys=[*keys, Key(data.law, ORANGE)],
     )
-    y = alt.Y("share:Q", title="share of identities", axis=alt.Axis(format="%"))
-    simulated = bool(curve.simulated.any())
-    kinds = {"observed": BLUE, **({"one simulation": GREY} if simulated else {}), data.law: ORANGE}
-    colour = alt.Color("kind:N", title=None, scale=alt.Scale(domain=list(kinds), range=list(kinds.values())))
-
-    def layer(kind: str, count: np.ndarray) -> Picture:
-        difference = curve.difference[near]
-        data = rows(difference=difference, share=count[near] / n, kind=[kind] * len(difference))
-        return alt.Chart(data).encode(x=x, y=y, color=colour)
-
-    width = max(1.0, min(32.0, 420 / max(int(near.sum()), 1)))
-    layers = [layer("observed", curve.observed).mark_bar(width=width, opacity=0.55)]
-    if simulated:
-        layers.append(layer("one simulation", curve.simulated).mark_line(strokeDash=[4, 3]))
-    layers.append(layer(data.law, curve.expected).mark_point(filled=True, size=36))
-    return alt.layer(*layers).properties(
-        width=520, height=260, title=alt.TitleParams(data.title, subtitle=data.subtitle)
-    )
+    return of(plot, title=data.title, subtitle=data.subtitle)
 
 
 def _middle(weight: np.ndarray, /) -> np.ndarray:

@@ -2,66 +2,38 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
-import altair as alt
-
-from noisegate.pictures.canvas import BLUE, GREEN, ORANGE, Picture, in_order, rows
+from noisegate.pictures.canvas import WIDTH, Picture
+from noisegate.pictures.colours import BLUE, GREEN, ORANGE
 from noisegate.pictures.data import Panel, WeekPanels
-from noisegate.pictures.inline import ODDS, coloured
+from noisegate.pictures.marks import Line
+from noisegate.pictures.plot import Axis, Key, Plot
+from noisegate.pictures.scales import Linear, Log, number, odds
 
-_WIDTH, _HEIGHT = 350, 110
+_HEIGHT = 110
 
 
 def weeks_picture(data: WeekPanels, /) -> Picture:
     """Panels under each other over the same weeks."""
-    last = len(data.panels) - 1
-    parts = (_panel(panel, last=place == last) for place, panel in enumerate(data.panels))
-    picture = alt.vconcat(*parts, spacing=18).resolve_scale(color="independent")
-    return picture.properties(title=data.title) if data.title else picture
-
-
-def _panel(panel: Panel, /, *, last: bool) -> Picture:
-    names = list(panel.curves)
-    points = [(name, week, value) for name, curve in panel.curves.items() for week, value in curve]
-    data = rows(
-        week=[week for _, week, _ in points],
-        value=[value for _, _, value in points],
-        line=[name for name, _, _ in points],
+    last = max(
+        (week for panel in data.panels for curve in panel.curves.values() for week, _ in curve), default=1
     )
-    many = len(names) > 1
-    axis: dict[str, Any] = (
-        {"labelExpr": ODDS} if panel.chances else {"format": "~s" if panel.factors else ",.1~f"}
-    )
-    axis |= {"values": _powers(points)} if panel.factors else {"tickCount": 4}
-    chart = (
-        alt.Chart(data)
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("week:Q", title="weeks released" if last else None, axis=alt.Axis(grid=False)),
-            y=alt.Y(
-                "value:Q",
-                title=None,
-                axis=alt.Axis(**axis),
-                scale=alt.Scale(type="log" if panel.factors else "linear"),
-            ),
-            color=alt.Color(
-                "line:N",
-                title=None,
-                sort=in_order(names),
-                scale=coloured(names, (BLUE, ORANGE, GREEN)),
-                legend=alt.Legend(orient="top", columns=3, labelLimit=160) if many else None,
-            ),
-        )
-    )
-    title = alt.Title(panel.title, fontSize=12, fontWeight="normal")
-    return chart.properties(width=_WIDTH, height=_HEIGHT, title=title)
+    rows = [[_panel(panel, last=last, lowest=panel is data.panels[-1])] for panel in data.panels]
+    return Picture(rows=rows, title=data.title)
 
 
-def _powers(points: Sequence[tuple[str, float, float]], /) -> list[float]:
-    """Powers of ten around the values, at most five."""
-    sizes = [math.log10(value) for _, _, value in points]
-    low, high = math.floor(min(sizes)), math.ceil(max(sizes))
-    return [10.0**power for power in range(low, high + 1, max(1, -(-(high - low) // 4)))]
+def _panel(panel: Panel, /, *, last: float, lowest: bool) -> Plot:
+    colours = dict(zip(panel.curves, (BLUE, ORANGE, GREEN), strict=False))
+    values = [value for curve in panel.curves.values() for _, value in curve]
+    return Plot(
+        x=Axis(scale=Linear(0, last), title="weeks released" if lowest else "", grid=False, count=10),
+        y=Axis(
+            scale=Log.over(values).rounded() if panel.factors else Linear.over(values, zero=True, count=4),
+            label=odds if panel.chances else number,
+            count=5,
+        ),
+        marks=[Line(points=curve, colour=colours[name]) for name, curve in panel.curves.items()],
+        width=WIDTH,
+        height=_HEIGHT,
+        title=panel.title,
+        keys=[Key(name, colour, "line") for name, colour in colours.items()] if len(colours) > 1 else (),
+    )

@@ -1,13 +1,12 @@
 """The page as one HTML file, and printed on paper where there is a Chromium without a window.
 
 Every text is escaped by the template engine. The only markup taken as it is are the pictures, whose texts
-the converter escaped, our own style sheets, and the pages that can be used (`live`). A content security policy forbids everything else.
+are escaped where they are drawn, our own style sheets, and the pages that can be used (`live`). A content security policy forbids everything else.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 
 from noisegate.assessment import Figure
+from noisegate.pictures import calm, dark_rules, drawn_inline
 from noisegate.report.crosswalk import DISCLAIMER
 from noisegate.report.live import Live
 from noisegate.report.page import Page
@@ -32,13 +32,6 @@ OUTCOMES = {
     "cannot tell": "cannot be told",
     "refused": "refused",
 }
-
-
-#: Characters that are no text, and those that turn the direction of what follows; and what is shown for them.
-CONTROLS, BOX = (
-    re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"),
-    "\ufffd",
-)
 
 
 def render_html(page: Page, /, *, live: Live | None = None) -> str:
@@ -75,15 +68,12 @@ def _environment() -> Environment:
 
 def _calm(value: Any, /) -> Any:
     """Text of files without what turns the writing round; what we made ourselves as it is."""
-    return CONTROLS.sub(BOX, value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return calm(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _picture(figure: Figure, /) -> Markup:
-    """The picture, drawn: the converter escaped what came from data."""
-    from noisegate.pictures import drawn_inline  # pictures take half a second to load
-
-    drawn = CONTROLS.sub(BOX, drawn_inline(figure.picture, key=figure.key))
-    return Markup(drawn)  # noqa: S704 - made by us, see inline_svg
+    """The picture, drawn: what came from data is escaped there."""
+    return Markup(drawn_inline(figure.picture))  # noqa: S704 - made by us, see noisegate.pictures.letters
 
 
 def _split(text: str, /) -> tuple[str, str]:
@@ -94,8 +84,6 @@ def _split(text: str, /) -> tuple[str, str]:
 
 @cache
 def _style() -> Markup:
-    from noisegate.pictures import dark_rules
-
     dark = "\n".join(dark_rules(".picture svg"))
     sheet = (_TEMPLATES / _STYLE).read_text(encoding="utf-8")
     # No text of this came from data.

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from noisegate.assessment import Figure, Grid, Listing
+from noisegate.pictures import calm
 from noisegate.report.crosswalk import DISCLAIMER
-from noisegate.report.html import BOX, CONTROLS, OUTCOMES
+from noisegate.report.html import OUTCOMES
 from noisegate.report.page import FindingPart, Framework, Page
 
 #: What has a meaning in Markdown or in HTML inside it.
@@ -23,7 +24,7 @@ def escaped(text: str, /) -> str:
     >>> escaped("<script>alert(1)</script> | a_b")
     '\\<script\\>alert(1)\\</script\\> \\| a\\_b'
     """
-    flat = CONTROLS.sub(BOX, _SPACES.sub(" ", text).strip())
+    flat = calm(_SPACES.sub(" ", text).strip())
     safe = _SPECIAL.sub(lambda sign: sign[1] if sign[1] in _HARMLESS else f"\\{sign[1]}", flat)
     # A line that starts like a list, a heading or an underline is none, and a bare address is no link.
     safe = re.sub(r"^([-+=]|\d+[.)](?=\s|$))", lambda start: f"{start[1][:-1]}\\{start[1][-1]}", safe)

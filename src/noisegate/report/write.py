@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from noisegate.assessment import Assessment, cells_batches, noise, protocol_of, vehicles_table, weeks
 from noisegate.errors import OutputError
+from noisegate.pictures import draw, save
 from noisegate.places import MARK, MARK_KEY, check_directory, new_directory
 from noisegate.report.html import print_pdf
 from noisegate.tables import PROTOCOL
@@ -74,9 +75,6 @@ def _with_mark(table: pa.Table, /, *, marked: bool) -> pa.Table:
 
 def _write_pictures(folder: Path, assessment: Assessment, /) -> None:
     """Write `noise-TABLE.svg` for each table whose noise was recovered, and `weeks.svg` if weeks were looked at."""
-    # Drawing takes a second to load.
-    from noisegate.pictures import draw, save
-
     shown = [noise.show(assessment), weeks.show(assessment)]
     for figure in (figure for one in shown if one is not None for figure in one.figures):
         if figure.table:
@@ -94,7 +92,7 @@ def write_report(assessment: Assessment, directory: Path, /) -> None:
     OutputError
         If the report cannot be written.
     """
-    # What draws takes a second to load, and whoever writes no report should not wait for it.
+    # Templates take a while to load, and whoever writes no report should not wait for them.
     from noisegate.report.build import page_of
     from noisegate.report.html import render_html
     from noisegate.report.live import live_of
