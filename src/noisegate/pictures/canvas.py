@@ -93,7 +93,7 @@ def _svg(picture: Picture, /, *, padding: float, alone: bool) -> str:
 def _headed(picture: Picture, wide: float, padding: float, /) -> tuple[list[str], float]:
     """Title and subtitle, and where they end."""
     elements, down = [], padding
-    for words in wrapped(picture.title, wide / 1.05, _TITLE):
+    for words in wrapped(picture.title, wide, _TITLE, bold=True):
         elements.append(text(words, padding, down + LEADING / 2, size=_TITLE, more=' font-weight="bold"'))
         down += LEADING + 3
     for words in wrapped(picture.subtitle, wide):

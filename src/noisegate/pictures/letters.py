@@ -26,13 +26,15 @@ _WIDTHS = (
     + (500, 722, 500, 500, 500, 334, 260, 334, 584)
 )
 _OTHER, _WIDE = 640, 1000
+#: What most letters have more when they are bold.
+_BOLD = 56
 #: Fonts that stand in for these are wider (DejaVu Sans by a sixth); more room than this looks loose where they do not.
 _ROOM = 1.06
 
 
-def width_of(text: str, size: float = 12, /) -> float:
+def width_of(text: str, size: float = 12, /, *, bold: bool = False) -> float:
     """How wide `text` is in letters of this size."""
-    return sum(map(_letter, text)) * size * _ROOM / 1000
+    return (sum(map(_letter, text)) + bold * _BOLD * len(text)) * size * _ROOM / 1000
 
 
 def _letter(letter: str, /) -> int:
@@ -44,26 +46,26 @@ def _letter(letter: str, /) -> int:
     return _WIDE if unicodedata.east_asian_width(letter) in "WF" else _OTHER
 
 
-def shortened(text: str, width: float, size: float = 12, /) -> str:
+def shortened(text: str, width: float, size: float = 12, /, *, bold: bool = False) -> str:
     """`text`, or what of it fits into `width` with three dots behind it."""
-    if width_of(text, size) <= width:
+    if width_of(text, size, bold=bold) <= width:
         return text
     kept = text
-    while kept and width_of(f"{kept}…", size) > width:
+    while kept and width_of(f"{kept}…", size, bold=bold) > width:
         kept = kept[: min(len(kept) - 1, int(width / size * 5))]
     return f"{kept.rstrip()}…"
 
 
-def wrapped(text: str, width: float, size: float = 12, /, *, most: int = 3) -> list[str]:
+def wrapped(text: str, width: float, size: float = 12, /, *, most: int = 3, bold: bool = False) -> list[str]:
     """`text` in at most so many lines of this width; what does not fit is shortened."""
     lines: list[str] = []
     words = text.split(" ") if text else []
     while words and len(lines) < most - 1:
         line = words.pop(0)
-        while words and width_of(f"{line} {words[0]}", size) <= width:
+        while words and width_of(f"{line} {words[0]}", size, bold=bold) <= width:
             line = f"{line} {words.pop(0)}"
-        lines.append(shortened(line, width, size))
-    return [*lines, shortened(" ".join(words), width, size)] if words else lines
+        lines.append(shortened(line, width, size, bold=bold))
+    return [*lines, shortened(" ".join(words), width, size, bold=bold)] if words else lines
 
 
 def escaped(text: str, /) -> str:

@@ -131,7 +131,7 @@ def text(
 
 
 def _heading(plot: Plot, left: float, top: float, /) -> Iterator[str]:
-    lines = [(one, INK, ' font-weight="600"') for one in wrapped(plot.title, plot.width)]
+    lines = [(one, INK, ' font-weight="600"') for one in wrapped(plot.title, plot.width, bold=True)]
     lines += [(one, QUIET, "") for one in wrapped(plot.subtitle, plot.width)]
     for place, (words, colour, more) in enumerate(lines):
         yield text(words, left, top + LEADING * (place + 0.5), colour=colour, more=more)

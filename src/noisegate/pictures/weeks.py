@@ -29,7 +29,7 @@ def _panel(panel: Panel, /, *, last: float, lowest: bool) -> Plot:
         y=Axis(
             scale=Log.over(values).rounded() if panel.factors else Linear.over(values, zero=True, count=4),
             label=odds if panel.chances else number,
-            count=5,
+            count=5 if panel.factors else 4,
         ),
         marks=[Line(points=curve, colour=colours[name]) for name, curve in panel.curves.items()],
         width=WIDTH,

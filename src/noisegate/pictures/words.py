@@ -9,8 +9,6 @@ from noisegate.pictures.colours import INK, PAPER
 from noisegate.pictures.frame import Frame, Point, fmt, group
 from noisegate.pictures.letters import escaped, shortened, width_of
 
-#: Where a name may stand beside its point: to which side, and above (-1), level with (0) or below it (1).
-_SIDES = ((1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1))
 #: Left end, right end and middle line of a text.
 _Box = tuple[float, float, float]
 
@@ -58,10 +56,12 @@ class Words:
         if self.centred:
             return "middle", middle - wide / 2, middle + wide / 2, down
         right, bottom, high = frame.left + frame.width, frame.top + frame.height, self.size + 2
-        for side, below in _SIDES:
+        sides = [(1, self.lower), (-1, -self.lower), (-1, self.lower), (1, -self.lower)]
+        sides += [(side, moved) for moved in (-high, high) for side in (1, -1)]
+        for side, moved in sides:
             left = middle + self.beside if side > 0 else middle - self.beside - wide
-            line = at[1] + side * self.lower + below * high
-            fits = frame.left <= left and left + wide <= right + 2 and frame.top - 6 <= line <= bottom - 6
+            line = at[1] + moved
+            fits = frame.left <= left and left + wide <= right + 2 and frame.top + 4 <= line <= bottom - 6
             if fits and all(left > t or left + wide < f or abs(line - d) >= high for f, t, d in taken):
                 return "start" if side > 0 else "end", left, left + wide, line
         left = max(frame.left, min(middle + self.beside, right - wide))
