@@ -97,21 +97,17 @@ class OpenTables(Askable):
         )
 
     def _bounds(self, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Ints] | None:
-        """The least and the largest sum of each group; None where noise leaves no bounds, or they hold only on a condition."""
-        known = self.facts.known_counts if self.inference is None or self._by_ranges else None
-        if known is not None:
-            return _bounds_of(known, self.facts.rows, cells, groups, size)
-        ends = self.facts.base_range if self._by_ranges else None
+        """The least and the largest sum of each group, on the condition that estimates rest on; None where noise leaves no bounds."""
+        facts, base = self.facts, self.tables[0].name
+        made, known = facts.recognised.get(base), facts.known_counts
+        within = facts.shows_counts or (made is not None and made.reach is not None)
+        if known is not None and (self.inference is None or within or base in known.assumed):
+            return _bounds_of(known, facts.rows, cells, groups, size)
+        ends = facts.base_range if within else None
         if ends is None:
             return None
         low, high = (np.bincount(groups, weights=side[cells], minlength=size) for side in ends)
         return low.astype(np.int64), high.astype(np.int64)
-
-    @property
-    def _by_ranges(self) -> bool:
-        """Whether every count is known to lie within a range."""
-        made = self.facts.recognised.get(self.tables[0].name)
-        return self.facts.shows_counts or (made is not None and made.reach is not None)
 
     def _drawn_sums(
         self, cells: Ints, groups: Ints, size: int, level: float, draws: int, seed: int, /

@@ -302,7 +302,7 @@ def _fitted_laws(sums: RoundedSums, base: int, place: int, /) -> tuple[list[Floa
     laws = _part_laws(base, place, tuple(sums.often.tolist()))
     mean, variance = (np.array(side) for side in zip(*map(_moments, laws), strict=True))
     name, _, shows = _accounts(base)[place]
-    own = [_moments(law) for _, _, law in _total_laws(sums, name, shows)][0]
+    own = next(_moments(law) for _, _, law in _total_laws(sums, name, shows))
     free = np.flatnonzero((variance[:-1] > 0) & sums.classes[:, :-1].any(axis=0))
     if not free.size or not sums.often.any():
         return laws, 0.0
@@ -328,10 +328,12 @@ def _moments(law: Floats, /) -> tuple[float, float]:
 def _with_mean(law: Floats, mean: float, /) -> Floats:
     """The law tilted so that it has this mean, or as near to it as its support lets it."""
     away = np.arange(law.size) - law.size // 2
+    known = np.log(law + _TINY)
     low, high = -_STEEPEST, _STEEPEST
     for _ in range(40):
         middle = (low + high) / 2
-        tilted = law * np.exp(middle * away - abs(middle) * (law.size // 2))
+        logs = known + middle * away
+        tilted = np.exp(logs - logs.max())
         if away @ tilted < mean * tilted.sum():
             low = middle
         else:
