@@ -15,6 +15,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from noisegate.laws import BoundedUniform, DiscreteGaussian, DiscreteLaplace, LatticeLaw
 
@@ -44,6 +45,10 @@ _USUAL_OF = {
 #: raw counts between two multiples is not seen. Half of that leaves tables whose small counts have a hump between two multiples misnamed, twice of it changes nothing
 #: in test_rounded_bounds.
 _LUMPS = 1 / 6
+#: Of so many large counts that vary by a base more than so many values are shown.
+_MANY_LARGE, _FEW_VALUES = 40, 3
+#: Of at least so many totals, so unlikely by chance (in log units) are totals that agree too well with their parts.
+_FEWEST_EVEN, _EVEN = 10, -9.0
 #: Tilted further than this, only one count is left.
 _STEEPEST = 4.0
 #: No total tells more about such means than one that is off by so many standard deviations.
@@ -78,6 +83,8 @@ class RoundedSums:
         Whether all totals are multiples of the base.
     often
         How often 0, 1, ... times the base are shown in the table of the parts, from the last on together; all 0 if parts are large.
+    few_values
+        Whether large parts show so few values that their remainders cannot be spread evenly.
     """
 
     residual: Ints
@@ -85,6 +92,7 @@ class RoundedSums:
     rounded_parts: bool
     lattice_totals: bool
     often: Ints = field(default_factory=lambda: np.zeros(_STEPS, np.int64))
+    few_values: bool = False
 
     @classmethod
     def of_large(cls, residual: Ints, parts: Ints, /) -> RoundedSums:
@@ -119,6 +127,13 @@ def how_often(values: NDArray[np.generic], base: int, /) -> Ints:
     return np.bincount(steps, minlength=_STEPS).astype(np.int64)
 
 
+def has_few_values(values: NDArray[np.generic], base: int, /) -> bool:
+    """Whether many values are large and show hardly any that differ: counts that hardly vary have one remainder each, and spread tells nothing of their rounding."""
+    large = np.abs(np.asarray(values, np.float64)) // base
+    large = large[large >= CLASSES - 1]
+    return large.size >= _MANY_LARGE and np.unique(large).size <= _FEW_VALUES
+
+
 def weigh_rounding(base: int, sums: Sequence[RoundedSums], /) -> RoundingWeights:
     """The probability of each account of a table whose values are multiples of the base, and of totals.
 
@@ -136,6 +151,12 @@ def weigh_rounding(base: int, sums: Sequence[RoundedSums], /) -> RoundingWeights
             tried[place] = [_of_totals(one, base, place, stage) for one in found]
             whole[place] = before[place] + sum(map(_together, tried[place]))
         left = left[whole[left] > whole[left].max() - _BEHIND]
+    if any(one.few_values for one in found) or _too_even(found, base, int(left[whole[left].argmax()])):
+        return RoundingWeights(
+            parts=dict(sorted(usual.items(), key=lambda one: -one[1])),
+            totals=tuple({} for _ in found),
+            n=sum(one.residual.size for one in found),
+        )
     logs: dict[str, list[float]] = {name: [whole[left].max() - _BEHIND] for name, _, _ in accounts}
     by_totals: list[dict[Totals, list[float]]] = [{} for _ in found]
     for place in left.tolist():
@@ -148,6 +169,19 @@ def weigh_rounding(base: int, sums: Sequence[RoundedSums], /) -> RoundingWeights
         totals=tuple(map(_chances, by_totals)),
         n=sum(one.residual.size for one in found),
     )
+
+
+def _too_even(sums: Sequence[RoundedSums], base: int, place: int, /) -> bool:
+    """Whether totals are far nearer to their parts than the likeliest account makes them: counts that hardly vary have few remainders, and no account is told by spread."""
+    squares, free = 0.0, 0
+    for one in sums:
+        if one.rounded_parts and one.residual.size:
+            laws, _ = _fitted_laws(one, base, place)
+            mean, variance = (np.array(side) for side in zip(*map(_moments, laws), strict=True))
+            spread = np.maximum(one.classes @ variance, 1.0)
+            squares += float(((one.residual - one.classes @ mean) ** 2 / spread).sum())
+            free += max(one.residual.size - int(one.classes.any(axis=0).sum()), 0)
+    return free >= _FEWEST_EVEN and float(chi2.logcdf(squares, free)) < _EVEN
 
 
 def _together(logs: Mapping[Totals, float], /) -> float:
