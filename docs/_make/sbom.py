@@ -34,6 +34,8 @@ _IDENTIFIERS = {
     "Python Software Foundation License": "PSF-2.0",
     "ISC License (ISCL)": "ISC",
 }
+#: Licences that a package states in its licence file alone, as read there.
+_READ = {"resvg-py": "MIT"}
 _BODY = """\
 What is installed with noisegate, by the lock `requirements/run.txt`, and the licence that each package states. The same as a software bill
 of materials for programs, in CycloneDX: `requirements/sbom.cdx.json`. Both are made by `make sbom`.
@@ -97,7 +99,7 @@ def licence_of(name: str, /) -> str:
     if classes:
         return " AND ".join(dict.fromkeys(_IDENTIFIERS.get(one, one) for one in classes))
     words = (facts.get("License") or "").strip().splitlines()
-    return _IDENTIFIERS.get(words[0], words[0][:60]) if words else "not stated"
+    return _IDENTIFIERS.get(words[0], words[0][:60]) if words else _READ.get(name, "not stated")
 
 
 def _is_expression(licence: str, /) -> bool:
