@@ -30,9 +30,9 @@ from noisegate.pictures import (
 )
 from noisegate.pictures.frame import Mark
 from noisegate.pictures.marks import Dots
-from noisegate.pictures.plot import Axis, Plot
+from noisegate.pictures.plot import Plot, PlotAxis
 from noisegate.pictures.scales import Linear, Log, odds
-from noisegate.pictures.words import Words
+from noisegate.pictures.words import Names
 from noisegate.releases import release
 from noisegate.reproduction import write_figures
 from noisegate.simulation import World, simulate
@@ -104,10 +104,10 @@ def _chances(chances: dict[int, float], title: str, /) -> Plot:
         for colour, nobody in ((ORANGE, True), (BLUE, False))
     ]
     if chances[0] <= 0:
-        marks.append(Words(points=[(0, 6e-7)], texts=["nobody: never"], colour=ORANGE, beside=-8))
+        marks.append(Names(points=[(0, 6e-7)], texts=["nobody: never"], colour=ORANGE, beside=-8))
     return Plot(
-        x=Axis(scale=Linear(-1, _MOST_PEOPLE), title="people in the cell", grid=False),
-        y=Axis(
+        x=PlotAxis(scale=Linear(-1, _MOST_PEOPLE), title="people in the cell", grid=False),
+        y=PlotAxis(
             scale=Log(3e-7, 1), title="chance that it is published", ticks=[1e-6, 1e-4, 1e-2, 1], label=odds
         ),
         marks=marks,

@@ -8,9 +8,9 @@ from typing import Any
 from noisegate.pictures import BLUE, GREY, INK, ORANGE, Picture, of
 from noisegate.pictures.frame import Mark
 from noisegate.pictures.marks import Bars, Dots, Rule, Upright
-from noisegate.pictures.plot import Axis, Key, Plot
-from noisegate.pictures.scales import Band, Linear, Log, Symlog, number
-from noisegate.pictures.words import Words
+from noisegate.pictures.plot import Key, Plot, PlotAxis
+from noisegate.pictures.scales import Linear, Log, Rooms, Symlog, number
+from noisegate.pictures.words import Names
 
 _WIDE = 560
 
@@ -47,8 +47,10 @@ def ranges_picture(
     ends = [end for some, *_ in (shown, known) for pair in some for end in pair]
     across = Linear(min(ends, default=0) - 0.3, max(ends, default=1) + 0.3)
     plot = Plot(
-        x=Axis(scale=across, title="people", ticks=[one for one in across.ticks(10) if one == round(one)]),
-        y=Axis(scale=Band(rows), label=lambda row: names[row], grid=False, limit=320),
+        x=PlotAxis(
+            scale=across, title="people", ticks=[one for one in across.ticks(10) if one == round(one)]
+        ),
+        y=PlotAxis(scale=Rooms(rows), label=lambda row: names[row], grid=False, limit=320),
         marks=marks,
         width=_WIDE,
         height=20 * max(len(names), 1),
@@ -77,8 +79,8 @@ def bars_picture(
         high = [min(v + 2 * e, 1) for v, e in zip(values, errors, strict=True)]
         marks.append(Bars(at=names, low=low, high=high, colour=INK, size=1.2))
     plot = Plot(
-        x=Axis(scale=Band(names), title=x, grid=False),
-        y=Axis(scale=Linear(0, 1), title=y),
+        x=PlotAxis(scale=Rooms(names), title=x, grid=False),
+        y=PlotAxis(scale=Linear(0, 1), title=y),
         marks=marks,
         width=500,
         height=220,
@@ -103,12 +105,12 @@ def claims_picture(
         Dots(points=[(best, seen)], colour=BLUE, radius=4.5, tips=[f"{best:.3g}, {low:.3g} to {high:.3g}"]),
     ]
     plot = Plot(
-        x=Axis(
+        x=PlotAxis(
             scale=Linear.over([*claims.values(), low, high], zero=True, count=10),
             title="scale of the noise",
             count=10,
         ),
-        y=Axis(scale=Band(names), grid=False, limit=240),
+        y=PlotAxis(scale=Rooms(names), grid=False, limit=240),
         marks=marks,
         width=_WIDE,
         height=(36 if len(names) < 4 else 28) * len(names),
@@ -127,8 +129,8 @@ def counts_picture(
         if count > 0
     ]
     plot = Plot(
-        x=Axis(scale=Band(at), title=x, grid=False),
-        y=Axis(
+        x=PlotAxis(scale=Rooms(at), title=x, grid=False),
+        y=PlotAxis(
             scale=Symlog(max([*seen, *expected, 1.0]) * 1.3),
             title="how often",
             ticks=[0, *(10**power for power in range(7))],
@@ -136,7 +138,7 @@ def counts_picture(
         marks=[
             Bars(at=at, high=seen, colour=BLUE, size=18, opacity=0.6),
             Dots(points=list(zip(at, expected, strict=True)), colour=ORANGE, radius=3.5, tips=tips),
-            Words(
+            Names(
                 points=[(one, top) for one, top, _ in counted],
                 texts=[number(count) for *_, count in counted],
                 size=11,
@@ -162,8 +164,8 @@ def sets_picture(
         for colour, dropped in ((BLUE, False), (ORANGE, True))
     ]
     plot = Plot(
-        x=Axis(scale=Band(tables)),
-        y=Axis(scale=Band(rows)),
+        x=PlotAxis(scale=Rooms(tables)),
+        y=PlotAxis(scale=Rooms(rows)),
         marks=marks,
         width=130 + 80 * max(len(tables), 3),
         height=26 * max(len(rows), 1),
@@ -179,8 +181,8 @@ def points_picture(
     points = [(total, total - parts) for total, parts in zip(values, sums, strict=True)]
     tips = [f"{total:,.0f}: {number(gap)}" for total, gap in points]
     plot = Plot(
-        x=Axis(scale=Log.over(values, room=1.3), title=x, grid=False),
-        y=Axis(scale=Linear.over([gap for _, gap in points]), title=y),
+        x=PlotAxis(scale=Log.over(values, room=1.3), title=x, grid=False),
+        y=PlotAxis(scale=Linear.over([gap for _, gap in points]), title=y),
         marks=[
             Rule(at=0, along="y", colour=GREY),
             Dots(points=points, colour=BLUE, radius=4.5, opacity=0.7, tips=tips),

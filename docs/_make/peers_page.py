@@ -15,10 +15,10 @@ from markdown import table
 
 from noisegate.pictures import BLUE, GREY, ORANGE, Picture, of, save
 from noisegate.pictures.frame import Mark
-from noisegate.pictures.marks import Dots, Line
-from noisegate.pictures.plot import Axis, Key, Plot
+from noisegate.pictures.marks import Dots, Polyline
+from noisegate.pictures.plot import Key, Plot, PlotAxis
 from noisegate.pictures.scales import Log
-from noisegate.pictures.words import Words
+from noisegate.pictures.words import Names
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "bench" / "results" / "peers.json"
@@ -174,7 +174,10 @@ def picture(kept: Mapping[str, Any], /) -> Picture:
     for way, found in ways.items():
         points, colour = sorted(found), colours[kind(way)]
         tips = [f"{way}, {events:g} million events: {seconds:.3g} s" for events, seconds in points]
-        marks += [Line(points=points, colour=colour), Dots(points=points, colour=colour, radius=3, tips=tips)]
+        marks += [
+            Polyline(points=points, colour=colour),
+            Dots(points=points, colour=colour, radius=3, tips=tips),
+        ]
     most = max(events for found in ways.values() for events, _ in found)
     ends = sorted(
         (seconds, way) for way, found in ways.items() for events, seconds in found if events == most
@@ -182,10 +185,10 @@ def picture(kept: Mapping[str, Any], /) -> Picture:
     place = 0.0
     for seconds, way in ends:  # names are set apart, so that each can be read
         place = max(seconds, place * _APART)
-        marks.append(Words(points=[(most, place)], texts=[way], colour=colours[kind(way)], size=11))
+        marks.append(Names(points=[(most, place)], texts=[way], colour=colours[kind(way)], size=11))
     plot = Plot(
-        x=Axis(scale=Log(0.45, 7), title="million events", ticks=[0.5, 1, 2], grid=False),
-        y=Axis(scale=Log(0.5, 500), title="seconds", ticks=[1, 3, 10, 30, 100, 300]),
+        x=PlotAxis(scale=Log(0.45, 7), title="million events", ticks=[0.5, 1, 2], grid=False),
+        y=PlotAxis(scale=Log(0.5, 500), title="seconds", ticks=[1, 3, 10, 30, 100, 300]),
         marks=marks,
         width=640,
         height=320,

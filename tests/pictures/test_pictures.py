@@ -25,12 +25,15 @@ from noisegate.pictures import (
     differences_of,
     draw,
     drawn_inline,
+    escaped,
     mechanism_picture,
     outlook_picture,
     posterior_picture,
     save,
+    shortened,
+    width_of,
+    wrapped,
 )
-from noisegate.pictures.letters import escaped, shortened, width_of, wrapped
 from noisegate.recovery import DifferenceCurve
 
 NAMES = (
@@ -180,18 +183,10 @@ def test_dots_are_drawn_with_their_letters(tmp_path):
 def test_where_there_is_no_font_no_dots_are_written(tmp_path, monkeypatch):
     import resvg_py
 
-    from noisegate.pictures import canvas
-
     real = resvg_py.svg_to_bytes
     monkeypatch.setattr(resvg_py, "svg_to_bytes", lambda **asked: real(skip_system_fonts=True, **asked))
-    canvas._letters_drawn.cache_clear()
-    try:
-        with pytest.raises(
-            OutputError, match=r"no font was found .*; install one .*, or write \.svg or \.html"
-        ):
-            save(draw(cells("a")), tmp_path / "a.png")
-    finally:
-        canvas._letters_drawn.cache_clear()
+    with pytest.raises(OutputError, match=r"no font was found .*; install one .*, or write \.svg or \.html"):
+        save(draw(cells("a")), tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisegate.pictures.scales import Band, Linear, Log, Symlog, number, odds, percent, round_ticks
+from noisegate.pictures import Linear, Log, Rooms, Symlog, number, odds, percent, round_ticks
 
 SIZES = st.floats(min_value=1e-9, max_value=1e15)
 
@@ -103,14 +103,14 @@ def test_powers_around_a_range():
 
 
 def test_rooms_stand_in_order_and_do_not_touch():
-    rooms = Band(["b", "a", "b", "constructor"])
+    rooms = Rooms(["b", "a", "b", "constructor"])
     places = [rooms.at(name) for name in ("b", "a", "constructor")]
     assert places == sorted(places)
     assert places[0] - rooms.width / 2 >= 0
     assert places[-1] + rooms.width / 2 <= 1 + 1e-12
     assert places[1] - places[0] > rooms.width
     assert rooms.at("z") is None
-    assert Band([]).ticks(3) == []
+    assert Rooms([]).ticks(3) == []
 
 
 def test_small_numbers_stay_visible_beside_large_ones():

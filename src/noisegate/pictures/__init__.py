@@ -21,10 +21,11 @@ from noisegate.pictures.data import (
     WeekPanels,
 )
 from noisegate.pictures.drawing import draw, drawn_inline
-from noisegate.pictures.letters import calm
+from noisegate.pictures.letters import calm, escaped, shortened, width_of, wrapped
 from noisegate.pictures.mechanism import groups_of, groups_picture, mechanism_picture, response_picture
 from noisegate.pictures.noise import differences_of, differences_picture
 from noisegate.pictures.queries import outlook_picture
+from noisegate.pictures.scales import Linear, Log, Rooms, Symlog, number, odds, percent, round_ticks
 
 __all__ = [
     "BLUE",
@@ -43,11 +44,15 @@ __all__ = [
     "ExposedCells",
     "GroupChances",
     "HourShares",
+    "Linear",
+    "Log",
     "Panel",
     "Picture",
     "PictureData",
     "QueryErrors",
     "Responses",
+    "Rooms",
+    "Symlog",
     "WeekPanels",
     "calm",
     "dark_rules",
@@ -55,13 +60,21 @@ __all__ = [
     "differences_picture",
     "draw",
     "drawn_inline",
+    "escaped",
     "exposed_picture",
     "groups_of",
     "groups_picture",
     "mechanism_picture",
+    "number",
+    "odds",
     "of",
     "outlook_picture",
+    "percent",
     "posterior_picture",
     "response_picture",
+    "round_ticks",
     "save",
+    "shortened",
+    "width_of",
+    "wrapped",
 ]

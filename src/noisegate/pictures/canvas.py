@@ -9,7 +9,6 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from noisegate.errors import OutputError
@@ -134,7 +133,6 @@ def _png(svg: str, /) -> bytes:
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=_DENSITY))
 
 
-@cache
 def _letters_drawn() -> bool:
     """Whether a letter is more than nothing: without a font it is left out in silence."""
     import resvg_py

@@ -11,11 +11,10 @@ from noisegate.pictures.canvas import WIDTH, Picture, of
 from noisegate.pictures.colours import BLUE, BLUES, GREEN, GREY, GREYS, NOTHING, ORANGE, ORANGES
 from noisegate.pictures.data import Band, CellCalendar, ExposedCells, HourShares
 from noisegate.pictures.frame import Mark
-from noisegate.pictures.marks import Bars, Dots, Fields, Line, Rule, Shade
-from noisegate.pictures.plot import Axis, Key, Plot
-from noisegate.pictures.scales import Band as Rooms
-from noisegate.pictures.scales import Linear, number, percent
-from noisegate.pictures.words import Words
+from noisegate.pictures.marks import Bars, Dots, Fields, Polyline, Rule, Shade
+from noisegate.pictures.plot import Key, Plot, PlotAxis
+from noisegate.pictures.scales import Linear, Rooms, number, percent
+from noisegate.pictures.words import Names
 
 #: Above and below the middle of a row: its name, and its interval.
 _NAME, _INTERVAL = -8, 8
@@ -49,7 +48,7 @@ def exposed_picture(data: ExposedCells, /) -> Picture:
             lower=_INTERVAL,
             tips=tips,
         ),
-        Words(
+        Names(
             points=[(0, place) for place in places],
             texts=[one.name for one in cells],
             lower=_NAME,
@@ -58,8 +57,8 @@ def exposed_picture(data: ExposedCells, /) -> Picture:
     ]
     return of(
         Plot(
-            x=Axis(scale=Linear(0, top), title=f"raw count, {data.level:.0%} interval", count=10),
-            y=Axis(scale=Rooms(places), labels=False, line=False, grid=False),
+            x=PlotAxis(scale=Linear(0, top), title=f"raw count, {data.level:.0%} interval", count=10),
+            y=PlotAxis(scale=Rooms(places), labels=False, line=False, grid=False),
             marks=marks,
             width=WIDTH,
             height=38 * max(len(cells), 1),
@@ -88,16 +87,16 @@ def posterior_picture(
     if truth is not None:
         marks += [
             Rule(at=truth, colour=GREY),
-            Words(points=[(truth, up.high)], texts=["truth"], colour=GREY, lower=6),
+            Names(points=[(truth, up.high)], texts=["truth"], colour=GREY, lower=6),
         ]
     for name, mass in posteriors.items():
         points = [(int(count), float(mass[count])) for count in shown[name]]
         tips = [f"{name}: {count} with probability {percent(p)}" for count, p in points]
-        marks.append(Line(points=points, colour=colours[name], step=True))
+        marks.append(Polyline(points=points, colour=colours[name], step=True))
         marks.append(Dots(points=points, colour=colours[name], radius=3, tips=tips))
     plot = Plot(
-        x=Axis(scale=Linear.over(counts, count=12), title="raw count", count=10),
-        y=Axis(scale=up, title="probability"),
+        x=PlotAxis(scale=Linear.over(counts, count=12), title="raw count", count=10),
+        y=PlotAxis(scale=up, title="probability"),
         marks=marks,
         width=580,
         height=240,
@@ -136,14 +135,14 @@ def _band(band: Band, /, *, last: bool) -> Plot:
     )
     every = max(1, len(moments) // 6)
     return Plot(
-        x=Axis(
+        x=PlotAxis(
             scale=Rooms(moments, inner=0.06, outer=0),
             ticks=moments[::every],
             grid=False,
             line=False,
             labels=last,
         ),
-        y=Axis(scale=Rooms(days, inner=0.08, outer=0), grid=False, line=False, limit=140),
+        y=PlotAxis(scale=Rooms(days, inner=0.08, outer=0), grid=False, line=False, limit=140),
         marks=[fields],
         width=WIDTH,
         height=min(17, max(12, 150 // max(len(days), 1))) * max(len(days), 1),
@@ -168,14 +167,14 @@ def hours_picture(data: HourShares, /) -> Picture:
         tips=[f"{mode}, {hour}:00: {percent(share)}" for mode, hour, share in known],
     )
     plot = Plot(
-        x=Axis(
+        x=PlotAxis(
             scale=Rooms(hours, inner=0.08, outer=0),
             title="hour of the day",
             ticks=hours[::3],
             grid=False,
             line=False,
         ),
-        y=Axis(scale=Rooms(list(shares), outer=0), grid=False, line=False, limit=110),
+        y=PlotAxis(scale=Rooms(list(shares), outer=0), grid=False, line=False, limit=110),
         marks=[fields],
         width=WIDTH,
         height=30 * max(len(shares), 1),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from noisegate.pictures.letters import escaped
-from noisegate.pictures.scales import Band, Scale
+from noisegate.pictures.scales import Rooms, Scale
 
 Point = tuple[Any, Any]
 #: More marks than this say nothing where a pointer rests on them.
@@ -21,7 +21,7 @@ def fmt(value: float, /) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class PlotFrame:
     """Where two axes put their values."""
 
     left: float
@@ -46,13 +46,13 @@ class Frame:
         at = self.y.at(value)
         if at is None:
             return None
-        return self.top + (at if isinstance(self.y, Band) else 1 - at) * self.height
+        return self.top + (at if isinstance(self.y, Rooms) else 1 - at) * self.height
 
 
 class Mark(Protocol):
     """Something that is drawn inside a frame."""
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """Its elements."""
         ...
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, Literal
 
-from noisegate.pictures.frame import MANY, Frame, Point, fmt, group, line, spoken, with_tip
-from noisegate.pictures.scales import Band
+from noisegate.pictures.frame import MANY, PlotFrame, Point, fmt, group, line, spoken, with_tip
+from noisegate.pictures.scales import Rooms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Polyline:
     """A line through points, straight or in steps."""
 
     points: Sequence[Point]
@@ -25,7 +25,7 @@ class Line:
     dashed: bool = False
     step: bool = False
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """One path; a single point is too short to be seen, and gets a dot."""
         places = [at for point in self.points if (at := frame.place(point)) is not None]
         if len(places) <= 1:
@@ -57,14 +57,14 @@ class Area:
     points: Sequence[Point]
     colour: str
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """A pale area and its upper edge."""
         places = [at for point in self.points if (at := frame.place(point)) is not None]
         if places:
             floor = fmt(frame.top + frame.height)
             shape = f"{_path(places)}V{floor}H{fmt(places[0][0])}Z"
             yield from group("area", [f'<path d="{shape}"/>'], fill=self.colour, fill_opacity=0.35)
-            yield from Line(points=self.points, colour=self.colour).draw(frame)
+            yield from Polyline(points=self.points, colour=self.colour).draw(frame)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +78,11 @@ class Dots:
     lower: float = 0
     tips: Sequence[str] = ()
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """A path for each, of two half circles."""
         yield from group("symbol", self._circles(frame), fill=self.colour, fill_opacity=fmt(self.opacity))
 
-    def _circles(self, frame: Frame, /) -> Iterator[str]:
+    def _circles(self, frame: PlotFrame, /) -> Iterator[str]:
         r, d = fmt(self.radius), fmt(2 * self.radius)
         for point, tip in zip(self.points, spoken(self.tips, len(self.points)), strict=True):
             if (at := frame.place(point)) is not None:
@@ -105,11 +105,11 @@ class Bars:
     lower: float = 0
     tips: Sequence[str] = ()
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """A rectangle for each; bars without a lower end begin at 0."""
         yield from group("rect", self._boxes(frame), fill=self.colour, fill_opacity=fmt(self.opacity))
 
-    def _boxes(self, frame: Frame, /) -> Iterator[str]:
+    def _boxes(self, frame: PlotFrame, /) -> Iterator[str]:
         low = self.low or [0.0] * len(self.at)
         for at, start, end, tip in zip(self.at, low, self.high, spoken(self.tips, len(self.at)), strict=True):
             first, last = (frame.place((value, at) if self.lying else (at, value)) for value in (start, end))
@@ -124,7 +124,7 @@ class Bars:
                 left, right = left - half, left + half
             yield with_tip(f"<path {_box(left, top, right - left, bottom - top)}", tip)
 
-    def _thick(self, frame: Frame, /) -> float:
+    def _thick(self, frame: PlotFrame, /) -> float:
         none, one = frame.x.at(0), frame.x.at(self.span)
         return self.size if not self.span or none is None or one is None else (one - none) * frame.width
 
@@ -147,11 +147,11 @@ class Upright:
     width: float = 3
     tips: Sequence[str] = ()
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """A rectangle for each."""
         return group("rect", self._boxes(frame), fill=self.colour)
 
-    def _boxes(self, frame: Frame, /) -> Iterator[str]:
+    def _boxes(self, frame: PlotFrame, /) -> Iterator[str]:
         for point, tip in zip(self.points, spoken(self.tips, len(self.points)), strict=True):
             if (at := frame.place(point)) is not None:
                 left, top = at[0] - self.width / 2, at[1] - self.size / 2
@@ -167,7 +167,7 @@ class Rule:
     along: Literal["x", "y"] = "x"
     dashed: bool = True
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """One line."""
         at = frame.across(self.at) if self.along == "x" else frame.down(self.at)
         if at is None:
@@ -186,7 +186,7 @@ class Shade:
     high: float
     colour: str
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """One rectangle as high as the frame."""
         low, high = frame.across(self.low), frame.across(self.high)
         if low is not None and high is not None:
@@ -202,13 +202,13 @@ class Fields:
     colours: Sequence[str]
     tips: Sequence[str] = ()
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """A path for each field, or for each colour if there are many."""
         return group("rect", self._fields(frame))
 
-    def _fields(self, frame: Frame, /) -> Iterator[str]:
-        assert isinstance(frame.x, Band)
-        assert isinstance(frame.y, Band)
+    def _fields(self, frame: PlotFrame, /) -> Iterator[str]:
+        assert isinstance(frame.x, Rooms)
+        assert isinstance(frame.y, Rooms)
         across, down = frame.x.width * frame.width, frame.y.width * frame.height
         shown = [
             (colour, tip, _corners(at[0] - across / 2, at[1] - down / 2, across, down))

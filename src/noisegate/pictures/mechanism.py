@@ -11,10 +11,10 @@ from noisegate.pictures.canvas import Picture, of
 from noisegate.pictures.colours import BLUE, GREY, ORANGE
 from noisegate.pictures.data import GroupChances, Responses
 from noisegate.pictures.frame import Mark
-from noisegate.pictures.marks import Area, Bars, Dots, Line, Rule
-from noisegate.pictures.plot import Axis, Plot
+from noisegate.pictures.marks import Area, Bars, Dots, Polyline, Rule
+from noisegate.pictures.plot import Plot, PlotAxis
 from noisegate.pictures.scales import Linear, Log, number, odds, percent
-from noisegate.pictures.words import Words
+from noisegate.pictures.words import Names
 
 #: Values further than this above the threshold are left out.
 _ABOVE = 14
@@ -58,16 +58,16 @@ def _row(mechanism: Mechanism, count: int, low: int, top: int, /, *, last: bool)
     if cut:
         said = f"not published: {_percent(hidden)}"
         marks.append(Bars(at=[low - 2.5], high=[hidden], colour=ORANGE, size=14, tips=[said]))
-        marks.append(Words(points=[(low - 2.5, 0.86)], texts=[said], beside=12))
+        marks.append(Names(points=[(low - 2.5, 0.86)], texts=[said], beside=12))
     return Plot(
-        x=Axis(
+        x=PlotAxis(
             scale=Linear(low - 4 if cut else low - 1, top + 0.7),
             title="published value" if last else "",
             ticks=range(low, top + 1, 2) if top - low <= _FEW else None,
             grid=False,
             labels=last,
         ),
-        y=Axis(scale=Linear(0, max(1.0, *chances) if chances else 1.0), label=say, ticks=(0, 0.5, 1)),
+        y=PlotAxis(scale=Linear(0, max(1.0, *chances) if chances else 1.0), label=say, ticks=(0, 0.5, 1)),
         marks=marks,
         height=_HEIGHT,
         title=f"raw count {count:,}",
@@ -106,10 +106,10 @@ def curve_picture(mechanism: Mechanism, /) -> Picture:
     seen = values > 0
     up = Log.over(values[seen].tolist())
     plot = Plot(
-        x=Axis(scale=Linear(0, 3 * reference), title="epsilon"),
-        y=Axis(scale=Log(up.low, max(1.0, up.high)), title="exact delta", count=8),
+        x=PlotAxis(scale=Linear(0, 3 * reference), title="epsilon"),
+        y=PlotAxis(scale=Log(up.low, max(1.0, up.high)), title="exact delta", count=8),
         marks=[
-            Line(points=list(zip(eps[seen].tolist(), values[seen].tolist(), strict=True)), colour=BLUE),
+            Polyline(points=list(zip(eps[seen].tolist(), values[seen].tolist(), strict=True)), colour=BLUE),
             Rule(at=reference, colour=GREY),
         ],
     )
@@ -125,16 +125,16 @@ def groups_picture(data: GroupChances, /) -> Picture:
     low = Log.over(data.chances).low
     across = Linear.over(data.sizes, zero=True, count=8)
     plot = Plot(
-        x=Axis(
+        x=PlotAxis(
             scale=across,
             title="people in a cell that would otherwise be empty",
             ticks=[tick for tick in across.ticks(8) if tick == round(tick)],
         ),
-        y=Axis(scale=Log(low / 4, 1), title="chance that they show", label=odds, count=7),
+        y=PlotAxis(scale=Log(low / 4, 1), title="chance that they show", label=odds, count=7),
         marks=[
-            Line(points=points, colour=BLUE),
+            Polyline(points=points, colour=BLUE),
             Dots(points=named, colour=ORANGE, radius=4.5, tips=texts),
-            Words(points=named, texts=texts, beside=9, lower=10),
+            Names(points=named, texts=texts, beside=9, lower=10),
         ],
     )
     return of(plot, title="Detection by group size")

@@ -10,8 +10,8 @@ from noisegate.pictures.canvas import Picture, of
 from noisegate.pictures.colours import BLUE, GREY, ORANGE
 from noisegate.pictures.data import Differences
 from noisegate.pictures.frame import Mark
-from noisegate.pictures.marks import Bars, Dots, Line
-from noisegate.pictures.plot import Axis, Key, Plot
+from noisegate.pictures.marks import Bars, Dots, Polyline
+from noisegate.pictures.plot import Key, Plot, PlotAxis
 from noisegate.pictures.scales import Linear, number, percent
 from noisegate.recovery import DifferenceCurve
 
@@ -65,12 +65,14 @@ def differences_picture(data: Differences, /) -> Picture:
     marks: list[Mark] = [Bars(at=at, high=observed, colour=BLUE, span=0.9 * bar, opacity=0.55, tips=tips)]
     keys = [Key("observed", BLUE, "rect", 0.55)]
     if any(simulated):
-        marks.append(Line(points=list(zip(at, simulated, strict=True)), colour=GREY, dashed=True, width=1.5))
+        marks.append(
+            Polyline(points=list(zip(at, simulated, strict=True)), colour=GREY, dashed=True, width=1.5)
+        )
         keys.append(Key("one simulation", GREY, "line"))
     marks.append(Dots(points=list(zip(at, expected, strict=True)), colour=ORANGE, radius=3.2, tips=tips))
     plot = Plot(
-        x=Axis(scale=across, title=said if bar <= 1 else f"{said} (in steps of {bar:g})", count=10),
-        y=Axis(
+        x=PlotAxis(scale=across, title=said if bar <= 1 else f"{said} (in steps of {bar:g})", count=10),
+        y=PlotAxis(
             scale=Linear.over([*observed, *expected, *simulated], zero=True),
             title="share of identities",
             label=percent,

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from noisegate.pictures.colours import GREY, GRID, INK, QUIET
-from noisegate.pictures.frame import Frame, Mark, fmt, line
+from noisegate.pictures.frame import Mark, PlotFrame, fmt, line
 from noisegate.pictures.letters import escaped, shortened, width_of, wrapped
-from noisegate.pictures.scales import Band, Scale, number
+from noisegate.pictures.scales import Rooms, Scale, number
 
 #: Letters, and from one line of them to the next.
 SIZE, LEADING = 12.0, 15.0
@@ -27,7 +27,7 @@ _SWATCH, _BETWEEN = 16.0, 14.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class PlotAxis:
     """A scale, what is marked on it (`ticks`, or about `count` round values) and how it is said."""
 
     scale: Scale
@@ -62,8 +62,8 @@ class Key:
 class Plot:
     """Marks between two axes; `width` holds everything, `height` is that of the frame alone."""
 
-    x: Axis
-    y: Axis
+    x: PlotAxis
+    y: PlotAxis
     marks: Sequence[Mark]
     width: float = 420
     height: float = 180
@@ -80,7 +80,7 @@ class Plot:
 
     def overhang(self) -> float:
         """What the last label of x needs on the right."""
-        marked = self.x.marked() if self.x.labels and not isinstance(self.x.scale, Band) else []
+        marked = self.x.marked() if self.x.labels and not isinstance(self.x.scale, Rooms) else []
         inner = self.width - self.margin()
         return max((width_of(label) / 2 - (1 - at) * inner for at, label in marked), default=0.0)
 
@@ -95,7 +95,7 @@ def drawn(plot: Plot, left: float, top: float, /, *, margin: float | None = None
     if plot.keys and not plot.keys_below:
         elements += keys
         down += rows * (LEADING + 2) + 6
-    frame = Frame(
+    frame = PlotFrame(
         left=left + inset,
         top=down + 4,
         width=right - left - inset,
@@ -164,7 +164,7 @@ def _swatch(key: Key, left: float, at: float, /) -> str:
     return f'<g class="mark-{key.kind}">{shape}</g>'
 
 
-def _grid(plot: Plot, frame: Frame, /) -> Iterator[str]:
+def _grid(plot: Plot, frame: PlotFrame, /) -> Iterator[str]:
     lines = []
     if plot.x.grid:
         for at, _ in plot.x.marked():
@@ -178,11 +178,11 @@ def _grid(plot: Plot, frame: Frame, /) -> Iterator[str]:
         yield f'<g class="grid" stroke="{GRID}">{"".join(lines)}</g>'
 
 
-def _down(axis: Axis, frame: Frame, at: float, /) -> float:
-    return frame.top + (at if isinstance(axis.scale, Band) else 1 - at) * frame.height
+def _down(axis: PlotAxis, frame: PlotFrame, at: float, /) -> float:
+    return frame.top + (at if isinstance(axis.scale, Rooms) else 1 - at) * frame.height
 
 
-def _x_axis(plot: Plot, frame: Frame, /) -> tuple[list[str], float]:
+def _x_axis(plot: Plot, frame: PlotFrame, /) -> tuple[list[str], float]:
     """Line, ticks, labels and title below the frame, and where they end."""
     axis, bottom = plot.x, frame.top + frame.height
     elements, down = [], bottom
@@ -194,7 +194,7 @@ def _x_axis(plot: Plot, frame: Frame, /) -> tuple[list[str], float]:
         down += _TICK
     if axis.labels:
         room = (
-            axis.scale.step * frame.width - 4 if isinstance(axis.scale, Band) and axis.ticks is None else 0.0
+            axis.scale.step * frame.width - 4 if isinstance(axis.scale, Rooms) and axis.ticks is None else 0.0
         )
         lines = [(x, wrapped(label, room) if room > 24 else [label]) for x, label in marked]
         for x, label in _thinned(lines):
@@ -229,7 +229,7 @@ def _y_title(plot: Plot, /) -> list[str]:
     return wrapped(plot.y.title, plot.height + 30, most=2)
 
 
-def _y_axis(plot: Plot, frame: Frame, left: float, /) -> Iterator[str]:
+def _y_axis(plot: Plot, frame: PlotFrame, left: float, /) -> Iterator[str]:
     """Line, ticks, labels and title on the left of the frame."""
     axis = plot.y
     marked = [(_down(axis, frame, at), label) for at, label in axis.marked(plot.height)]

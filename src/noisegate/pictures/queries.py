@@ -9,9 +9,9 @@ from noisegate.pictures.canvas import WIDTH, Picture, of
 from noisegate.pictures.colours import BLUE, GREEN, GREY, INK, ORANGE, PURPLE
 from noisegate.pictures.data import QueryErrors
 from noisegate.pictures.frame import Mark
-from noisegate.pictures.marks import Dots, Line, Rule, Upright
-from noisegate.pictures.plot import Axis, Key, Plot
-from noisegate.pictures.scales import Band, Log, number
+from noisegate.pictures.marks import Dots, Polyline, Rule, Upright
+from noisegate.pictures.plot import Key, Plot, PlotAxis
+from noisegate.pictures.scales import Log, Rooms, number
 
 #: Parts in the order in which they are named; the whole comes last and is drawn below them.
 _WHOLE = "together"
@@ -39,11 +39,11 @@ def errors_picture(data: QueryErrors, /) -> Picture:
     used = {part: errors for part, errors in found.items() if errors}
     marks = [_part(part, errors) for part, errors in reversed(used.items())]
     plot = Plot(
-        x=Axis(
+        x=PlotAxis(
             scale=Log.over((error for errors in used.values() for error in errors.values()), room=1.6),
             title=data.title,
         ),
-        y=Axis(scale=Band(list(queries)), line=False),
+        y=PlotAxis(scale=Rooms(list(queries)), line=False),
         marks=marks,
         width=WIDTH,
         height=34 * max(len(queries), 1),
@@ -72,12 +72,14 @@ def outlook_picture(
             f"{name}: {number(float(f'{error:.3g}'))} at epsilon {number(float(f'{e:.3g}'))}"
             for e, error in points
         ]
-        marks.append(Line(points=points, colour=colours[name]))
+        marks.append(Polyline(points=points, colour=colours[name]))
         marks.append(Dots(points=points, colour=colours[name], radius=3, tips=tips))
     places = [point for points in drawn.values() for point in points]
     plot = Plot(
-        x=Axis(scale=Log.over([epsilon, *(e for e, _ in places)]), title="epsilon of one unit, all tables"),
-        y=Axis(scale=Log.over([error for _, error in places], room=1.3), title="expected error by noise"),
+        x=PlotAxis(
+            scale=Log.over([epsilon, *(e for e, _ in places)]), title="epsilon of one unit, all tables"
+        ),
+        y=PlotAxis(scale=Log.over([error for _, error in places], room=1.3), title="expected error by noise"),
         marks=marks,
         width=580,
         height=320,

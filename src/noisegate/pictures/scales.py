@@ -128,7 +128,7 @@ class Symlog:
 
 
 @dataclass(frozen=True)
-class Band:
+class Rooms:
     """One room for each name, side by side or under each other, `inner` of it left free, and `outer` at the ends."""
 
     names: Sequence[Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from noisegate.pictures.canvas import WIDTH, Picture
 from noisegate.pictures.colours import BLUE, GREEN, ORANGE
 from noisegate.pictures.data import Panel, WeekPanels
-from noisegate.pictures.marks import Line
-from noisegate.pictures.plot import Axis, Key, Plot
+from noisegate.pictures.marks import Polyline
+from noisegate.pictures.plot import Key, Plot, PlotAxis
 from noisegate.pictures.scales import Linear, Log, number, odds
 
 _HEIGHT = 110
@@ -25,13 +25,13 @@ def _panel(panel: Panel, /, *, last: float, lowest: bool) -> Plot:
     colours = dict(zip(panel.curves, (BLUE, ORANGE, GREEN), strict=False))
     values = [value for curve in panel.curves.values() for _, value in curve]
     return Plot(
-        x=Axis(scale=Linear(0, last), title="weeks released" if lowest else "", grid=False, count=10),
-        y=Axis(
+        x=PlotAxis(scale=Linear(0, last), title="weeks released" if lowest else "", grid=False, count=10),
+        y=PlotAxis(
             scale=Log.over(values).rounded() if panel.factors else Linear.over(values, zero=True, count=4),
             label=odds if panel.chances else number,
             count=5 if panel.factors else 4,
         ),
-        marks=[Line(points=curve, colour=colours[name]) for name, curve in panel.curves.items()],
+        marks=[Polyline(points=curve, colour=colours[name]) for name, curve in panel.curves.items()],
         width=WIDTH,
         height=_HEIGHT,
         title=panel.title,

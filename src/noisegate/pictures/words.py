@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from noisegate.pictures.colours import INK, PAPER
-from noisegate.pictures.frame import Frame, Point, fmt, group
+from noisegate.pictures.frame import PlotFrame, Point, fmt, group
 from noisegate.pictures.letters import escaped, shortened, width_of
 
 #: Left end, right end and middle line of a text.
@@ -14,7 +14,7 @@ _Box = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Names:
     """Texts beside points, `lower` on the right and higher on the left, where they fit; or from the left edge on."""
 
     points: Sequence[Point]
@@ -26,12 +26,12 @@ class Words:
     from_left: bool = False
     centred: bool = False
 
-    def draw(self, frame: Frame, /) -> Iterator[str]:
+    def draw(self, frame: PlotFrame, /) -> Iterator[str]:
         """A text for each, with a rim of paper, so that lines below do not cross it."""
         rim = {"stroke": PAPER, "stroke_width": 3, "stroke_linejoin": "round", "paint_order": "stroke"}
         return group("text", self._texts(frame), fill=self.colour, font_size=fmt(self.size), **rim)
 
-    def _texts(self, frame: Frame, /) -> Iterator[str]:
+    def _texts(self, frame: PlotFrame, /) -> Iterator[str]:
         taken: list[_Box] = []
         for point, text in zip(self.points, self.texts, strict=True):
             at = frame.place(point)
@@ -47,7 +47,7 @@ class Words:
             )
 
     def _place(
-        self, frame: Frame, at: tuple[float, float], wide: float, taken: Sequence[_Box], /
+        self, frame: PlotFrame, at: tuple[float, float], wide: float, taken: Sequence[_Box], /
     ) -> tuple[str, float, float, float]:
         """By which end a text is held, its left and right end, and its middle line."""
         middle, down = at[0], at[1] + self.lower
