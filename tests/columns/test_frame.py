@@ -62,7 +62,7 @@ def test_polars_takes_it():
 @given(texts=st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]))))
 def test_texts(texts):
     column = Values.texts(texts)
-    assert column.to_list() == texts
+    assert column.to_pylist() == texts
     assert pa.table(Frame({"t": column}))["t"].to_pylist() == texts
 
 
@@ -76,6 +76,14 @@ def test_numbers_with_gaps_come_back(data, kind, rows):
         there = ~gaps[start:]
         np.testing.assert_array_equal(found[there], values[start:][there])
         np.testing.assert_array_equal(np.zeros(rows - start, bool) if missing is None else missing, ~there)
+
+
+def test_columns_are_arrays_and_lists():
+    assert FRAME.column("count").to_numpy().tolist() == [4, 7, 9]
+    assert str(FRAME["shown"].to_numpy()) == "[ 4. nan  9.]"
+    assert FRAME["stop"].to_numpy().tolist() == list(FRAME["stop"]) == ["b", None, "b"]
+    assert FRAME.equals(FRAME)
+    assert not FRAME.equals(Frame({"count": FRAME["count"]}))
 
 
 def test_columns_must_line_up():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -81,7 +81,10 @@ class Values:
     def __len__(self) -> int:
         return len(self.values)
 
-    def to_list(self) -> list[Any]:
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.to_pylist())
+
+    def to_pylist(self) -> list[Any]:
         """As plain Python values; None where there is nothing."""
         if self.labels is None:
             rows = self.values.tolist()
@@ -91,6 +94,12 @@ class Values:
         if self.missing is None:
             return rows
         return [None if gone else row for row, gone in zip(rows, self.missing.tolist(), strict=True)]
+
+    def to_numpy(self) -> NDArray[Any]:
+        """As an array: of floats with NaN where a number is missing, of objects where texts or anything else is."""
+        if self.labels is not None or (self.missing is not None and self.values.dtype.kind not in "iuf"):
+            return np.array(self.to_pylist(), dtype=object)
+        return self.values if self.missing is None else np.where(self.missing, np.nan, self.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -135,13 +144,19 @@ class Frame:
     def __len__(self) -> int:
         return self._rows
 
-    def __getitem__(self, name: str, /) -> list[Any]:
-        """A column as a list."""
-        return self.columns[name].to_list()
+    def column(self, name: str, /) -> Values:
+        """One column."""
+        return self.columns[name]
+
+    __getitem__ = column
+
+    def equals(self, other: Frame, /) -> bool:
+        """Whether another frame has the same columns with the same values."""
+        return self.to_pydict() == other.to_pydict()
 
     def to_pydict(self) -> dict[str, list[Any]]:
         """The columns as lists."""
-        return {name: column.to_list() for name, column in self.columns.items()}
+        return {name: column.to_pylist() for name, column in self.columns.items()}
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
@@ -201,7 +216,7 @@ def _series(column: Values, pd: Any, /) -> Any:
     values, missing = column.values, column.missing  # noqa: PD011 - NumPy's
     if column.labels is not None and not column.plain:
         if len(set(column.labels)) < len(column.labels):
-            return pd.Categorical(column.to_list(), dict.fromkeys(column.labels))
+            return pd.Categorical(column.to_pylist(), dict.fromkeys(column.labels))
         codes = values if missing is None else np.where(missing, -1, values)
         return pd.Categorical.from_codes(codes, pd.Index(column.labels))
     if (
@@ -210,7 +225,7 @@ def _series(column: Values, pd: Any, /) -> Any:
         or (missing is not None and values.dtype == bool)
     ):
         return pd.Series(
-            column.to_list(), dtype=None if column.labels is not None and len(column) else object
+            column.to_pylist(), dtype=None if column.labels is not None and len(column) else object
         )
     if missing is None:
         return values

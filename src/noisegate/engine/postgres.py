@@ -309,7 +309,7 @@ class _Code:
         """A join with a small table that is sent along as arrays, so that parallel workers of the server can use it."""
         arrays, names = [], []
         for column in table.column_names:
-            values = table[column]
+            values = table[column].to_pylist()
             kind = "text" if any(isinstance(one, str) for one in values) else "bigint"
             self.arguments.append(values)
             arrays.append(f"%s::{kind}[]")
