@@ -159,9 +159,14 @@ def _values(values: list[Any], /) -> Values:
 
     missing = np.array([value is None for value in values], bool)
     kinds = {type(value) for value in values if value is not None}
-    for kind, form in ((bool, bool), (int, np.int64), (float, np.float64), (date, "datetime64[D]")):
+    for kind, form, blank in (
+        (bool, "?", False),
+        (int, "i8", 0),
+        (float, "f8", 0.0),
+        (date, "M8[D]", date.min),
+    ):
         if kinds == {kind} or (kind is float and kinds == {int, float}):
-            filled = [kind() if value is None and kind is not date else value for value in values]
+            filled = [blank if value is None else value for value in values]
             return Values.numbers(np.array(filled, dtype=form), missing=missing)
     return Values.texts(None if value is None else _text(value) for value in values)
 

@@ -86,6 +86,7 @@ class Values:
 
     def to_pylist(self) -> list[Any]:
         """As plain Python values; None where there is nothing."""
+        rows: list[Any]
         if self.labels is None:
             rows = self.values.tolist()
         else:

@@ -174,7 +174,8 @@ class _Columns:
     """Rows on their way to columns."""
 
     def __init__(self, width: int, /) -> None:
-        self.rows, self.waiting = 0, []
+        self.rows = 0
+        self.waiting: list[list[str]] = []
         self.add = self.waiting.append
         self._places = [_Places() for _ in range(width)]
         self._codes: list[list[Codes]] = [[] for _ in range(width)]
