@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from noisegate.columns import Frame, Values
-from noisegate.columns.arrow import arrow_table, numbers_or_gaps
+from noisegate.columns import Columns, Values, arrow_table, numbers_or_gaps
 from noisegate.errors import DataError, InternalError
 
 GAPS = np.array([False, True, False])
-FRAME = Frame(
+FRAME = Columns(
     {
         "stop": Values.coded(np.array([1, 0, 1]), ["a", "b"], missing=GAPS),
         "name": Values.texts(["x", None, "é"]),
@@ -50,7 +49,7 @@ def test_duckdb_takes_it():
 def test_pandas_is_what_arrow_makes_of_it():
     pd = pytest.importorskip("pandas")
     pd.testing.assert_frame_equal(FRAME.to_pandas(), FRAME.to_arrow().to_pandas())
-    nothing = Frame({"stop": Values.texts([]), "n": Values.numbers(np.zeros(0, np.int64))})
+    nothing = Columns({"stop": Values.texts([]), "n": Values.numbers(np.zeros(0, np.int64))})
     assert list(nothing.to_pandas().columns) == ["stop", "n"]
 
 
@@ -63,13 +62,13 @@ def test_polars_takes_it():
 def test_texts(texts):
     column = Values.texts(texts)
     assert column.to_pylist() == texts
-    assert pa.table(Frame({"t": column}))["t"].to_pylist() == texts
+    assert pa.table(Columns({"t": column}))["t"].to_pylist() == texts
 
 
 @given(data=st.data(), kind=st.sampled_from(["i1", "i4", "i8", "u2", "u8"]), rows=st.integers(1, 70))
 def test_numbers_with_gaps_come_back(data, kind, rows):
     values, gaps = data.draw(npst.arrays(kind, rows)), data.draw(npst.arrays(bool, rows))
-    column = arrow_table(Frame({"n": Values.numbers(values, missing=gaps)})).column("n").combine_chunks()
+    column = arrow_table(Columns({"n": Values.numbers(values, missing=gaps)})).column("n").combine_chunks()
     for start in (0, rows // 3):
         found, missing = numbers_or_gaps(column.slice(start))
         assert found.dtype == values.dtype
@@ -83,12 +82,12 @@ def test_columns_are_arrays_and_lists():
     assert str(FRAME["shown"].to_numpy()) == "[ 4. nan  9.]"
     assert FRAME["stop"].to_numpy().tolist() == list(FRAME["stop"]) == ["b", None, "b"]
     assert FRAME.equals(FRAME)
-    assert not FRAME.equals(Frame({"count": FRAME["count"]}))
+    assert not FRAME.equals(Columns({"count": FRAME["count"]}))
 
 
 def test_columns_must_line_up():
     with pytest.raises(InternalError, match="differ in length"):
-        Frame({"a": Values.numbers(np.arange(2)), "b": Values.numbers(np.arange(3))})
+        Columns({"a": Values.numbers(np.arange(2)), "b": Values.numbers(np.arange(3))})
     with pytest.raises(InternalError, match="line up"):
         Values.numbers(np.arange(2), missing=GAPS)
 
@@ -102,8 +101,8 @@ def test_what_is_not_installed_is_said_with_a_way_out(monkeypatch, method, libra
 
 def test_neither_pandas_nor_pyarrow_is_loaded_to_write_and_to_read():
     code = (
-        "import io, sys, numpy as np; from noisegate.columns import Frame, Values, parquet_octets; "
-        "frame = Frame({'n': Values.numbers(np.arange(3))}); parquet_octets(frame); "
+        "import io, sys, numpy as np; from noisegate.columns import Columns, Values, parquet_octets; "
+        "frame = Columns({'n': Values.numbers(np.arange(3))}); parquet_octets(frame); "
         "import duckdb; duckdb.sql('FROM frame').fetchall(); sys.exit(bool({'pandas', 'pyarrow'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from noisegate.columns import Frame, ParquetWriter, Values, parquet_octets, write_parquet
-from noisegate.columns import parquet as _parquet
+from noisegate.columns import Columns, ParquetWriter, Values, parquet_octets, write_parquet
 from noisegate.errors import InternalError
 
 KINDS = (
@@ -81,13 +80,13 @@ def columns(draw, rows):
 )
 @given(data=st.data(), rows=st.integers(0, 40), width=st.integers(1, 4))
 def test_any_columns_are_read_back_by_others(tmp_path, data, rows, width):
-    same(Frame({f"c{n}": data.draw(columns(rows)) for n in range(width)}), tmp_path / "t.parquet")
+    same(Columns({f"c{n}": data.draw(columns(rows)) for n in range(width)}), tmp_path / "t.parquet")
 
 
 def some(rows, rng):
     gaps = rng.random(rows) < 0.3
     labels = [f"Straße {n}" for n in range(70_000)]
-    return Frame(
+    return Columns(
         {
             "few": Values.coded(rng.integers(0, 3, rows), ["x", "", "z"], missing=gaps),
             "many": Values.coded(rng.integers(0, 70_000, rows), labels),
@@ -106,8 +105,8 @@ def some(rows, rng):
 
 
 def test_many_pages_and_row_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr(_parquet, "_PAGE", 1_000)
-    monkeypatch.setattr(_parquet, "ROW_GROUP", 4_096)
+    monkeypatch.setattr("noisegate.columns.parquet._PAGE", 1_000)
+    monkeypatch.setattr("noisegate.columns.parquet.ROW_GROUP", 4_096)
     same(some(10_007, np.random.default_rng(1)), tmp_path / "t.parquet")
     assert pq.read_metadata(tmp_path / "t.parquet").num_row_groups == 3
 
@@ -115,14 +114,14 @@ def test_many_pages_and_row_groups(tmp_path, monkeypatch):
 def test_a_file_grows_by_parts(tmp_path):
     frame = some(300, np.random.default_rng(2))
     parts = [
-        Frame({name: _part(one, here) for name, one in frame.columns.items()})
+        Columns({name: _part(one, here) for name, one in frame.columns.items()})
         for here in (slice(100), slice(100, 300))
     ]
     with ParquetWriter(tmp_path / "t.parquet", notes={"custodian_only": "yes"}) as writer:
         for part in parts:
             writer.write(part)
     found = pq.read_table(tmp_path / "t.parquet")
-    assert found.to_pylist() == frame.to_pylist() == Frame.joined(parts).to_pylist()
+    assert found.to_pylist() == frame.to_pylist() == Columns.joined(parts).to_pylist()
     assert found.schema.metadata[b"custodian_only"] == b"yes"
 
 
@@ -132,7 +131,9 @@ def _part(column, here):
 
 
 def test_categories_stay_categories_unless_the_file_is_for_engines():
-    frame = Frame({"stop": Values.coded(np.array([1, 0, 1]), ["a", "b"]), "n": Values.numbers(np.arange(3))})
+    frame = Columns(
+        {"stop": Values.coded(np.array([1, 0, 1]), ["a", "b"]), "n": Values.numbers(np.arange(3))}
+    )
     assert read(frame).schema.field("stop").type == pa.dictionary(pa.int32(), pa.string())
     out = io.BytesIO()
     with ParquetWriter(out, typed=False) as writer:
@@ -141,7 +142,7 @@ def test_categories_stay_categories_unless_the_file_is_for_engines():
 
 
 def test_the_least_and_the_greatest_are_those_of_the_rows_that_are_there():
-    frame = Frame(
+    frame = Columns(
         {
             "stop": Values.coded(
                 np.array([1, 2, 1, 0]), ["zz", "b", "é"], missing=np.array([False] * 3 + [True])
@@ -160,13 +161,13 @@ def test_the_least_and_the_greatest_are_those_of_the_rows_that_are_there():
 def test_nothing_at_all():
     assert (
         read(
-            Frame(
+            Columns(
                 {"stop": Values.coded(np.zeros(0, np.int32), []), "n": Values.numbers(np.zeros(0, np.int64))}
             )
         ).num_rows
         == 0
     )
-    assert read(Frame({"stop": Values.texts([None, None])})).to_pylist() == [{"stop": None}] * 2
+    assert read(Columns({"stop": Values.texts([None, None])})).to_pylist() == [{"stop": None}] * 2
 
 
 def test_the_same_rows_give_the_same_octets():
@@ -176,21 +177,21 @@ def test_the_same_rows_give_the_same_octets():
 
 def test_columns_may_not_change_on_the_way():
     with ParquetWriter(io.BytesIO()) as writer:
-        writer.write(Frame({"n": Values.numbers(np.arange(3))}))
+        writer.write(Columns({"n": Values.numbers(np.arange(3))}))
         with pytest.raises(InternalError, match="change on the way"):
-            writer.write(Frame({"n": Values.numbers(np.arange(3.0))}))
+            writer.write(Columns({"n": Values.numbers(np.arange(3.0))}))
 
 
 def test_a_file_that_fails_is_no_file(tmp_path):
     writer = ParquetWriter(tmp_path / "t.parquet")
-    writer.write(Frame({"n": Values.numbers(np.arange(3))}))
+    writer.write(Columns({"n": Values.numbers(np.arange(3))}))
     writer.__exit__(ZeroDivisionError, ZeroDivisionError(), None)
     with pytest.raises(pa.ArrowInvalid):
         pq.read_table(tmp_path / "t.parquet")
 
 
 def test_dates_are_dates():
-    assert read(Frame({"d": Values.numbers(np.array(["1969-12-31", "2016-07-25"], "M8[D]"))}))[
+    assert read(Columns({"d": Values.numbers(np.array(["1969-12-31", "2016-07-25"], "M8[D]"))}))[
         "d"
     ].to_pylist() == [
         date(1969, 12, 31),

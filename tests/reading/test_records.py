@@ -2,21 +2,23 @@
 
 import bz2
 import gzip
+from importlib import import_module
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from noisegate.columns.packing import zstandard
+from noisegate.columns import zstandard
 from noisegate.errors import DataError
-from noisegate.reading import read_table, records
-from noisegate.reading.dialect import Dialect
+from noisegate.reading import read_table
 
-DIALECT = Dialect(compression=None, encoding="utf-8", delimiter=",", header=("a", "b", "c"), header_line=0)
-PLAIN = "mode,stop,count\n" + "".join(
-    f"{'bus' if k % 3 else 'train'},Straße {k},{k}\n" for k in range(400)
+records = import_module("noisegate.reading.records")
+
+DIALECT = records.Dialect(
+    compression=None, encoding="utf-8", delimiter=",", header=("a", "b", "c"), header_line=0
 )
+PLAIN = "mode,stop,count\n" + "".join(f"{'bus' if k % 3 else 'train'},Straße {k},{k}\n" for k in range(400))
 
 
 def plain(found):

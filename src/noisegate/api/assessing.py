@@ -21,7 +21,7 @@ from noisegate.assessment import (
     find_facts,
 )
 from noisegate.assessment import assess as judge_tables
-from noisegate.columns import Frame, Values
+from noisegate.columns import Columns, Values
 from noisegate.errors import DataError, OutputError, SpecError
 from noisegate.inference import TableSets
 from noisegate.mechanisms import stated_noise
@@ -55,7 +55,7 @@ class OpenAssessment(Assessment):
         return cls(**{field.name: getattr(assessment, field.name) for field in fields(assessment)})
 
     @property
-    def cells(self) -> Frame:
+    def cells(self) -> Columns:
         """Every cell of the base, as columns that Polars, DuckDB and Arrow take as they are: what was published, and what is known of it.
 
         Raises
@@ -68,10 +68,12 @@ class OpenAssessment(Assessment):
             raise DataError("the cells were neither inferred nor bounded; .checks say why.")
         return found
 
-    def to_frame(self) -> Frame:
+    def to_frame(self) -> Columns:
         """The findings as columns, which Polars, DuckDB and Arrow take as they are: id, severity, title, advice."""
         names = ("id", "severity", "title", "advice")
-        return Frame({name: Values.texts(str(getattr(one, name)) for one in self.findings) for name in names})
+        return Columns(
+            {name: Values.texts(str(getattr(one, name)) for one in self.findings) for name in names}
+        )
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_frame().__arrow_c_stream__(requested_schema)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from noisegate.assessment.inference import Inference
 from noisegate.assessment.known_counts import KnownCounts
 from noisegate.assessment.services import Services
-from noisegate.columns import Frame, Values
+from noisegate.columns import Columns, Values
 from noisegate.inference import ENDLESS
 from noisegate.recovery import published
 from noisegate.tables import Table
@@ -20,7 +20,7 @@ _ESTIMATES = ("published", "mean", "sd", "mode_count", "lo", "hi", "p_zero", "le
 _OWN = ("published", "vehicle", "stop", "on_time")
 
 
-def cells_batches(found: Inference | KnownCounts, /) -> Iterator[Frame]:
+def cells_batches(found: Inference | KnownCounts, /) -> Iterator[Columns]:
     """The content of `cells.parquet`, some cells at a time.
 
     Its columns: the dimensions, the published count (null when suppressed), and the estimate; of counts that only have
@@ -37,7 +37,7 @@ def cells_batches(found: Inference | KnownCounts, /) -> Iterator[Frame]:
         hidden = np.isnan(values[here])
         shown = np.where(hidden, 0, values[here]).astype(np.int64)
         columns["published"] = Values.numbers(shown, missing=hidden)
-        yield Frame(columns | columns_of(here))
+        yield Columns(columns | columns_of(here))
 
 
 _Columns = Callable[[slice], dict[str, Values]]
@@ -80,7 +80,7 @@ def _bounded(found: KnownCounts, /) -> tuple[Table, NDArray[np.float64], _Column
     return base, base.at(np.arange(base.size)), columns
 
 
-def vehicles_table(services: Services, /) -> Frame:
+def vehicles_table(services: Services, /) -> Columns:
     """The content of `vehicles.parquet`: one row for each cell that belongs to one vehicle within the tolerance.
 
     Its columns: the dimensions that a timetable speaks about; `published`, the count (null when suppressed, or if the table
@@ -102,7 +102,7 @@ def vehicles_table(services: Services, /) -> Frame:
     stops = np.maximum(found.stop, 0).astype(np.int32)
     columns["stop"] = Values.coded(stops, feed.stops.names, missing=found.stop < 0)
     columns["on_time"] = Values.numbers(np.isin(found.cells, services.alone(services.scheduled).cells))
-    return Frame(columns)
+    return Columns(columns)
 
 
 def _counts(services: Services, codes: tuple[np.ndarray, ...], /) -> np.ndarray:

@@ -19,7 +19,7 @@ from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
 from noisegate.assessment.words import ends, share
-from noisegate.columns.queries import kinds_of, own_duckdb, quoted, registered, text_sql
+from noisegate.columns import kinds_of, own_duckdb, quoted, registered, text_sql
 from noisegate.engine import own_connection
 from noisegate.errors import DataError
 from noisegate.tables import Kind, Table
@@ -79,7 +79,7 @@ class PersonEvents:
     @classmethod
     def asked(cls, rows: duckdb.DuckDBPyRelation, /, *, person: str, place: str, time: str) -> PersonEvents:
         """The same of rows that DuckDB has, in their order."""
-        from noisegate.columns.arrow import CodedTexts, batches, concatenated, numbers
+        from noisegate.columns import CodedTexts, batches, concatenated, numbers
 
         kinds = kinds_of(rows)
         if not kinds[time].startswith("TIMESTAMP"):

@@ -141,14 +141,14 @@ def _one_line(text: str, /) -> str:
 
 
 def _parquet(rows: Sequence[Row], names: Sequence[str], /) -> bytes:
-    from noisegate.columns import Frame, parquet_octets
+    from noisegate.columns import Columns, parquet_octets
 
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
     for name, values in columns.items():
         kinds = {type(value) for value in values if value is not None}
         if len(kinds) > 1 - bool(kinds & {dict, list, tuple}) and not kinds <= {int, float}:
             columns[name] = [None if value is None else _text(value) for value in values]
-    return parquet_octets(Frame({name: _values(values) for name, values in columns.items()}))
+    return parquet_octets(Columns({name: _values(values) for name, values in columns.items()}))
 
 
 def _values(values: list[Any], /) -> Values:

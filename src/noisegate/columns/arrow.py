@@ -13,14 +13,14 @@ import arro3.core as arrow
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns.frame import Frame, Mask, Values
+from noisegate.columns.frame import Columns, Mask, Values
 
 _TEXT = arrow.DataType.utf8()
 _CODED = arrow.DataType.dictionary(arrow.DataType.int32(), _TEXT)
 Codes = NDArray[np.int32]
 
 
-def arrow_table(frame: Frame, /) -> Any:
+def arrow_table(frame: Columns, /) -> Any:
     """The frame as a table of Arrow."""
     arrays = [_array(column) for column in frame.columns.values()]
     fields = [

@@ -104,12 +104,12 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Frame:
+class Columns:
     """Named columns of one length. Polars, DuckDB, Arrow and whatever else reads an Arrow stream take it as it is.
 
     Examples
     --------
-    >>> frame = Frame({"town": Values.texts(["A", "B"]), "count": Values.numbers(np.array([4, 7]))})
+    >>> frame = Columns({"town": Values.texts(["A", "B"]), "count": Values.numbers(np.array([4, 7]))})
     >>> frame.to_pylist()
     [{'town': 'A', 'count': 4}, {'town': 'B', 'count': 7}]
     """
@@ -124,7 +124,7 @@ class Frame:
         object.__setattr__(self, "_rows", max(lengths, default=0))
 
     @classmethod
-    def joined(cls, parts: Iterable[Frame], /) -> Self:
+    def joined(cls, parts: Iterable[Columns], /) -> Self:
         """Frames one below the other, with the same columns and the same labels; at least one."""
         frames = list(parts)
         first = frames[0]
@@ -151,7 +151,7 @@ class Frame:
 
     __getitem__ = column
 
-    def equals(self, other: Frame, /) -> bool:
+    def equals(self, other: Columns, /) -> bool:
         """Whether another frame has the same columns with the same values."""
         return self.to_pydict() == other.to_pydict()
 

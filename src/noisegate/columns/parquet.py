@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.columns.arrow_schema import arrow_schema
-from noisegate.columns.frame import Frame, Mask, Values
+from noisegate.columns.frame import Columns, Mask, Values
 from noisegate.columns.packing import zstandard
 from noisegate.columns.thrift import i8, i16, i32, i64, struct, varint
 from noisegate.errors import InternalError
@@ -66,7 +66,7 @@ class ParquetWriter:
             if self._owned:
                 self._file.close()
 
-    def write(self, frame: Frame, /) -> None:
+    def write(self, frame: Columns, /) -> None:
         """Append rows, as many row groups as they need."""
         kinds = [_Kind.of(name, column) for name, column in frame.columns.items()]
         if self._schema is None:
@@ -76,7 +76,7 @@ class ParquetWriter:
         for start in range(0, frame.num_rows, ROW_GROUP):
             self._group(frame, kinds, slice(start, min(start + ROW_GROUP, frame.num_rows)))
 
-    def _group(self, frame: Frame, kinds: list[_Kind], here: slice, /) -> None:
+    def _group(self, frame: Columns, kinds: list[_Kind], here: slice, /) -> None:
         start, chunks = self._place, []
         for kind, column in zip(kinds, frame.columns.values(), strict=True):
             missing = None if column.missing is None else column.missing[here]
@@ -161,13 +161,13 @@ class ParquetWriter:
         self._file.write(footer + len(footer).to_bytes(4, "little") + _MAGIC)
 
 
-def write_parquet(frame: Frame, file: Path, /, *, notes: Mapping[str, str] | None = None) -> None:
+def write_parquet(frame: Columns, file: Path, /, *, notes: Mapping[str, str] | None = None) -> None:
     """Write a frame as a Parquet file."""
     with ParquetWriter(file, notes=notes) as writer:
         writer.write(frame)
 
 
-def parquet_octets(frame: Frame, /) -> bytes:
+def parquet_octets(frame: Columns, /) -> bytes:
     """A frame as the octets of a Parquet file."""
     out = io.BytesIO()
     with ParquetWriter(out) as writer:

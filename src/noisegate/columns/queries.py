@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns.frame import Frame
+from noisegate.columns.frame import Columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,14 +44,14 @@ def registered(connection: duckdb.DuckDBPyConnection, name: str, source: Any, /)
     """A frame that can be asked under a name, as long as the context."""
     from noisegate.columns.arrow import arrow_table
 
-    connection.register(name, arrow_table(source) if isinstance(source, Frame) else source)
+    connection.register(name, arrow_table(source) if isinstance(source, Columns) else source)
     try:
         yield
     finally:
         connection.unregister(name)
 
 
-def store(connection: duckdb.DuckDBPyConnection, name: str, frame: Frame, /) -> None:
+def store(connection: duckdb.DuckDBPyConnection, name: str, frame: Columns, /) -> None:
     """Keep a small frame as a temporary table, so that the optimiser knows how small it is."""
     with registered(connection, f"{name}_frame", frame):
         connection.execute(f"CREATE TEMP TABLE {name} AS FROM {name}_frame")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns.queries import kinds_of, literal, own_duckdb, read_numbers, read_texts
+from noisegate.columns import kinds_of, literal, own_duckdb, read_numbers, read_texts
 from noisegate.engine import count
 from noisegate.laws import SeededNoise
 from noisegate.simulation import World

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import duckdb
 import numpy as np
 
-from noisegate.columns import Frame, Values
-from noisegate.columns.queries import store
+from noisegate.columns import Columns, Values, store
 from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.date_text import year_first
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan
@@ -208,7 +207,7 @@ def _narrow(value: str, size: int, /) -> str:
     return f"TRY_CAST({value} AS {fitting[0]})" if fitting else value
 
 
-def _is_short(table: Frame, /) -> bool:
+def _is_short(table: Columns, /) -> bool:
     """Whether values are plain texts that are compared with each faster than they are joined."""
     values = table.columns["value"]
     if table.num_rows > _SHORT or values.labels is None:
@@ -216,7 +215,7 @@ def _is_short(table: Frame, /) -> bool:
     return all(text.isprintable() for text in values.labels)
 
 
-def _case(value: str, table: Frame, column: str, /) -> str:
+def _case(value: str, table: Columns, column: str, /) -> str:
     """SQL for a column of a short table in the row of a value; NULL if it is in none."""
     texts = [literal(text) for text in table["value"]]
     rows = zip(texts, table[column], strict=True)
@@ -224,7 +223,7 @@ def _case(value: str, table: Frame, column: str, /) -> str:
     return f"CASE {value} {whens} END" if whens else "NULL::BIGINT"
 
 
-def lookup_table(dimension: DimensionPlan, /) -> Frame:
+def lookup_table(dimension: DimensionPlan, /) -> Columns:
     """For each value (text, or the number of a day or bin) its number and its term in each block."""
     texts, codes = dimension.keys
     values = (
@@ -233,12 +232,12 @@ def lookup_table(dimension: DimensionPlan, /) -> Frame:
         else Values.texts(texts)
     )
     terms = _terms(tuple(term[codes] for term in dimension.terms))
-    return Frame({"value": values, "code": Values.numbers(codes), **terms})
+    return Columns({"value": values, "code": Values.numbers(codes), **terms})
 
 
-def nest_table(nest: NestPlan, /) -> Frame:
+def nest_table(nest: NestPlan, /) -> Columns:
     """For each combination that exists its number and its term in each block."""
-    return Frame({"key": Values.numbers(nest.keys), **_terms(nest.terms)})
+    return Columns({"key": Values.numbers(nest.keys), **_terms(nest.terms)})
 
 
 def _terms(terms: tuple[Ints, ...], /) -> dict[str, Values]:

@@ -19,7 +19,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns.arrow import batches, concatenated, numbers, numbers_or_gaps
+from noisegate.columns import batches, concatenated, numbers, numbers_or_gaps
 from noisegate.engine.accumulator import Buffer, DenseAccumulator, accumulator
 from noisegate.engine.bounding import Bounded, count_runs, expect_events, run_starts
 from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind

@@ -1,5 +1,5 @@
 """Names and texts as SQL writes them."""
 
-from noisegate.columns.queries import literal, quoted
+from noisegate.columns import literal, quoted
 
 __all__ = ["literal", "quoted"]

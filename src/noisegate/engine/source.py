@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from noisegate import limits
-from noisegate.columns.queries import registered
+from noisegate.columns import registered
 from noisegate.engine.csv_rows import CsvFiles
 from noisegate.engine.private_log import keep_words
 from noisegate.engine.quoting import literal, quoted

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns import Frame, Values
+from noisegate.columns import Columns, Values
 from noisegate.query.joint import Bools, Spans
 from noisegate.tables import Form, Ints
 
@@ -112,9 +112,9 @@ class Answers:
         named = {"rank": np.rint(ranks.estimate), "rank_low": ranks.low, "rank_high": ranks.high}
         return {name: column.astype(np.int64) for name, column in named.items()}
 
-    def to_frame(self) -> Frame:
+    def to_frame(self) -> Columns:
         """The answers as columns, which Polars, DuckDB and Arrow take as they are."""
-        return Frame({name: _values(column) for name, column in self.columns.items()})
+        return Columns({name: _values(column) for name, column in self.columns.items()})
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_frame().__arrow_c_stream__(requested_schema)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns import Frame
+from noisegate.columns import Columns
 from noisegate.errors import SpecError
 from noisegate.inference import Engine, FitCheck, SumEstimates, checked_level
 from noisegate.laws import as_rng
@@ -107,7 +107,7 @@ class Askable(ABC):
         """The labels of each dimension."""
         return {d.name: d.labels for d in self.domain.dimensions}
 
-    def query(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Frame:
+    def query(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Columns:
         """How many events meet the conditions, with one row for each group: columns that Polars, DuckDB and Arrow take as they are.
 
         Parameters
@@ -122,7 +122,7 @@ class Askable(ABC):
 
         Returns
         -------
-        Frame
+        Columns
             Dimensions of `by`, then estimate, low, high, level, cells, suppressed, published, table, withdrawn.
 
         Notes

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from noisegate.columns import Frame, Values
+from noisegate.columns import Columns, Values
 from noisegate.errors import SpecError
 from noisegate.tables import Ints, Table
 
@@ -42,7 +42,7 @@ class DrawnTables:
         sums = np.bincount(place[inside], weights=self.counts[inside], minlength=chosen.domain.size)
         return np.rint(sums).astype(np.int64)
 
-    def to_frame(self, table: str | None = None, /) -> Frame:
+    def to_frame(self, table: str | None = None, /) -> Columns:
         """A table as columns, which Polars, DuckDB and Arrow take as they are: its dimensions and `count`, one row for every cell."""
         chosen = self._table(table)
         codes = chosen.codes(np.arange(chosen.domain.size))
@@ -50,7 +50,7 @@ class DrawnTables:
             one.name: Values(values=code, labels=one.labels, plain=True)
             for one, code in zip(chosen.dimensions, codes, strict=True)
         }
-        return Frame({**columns, "count": Values.numbers(self.cells(table))})
+        return Columns({**columns, "count": Values.numbers(self.cells(table))})
 
     def to_arrow(self, table: str | None = None, /) -> Any:
         """A table as one of pyarrow, if that is installed."""

@@ -164,7 +164,7 @@ def read_rows(file: Path, stated: StatedTable, dimensions: Sequence[Dimension], 
         raise FileNotFoundError(file)
     import duckdb
 
-    from noisegate.columns.queries import own_duckdb
+    from noisegate.columns import own_duckdb
 
     try:
         with own_duckdb() as connection:
@@ -184,7 +184,7 @@ def read_rows(file: Path, stated: StatedTable, dimensions: Sequence[Dimension], 
 
 def _rows_sql(file: Path, /) -> str:
     """SQL for the rows of a table: of a CSV file every value as text, and every line must be a row."""
-    from noisegate.columns.queries import literal
+    from noisegate.columns import literal
 
     path = literal(glob.escape(str(file)))
     if file.suffix == ".parquet":
@@ -202,8 +202,7 @@ def _read(
     relation: Any, stated: StatedTable, file: Path, /
 ) -> tuple[dict[str, tuple[Codes, list[str]]], Ints]:
     """The texts of each dimension, numbered, and the counts."""
-    from noisegate.columns.arrow import CodedTexts, batches, concatenated, numbers
-    from noisegate.columns.queries import kinds_of, text_sql
+    from noisegate.columns import CodedTexts, batches, concatenated, kinds_of, numbers, text_sql
 
     kinds, names = kinds_of(relation), [*stated.dimensions, "count"]
     if not set(names) <= set(kinds):

@@ -192,7 +192,7 @@ def read_parquet(path: Path, /) -> RawTable:
     """The columns of a Parquet file, as text."""
     import duckdb
 
-    from noisegate.columns.queries import kinds_of, literal, own_duckdb
+    from noisegate.columns import kinds_of, literal, own_duckdb
 
     try:
         with own_duckdb() as connection:
@@ -211,7 +211,7 @@ def read_parquet(path: Path, /) -> RawTable:
 
 
 def _of_relation(relation: Any, kinds: Mapping[str, str], source: Source, /, *, dialect: str) -> RawTable:
-    from noisegate.columns.queries import read_texts
+    from noisegate.columns import read_texts
 
     found = read_texts(relation, kinds, check=_fits(source))
     return RawTable(
@@ -236,7 +236,7 @@ def read_frame(frame: Any, name: str, /) -> RawTable:
     """The columns of a frame, as text."""
     import duckdb
 
-    from noisegate.columns.queries import kinds_of, own_duckdb, registered
+    from noisegate.columns import kinds_of, own_duckdb, registered
 
     home = type(frame).__module__.partition(".")[0]
     try:
@@ -258,7 +258,7 @@ def read_frame(frame: Any, name: str, /) -> RawTable:
 def _stream(frame: Any, /) -> Any:
     """What DuckDB reads; the index of a pandas frame is columns too, unless it only counts the rows."""
     if type(frame).__module__.partition(".")[0] != "pandas":
-        from noisegate.columns.arrow import whole
+        from noisegate.columns import whole
 
         return whole(frame)
     table = frame.to_frame() if hasattr(frame, "to_frame") else frame
@@ -270,7 +270,7 @@ def _stream(frame: Any, /) -> Any:
 
 
 def _check_kinds(kinds: Mapping[str, str], source: Source, /) -> None:
-    from noisegate.columns.queries import is_nested
+    from noisegate.columns import is_nested
 
     _check_width(len(kinds), source)
     for name, kind in kinds.items():

@@ -241,7 +241,7 @@ def _quickly(path: Path, dialect: Dialect, check: Check, /) -> Records | None:
         return None
     import duckdb
 
-    from noisegate.columns.queries import literal, own_duckdb, read_texts
+    from noisegate.columns import literal, own_duckdb, read_texts
 
     names = [f"c{place}" for place in range(len(dialect.header))]
     columns = ", ".join(f"{name}: 'VARCHAR'" for name in names)

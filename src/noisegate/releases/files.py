@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns import ROW_GROUP, Frame, ParquetWriter, Values
+from noisegate.columns import ROW_GROUP, Columns, ParquetWriter, Values
 from noisegate.engine import PublishedSlices
 from noisegate.errors import OutputError
 from noisegate.mechanisms import PublishedCells
@@ -149,10 +149,10 @@ def _joined(parts: list[PublishedCells], /) -> PublishedCells:
     )
 
 
-def _frame(domain: Domain, codes: Iterable[Ints], values: Ints, /) -> Frame:
+def _frame(domain: Domain, codes: Iterable[Ints], values: Ints, /) -> Columns:
     dimensions = zip(domain.dimensions, codes, strict=True)
     columns = {one.name: Values(values=code, labels=one.labels) for one, code in dimensions}
-    return Frame({**columns, "count": Values.numbers(values)})
+    return Columns({**columns, "count": Values.numbers(values)})
 
 
 class _Csv:

@@ -18,8 +18,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from noisegate.columns import Frame, Values, write_parquet
-from noisegate.columns.queries import literal, own_duckdb, quoted, read_numbers
+from noisegate.columns import Columns, Values, literal, own_duckdb, quoted, read_numbers, write_parquet
 from noisegate.engine import Counts, LocalCounts, NoiseWork, PublishedSlices
 from noisegate.errors import DataError
 from noisegate.laws import Entropy
@@ -119,7 +118,7 @@ def write_measured(folder: Path, measured: Measurements, /) -> dict[str, str]:
     digests = {}
     for name in next(iter(measured.values())):
         path = folder / MEASURED / f"{name}.parquet"
-        frame = Frame({str(row): Values.numbers(values[name]) for row, values in measured.items()})
+        frame = Columns({str(row): Values.numbers(values[name]) for row, values in measured.items()})
         write_parquet(frame, path)
         digests[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return digests

@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from noisegate.columns import Frame, ParquetWriter, Values
+from noisegate.columns import Columns, ParquetWriter, Values
 from noisegate.simulation.day import TAPS, TapTable
 from noisegate.timetable import NETWORK_MODES, UNKNOWN_PLACE, Floats, Ints, Network, NetworkStops
 
@@ -42,7 +42,7 @@ class TapWriter:
         """Append `taps` in their order."""
         nowhere = len(self._stops) - 1
         self._tap_file.write(
-            Frame(
+            Columns(
                 {
                     "card_id": Values.numbers(taps.card),
                     "mode": Values.coded(self._mode_of_trip[taps.trip], NETWORK_MODES),
@@ -53,7 +53,7 @@ class TapWriter:
             )
         )
         self._truth_file.write(
-            Frame(
+            Columns(
                 {
                     "trip_id": Values.coded(taps.trip, self._trips),
                     "vehicle": Values.coded(self._vehicle_of_trip[taps.trip], self._vehicles),

@@ -16,8 +16,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns import Frame, Values
-from noisegate.columns.queries import literal, quoted, store
+from noisegate.columns import Columns, Values, literal, quoted, store
 from noisegate.errors import DataError, is_interrupt
 
 _LONGEST_HEADER = 1 << 20
@@ -107,7 +106,7 @@ class Rows:
 
     def batches(self, query: str, /, *, name: str) -> Iterator[list[NDArray[Any]]]:
         """The columns of the answer to a query about table `name`, numbers without gaps, piece by piece."""
-        from noisegate.columns.arrow import batches, numbers
+        from noisegate.columns import batches, numbers
 
         with self.reading(name):
             for batch in batches(self.connection.sql(query)):
@@ -121,7 +120,7 @@ class Rows:
     def keep(self, name: str, /, *, ids: Sequence[str]) -> None:
         """Make a table `name` of the engine with the numbers `n` of these `id`s."""
         numbers = Values.numbers(np.arange(len(ids), dtype=np.int32))
-        store(self.connection, name, Frame({"id": Values.texts(ids), "n": numbers}))
+        store(self.connection, name, Columns({"id": Values.texts(ids), "n": numbers}))
 
     @contextmanager
     def reading(self, name: str, /) -> Iterator[None]:

@@ -19,8 +19,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.columns import Frame, Values
-from noisegate.columns.queries import store
+from noisegate.columns import Columns, Values, store
 from noisegate.engine import (
     CountPlan,
     Source,
@@ -313,7 +312,7 @@ class ValueReader:
             return "TIME"
         return "DATE" if isinstance(self.dimension, DateDimension) else "VARCHAR"
 
-    def places(self, held: Sequence[Any], /) -> Frame:
+    def places(self, held: Sequence[Any], /) -> Columns:
         """The value of each thing that a file holds and that has one: text, a day, or the minute of a bin."""
         pairs = {}
         for thing in held:
@@ -328,7 +327,7 @@ class ValueReader:
             found = Values.numbers(
                 np.array(things, "datetime64[D]" if isinstance(things[0], date) else np.int64)
             )
-        return Frame({"held": found, "value": Values.texts(pairs.values())})
+        return Columns({"held": found, "value": Values.texts(pairs.values())})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
