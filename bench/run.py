@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 LATEST = HERE / "results" / "latest.json"
 #: Quick ones first; whatever else is in the directory comes after them.
 ORDER = ("sampling", "margins", "recovery", "linked", "simulate", "counting", "release")
-LIBRARIES = ("noisegate", "duckdb", "numpy", "numba", "pyarrow", "scipy")
+LIBRARIES = ("noisegate", "duckdb", "numpy", "numba", "arro3-core", "scipy")
 
 _CHILD = """
 import importlib, json, pathlib, sys

@@ -24,7 +24,7 @@ import numpy as np
 
 REPEATS = 5
 NOISEGATE = (sys.executable, "-c", "from noisegate.cli.main import run; run()")
-BASELINE = (sys.executable, "-c", "import numpy, pyarrow")
+BASELINE = (sys.executable, "-c", "import numpy, arro3.core")
 #: Places and hours of a table of counts that adds up; its rows are their product.
 TABLES = {"assess of 6 rows": (3, 2), "assess of 600 rows": (30, 20), "assess of 60,000 rows": (3_000, 20)}
 

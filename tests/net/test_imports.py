@@ -5,7 +5,19 @@ import sys
 
 import pytest
 
-COSTLY = ("numba", "scipy", "resvg_py", "duckdb", "ibis", "pydantic", "jinja2", "numpy", "pyarrow", "rich")
+COSTLY = (
+    "numba",
+    "scipy",
+    "resvg_py",
+    "duckdb",
+    "ibis",
+    "pydantic",
+    "jinja2",
+    "numpy",
+    "arro3",
+    "pyarrow",
+    "rich",
+)
 
 
 def loaded(code):

@@ -133,7 +133,7 @@ def test_a_frame_that_is_no_table_is_named(frame):
         (pa.array([[1], [2]]), "lists, records or bytes"),
         (
             pa.array([(1, 2, 3)] * 2, pa.month_day_nano_interval()),
-            "Column 'odd' of taps holds month_day_nano",
+            "Column 'odd' of taps holds INTERVAL",
         ),
     ],
 )

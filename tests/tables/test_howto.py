@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from noisegate import limits
-from noisegate.reading import columns as _columns
 from noisegate.reading import dialect as _dialect
 from noisegate.reading import overrides as _overrides
 from noisegate.reading import parse_overrides
+from noisegate.reading import records as _records
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-published-tables.md"
 
@@ -44,7 +44,7 @@ def test_the_spec_is_understood(blocks):
 def test_the_limits_are_the_real_ones():
     page = PAGE.read_text(encoding="utf-8")
     assert f"| the first {_dialect.PREFIX >> 20} MiB |" in page
-    assert f"| {_columns.BLOCK >> 20} MiB |" in page
+    assert f"| {_records.BLOCK >> 20} MiB |" in page
     assert f"| {limits.current().file_columns} |" in page
     assert f"| {limits.current().rejected_lines:,} |" in page
     assert f"| {limits.current().held_bytes >> 30} GiB" in page

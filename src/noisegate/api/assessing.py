@@ -21,6 +21,7 @@ from noisegate.assessment import (
     find_facts,
 )
 from noisegate.assessment import assess as judge_tables
+from noisegate.columns import Columns, Values
 from noisegate.errors import DataError, OutputError, SpecError
 from noisegate.inference import TableSets
 from noisegate.mechanisms import stated_noise
@@ -55,8 +56,8 @@ class OpenAssessment(Assessment):
         return cls(**{field.name: getattr(assessment, field.name) for field in fields(assessment)})
 
     @property
-    def cells(self) -> Any:
-        """Every cell of the base as an Arrow table: what was published, and what is known of it.
+    def cells(self) -> Columns:
+        """Every cell of the base, as columns that Polars, DuckDB and Arrow take as they are: what was published, and what is known of it.
 
         Raises
         ------
@@ -68,16 +69,23 @@ class OpenAssessment(Assessment):
             raise DataError("the cells were neither inferred nor bounded; .checks say why.")
         return found
 
-    def to_arrow(self) -> Any:
-        """The findings as an Arrow table: id, severity, title, advice."""
-        import pyarrow as pa
-
+    def to_frame(self) -> Columns:
+        """The findings as columns, which Polars, DuckDB and Arrow take as they are: id, severity, title, advice."""
         names = ("id", "severity", "title", "advice")
-        return pa.table({name: [getattr(one, name) for one in self.findings] for name in names})
+        return Columns(
+            {name: Values.texts(str(getattr(one, name)) for one in self.findings) for name in names}
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_frame().__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> Any:
+        """The findings as a table of pyarrow, if that is installed."""
+        return self.to_frame().to_arrow()
 
     def to_pandas(self) -> Any:
         """The findings as a pandas frame; `.cells.to_pandas()` has the cells."""
-        return self.to_arrow().to_pandas()
+        return self.to_frame().to_pandas()
 
     @property
     def plots(self) -> tuple[str, ...]:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-import pyarrow as pa
-
 from noisegate.assessment.arrow_tables import cells_batches
 from noisegate.assessment.claims import Judged
 from noisegate.assessment.differencing import Slivers
@@ -25,6 +23,7 @@ from noisegate.assessment.score import AttackScore
 from noisegate.assessment.timetable import Vehicles
 from noisegate.assessment.trajectories import Movement
 from noisegate.assessment.words import plain, plural
+from noisegate.columns import Columns
 from noisegate.inference import TableSets
 from noisegate.places import MARK, MARK_KEY
 from noisegate.reading import Structure, TableSummary
@@ -242,10 +241,10 @@ class Assessment:
         """The first finding of a kind."""
         return next((one for one in self.findings if one.id == kind), None)
 
-    def cells_table(self) -> pa.Table | None:
+    def cells_table(self) -> Columns | None:
         """What is known about every cell of the base, as in `cells.parquet`; None if the cells were neither inferred nor bounded."""
         known = self.known_cells
-        return None if known is None else pa.concat_tables(cells_batches(known))
+        return None if known is None else Columns.joined(cells_batches(known))
 
     @property
     def known_cells(self) -> Inference | KnownCounts | None:

@@ -41,7 +41,7 @@ _ASSUMED: Final = (
     "has no inside knowledge, breaks into nothing and breaks no law",
 )
 #: What the mathematics rests on, by the names of their packages.
-_LIBRARIES: Final = ("numpy", "scipy", "numba", "highspy", "pyarrow", "duckdb")
+_LIBRARIES: Final = ("numpy", "scipy", "numba", "highspy", "arro3-core", "duckdb")
 _MOST: Final = 16 << 20
 #: Clocks differ.
 _AHEAD: Final = timedelta(days=1)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate.assessment.finding import Finding, Result
 from noisegate.assessment.inquiry import Exhibit, Grid, Words
 from noisegate.assessment.uniqueness import Histories, Points, Uniqueness, by_person, uniqueness
 from noisegate.assessment.words import ends, share
+from noisegate.columns import kinds_of, own_duckdb, quoted, registered, text_sql
 from noisegate.engine import own_connection
 from noisegate.errors import DataError
 from noisegate.tables import Kind, Table
@@ -36,6 +36,8 @@ SAMPLE = 2_000
 #: How points are made coarser: the width of a time bin in minutes, and whether the place is kept.
 COARSENINGS = ((15, True), (60, True), (240, True), (1440, True))
 _MINUTE_US = 60_000_000
+#: Types of DuckDB's whose persons are told apart as 64-bit numbers.
+_WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,8 +63,8 @@ class PersonEvents:
         return int(self.minute.max(initial=0)) // 1440 + 1
 
     @classmethod
-    def of(cls, table: pa.Table, /, *, person: str, place: str, time: str) -> PersonEvents:
-        """The events of an Arrow table with a person, a place and a moment in each row.
+    def of(cls, table: Any, /, *, person: str, place: str, time: str) -> PersonEvents:
+        """The events of a frame with a person, a place and a moment in each row.
 
         Rows that lack one of them are left out.
 
@@ -71,17 +73,36 @@ class PersonEvents:
         DataError
             If the moments are not timestamps, or there is no event.
         """
-        chosen = table.select([person, place, time])
-        if any(column.null_count for column in chosen.columns):
-            chosen = chosen.drop_null()
-        if not pa.types.is_timestamp(chosen.schema.field(time).type):
+        with own_duckdb() as connection, registered(connection, "events", table):
+            return cls.asked(connection.sql("FROM events"), person=person, place=place, time=time)
+
+    @classmethod
+    def asked(cls, rows: duckdb.DuckDBPyRelation, /, *, person: str, place: str, time: str) -> PersonEvents:
+        """The same of rows that DuckDB has, in their order."""
+        from noisegate.columns import CodedTexts, batches, concatenated, numbers
+
+        kinds = kinds_of(rows)
+        if not kinds[time].startswith("TIMESTAMP"):
             raise DataError(f"The column {time!r} of the raw events must hold timestamps.")
-        if not chosen.num_rows:
+        whole = kinds[person] in _WHOLE
+        who = f"{quoted(person)}::BIGINT" if whole else text_sql(person, kinds[person])
+        full = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in (person, place, time))
+        select = (
+            f"{text_sql(place, kinds[place])} AS place, {who} AS person, epoch_us({quoted(time)}) AS moment"
+        )
+        texts, ids, moments = CodedTexts(1 if whole else 2), [], []
+        for batch in batches(rows.filter(full).project(select)):
+            texts.add(batch)
+            ids += [numbers(batch.column("person"))] if whole else []
+            moments.append(numbers(batch.column("moment")) // _MINUTE_US)
+        minute = concatenated(moments, np.int64)
+        if not minute.size:
             raise DataError("The raw events hold no row with a person, a place and a time.")
-        minute = _minutes(chosen.column(time))
-        (where, labels), (who, _) = _numbered(chosen.column(place)), _numbered(chosen.column(person))
-        start, places, minutes = by_person(who, where, minute)
-        return cls(start=start, place=places, minute=minutes, labels=tuple(map(str, labels.to_pylist())))
+        minute -= int(minute.min()) // 1440 * 1440
+        where, labels = texts.column(0)
+        numbered = _numbered(concatenated(ids, np.int64)) if whole else texts.column(1)[0]
+        start, places, minutes = by_person(numbered, where, minute.astype(np.int32))
+        return cls(start=start, place=places, minute=minutes, labels=tuple(labels))
 
     def histories(self, *, minutes: int, places: bool) -> Histories:
         """The points of all persons with times in bins of so many minutes, with or without places."""
@@ -94,21 +115,12 @@ class PersonEvents:
         return Histories(start=self.start, points=(self.place * np.int32(span) + bins).astype(np.int32))
 
 
-def _minutes(column: pa.ChunkedArray, /) -> Points:
-    """Whole minutes after the first midnight."""
-    whole = [
-        chunk.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy() // _MINUTE_US for chunk in column.chunks
-    ]
-    first = min(int(part.min()) for part in whole if part.size) // 1440 * 1440
-    return np.concatenate([(part - first).astype(np.int32) for part in whole])
-
-
-def _numbered(column: pa.ChunkedArray, /) -> tuple[Points, pa.Array]:
-    """The values as numbers from 0, and what each stands for."""
-    # One chunk first: dictionaries of many chunks would have to be unified.
-    whole = pa.chunked_array([column.combine_chunks()]) if column.num_chunks > 1 else column
-    encoded = whole.dictionary_encode().chunk(0)
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int32), encoded.dictionary
+def _numbered(ids: Ints, /) -> Points:
+    """Numbers from 0 in the order in which persons appear."""
+    _, first, which = np.unique(ids, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int32)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[which]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,10 +225,10 @@ def read_person_events(file: TruthFile, base: Table, /) -> PersonEvents | None:
         try:
             # Persons and places are numbered as they appear: the same file gives the same draws.
             connection.execute("SET preserve_insertion_order = true")
-            table = connection.sql(f"SELECT {chosen} FROM {file.source}").to_arrow_table()  # noqa: S608 - quoted parts
-        except duckdb.Error:
+            rows = connection.sql(f"SELECT {chosen} FROM {file.source}")  # noqa: S608 - quoted parts
+            return PersonEvents.asked(rows, person=names[0], place=names[1], time=names[2])
+        except (duckdb.Error, OSError, RuntimeError):
             raise DataError(f"{file.path} cannot be read as Parquet or CSV with a header.") from None
-    return PersonEvents.of(table, person=names[0], place=names[1], time=names[2])
 
 
 _MANY = 0.5

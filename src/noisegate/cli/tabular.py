@@ -8,15 +8,19 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from noisegate.cli.output import console
 from noisegate.errors import SpecError
 from noisegate.places import STANDARD_OUTPUT, check_file, write_file
+
+if TYPE_CHECKING:
+    from noisegate.columns import Values
 
 #: One row: a value for each column.
 Row = Mapping[str, Any]
@@ -137,17 +141,34 @@ def _one_line(text: str, /) -> str:
 
 
 def _parquet(rows: Sequence[Row], names: Sequence[str], /) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from noisegate.columns import Columns, parquet_octets
 
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
     for name, values in columns.items():
         kinds = {type(value) for value in values if value is not None}
         if len(kinds) > 1 - bool(kinds & {dict, list, tuple}) and not kinds <= {int, float}:
             columns[name] = [None if value is None else _text(value) for value in values]
-    out = io.BytesIO()
-    pq.write_table(pa.table(columns), out)
-    return out.getvalue()
+    return parquet_octets(Columns({name: _values(values) for name, values in columns.items()}))
+
+
+def _values(values: list[Any], /) -> Values:
+    """A column of one kind."""
+    import numpy as np
+
+    from noisegate.columns import Values
+
+    missing = np.array([value is None for value in values], bool)
+    kinds = {type(value) for value in values if value is not None}
+    for kind, form, blank in (
+        (bool, "?", False),
+        (int, "i8", 0),
+        (float, "f8", 0.0),
+        (date, "M8[D]", date.min),
+    ):
+        if kinds == {kind} or (kind is float and kinds == {int, float}):
+            filled = [blank if value is None else value for value in values]
+            return Values.numbers(np.array(filled, dtype=form), missing=missing)
+    return Values.texts(None if value is None else _text(value) for value in values)
 
 
 _WRITERS = {

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from noisegate.columns import kinds_of, literal, own_duckdb, read_numbers, read_texts
 from noisegate.engine import count
 from noisegate.laws import SeededNoise
 from noisegate.simulation import World
@@ -120,11 +120,16 @@ def _unbounded(spec: ReleaseSpec, /) -> ReleaseSpec:
 
 def _published(path: Path, domain: Domain, /) -> Floats:
     """The published count of every cell of the domain; 0 where there is none."""
-    table = pq.read_table(path)
+    with own_duckdb() as connection:
+        rows = connection.sql(f"FROM read_parquet({literal(str(path))})")
+        kinds = kinds_of(rows)
+        texts = read_texts(rows, {name: kinds[name] for name in domain.names})
+        counts = read_numbers(rows.project("count"), ["count"])["count"]
     codes = []
-    for dimension in domain.dimensions:
+    for number, dimension in enumerate(domain.dimensions):
         place = {label: code for code, label in enumerate(dimension.labels)}
-        codes.append(np.array([place[str(value)] for value in table.column(dimension.name).to_pylist()]))
+        held, labels = texts.column(number)
+        codes.append(np.array([place[label] for label in labels])[held])
     shown = np.zeros(domain.size)
-    shown[domain.encode(*codes)] = table.column("count").to_numpy()
+    shown[domain.encode(*codes)] = counts
     return shown

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
+from noisegate.columns import Columns, Values, store
 from noisegate.engine.cell_terms import CellTerms, SqlDialect
 from noisegate.engine.date_text import year_first
 from noisegate.engine.plan import CellPlan, CountPlan, DimensionPlan, NestPlan
@@ -25,7 +25,7 @@ from noisegate.spec import (
     LookupDimension,
     TimeDimension,
 )
-from noisegate.tables import Ints, arrow_numbers, arrow_texts
+from noisegate.tables import Ints
 
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"})
 _WIDE = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
@@ -207,48 +207,41 @@ def _narrow(value: str, size: int, /) -> str:
     return f"TRY_CAST({value} AS {fitting[0]})" if fitting else value
 
 
-def _is_short(table: pa.Table, /) -> bool:
+def _is_short(table: Columns, /) -> bool:
     """Whether values are plain texts that are compared with each faster than they are joined."""
-    values = table.column("value")
-    if table.num_rows > _SHORT or not pa.types.is_string(values.type):
+    values = table.columns["value"]
+    if table.num_rows > _SHORT or values.labels is None:
         return False
-    return all(text.isprintable() for text in values.to_pylist())
+    return all(text.isprintable() for text in values.labels)
 
 
-def _case(value: str, table: pa.Table, column: str, /) -> str:
+def _case(value: str, table: Columns, column: str, /) -> str:
     """SQL for a column of a short table in the row of a value; NULL if it is in none."""
-    texts = [literal(text) for text in table.column("value").to_pylist()]
-    rows = zip(texts, table.column(column).to_pylist(), strict=True)
+    texts = [literal(text) for text in table["value"]]
+    rows = zip(texts, table[column], strict=True)
     whens = " ".join(f"WHEN {text} THEN {number}::BIGINT" for text, number in rows if number is not None)
     return f"CASE {value} {whens} END" if whens else "NULL::BIGINT"
 
 
-def lookup_table(dimension: DimensionPlan, /) -> pa.Table:
+def lookup_table(dimension: DimensionPlan, /) -> Columns:
     """For each value (text, or the number of a day or bin) its number and its term in each block."""
     texts, codes = dimension.keys
     values = (
-        arrow_numbers(np.arange(dimension.size, dtype=np.int64))
+        Values.numbers(np.arange(dimension.size, dtype=np.int64))
         if isinstance(texts, range)
-        else arrow_texts(texts)
+        else Values.texts(texts)
     )
     terms = _terms(tuple(term[codes] for term in dimension.terms))
-    return pa.table({"value": values, "code": arrow_numbers(codes), **terms})
+    return Columns({"value": values, "code": Values.numbers(codes), **terms})
 
 
-def nest_table(nest: NestPlan, /) -> pa.Table:
+def nest_table(nest: NestPlan, /) -> Columns:
     """For each combination that exists its number and its term in each block."""
-    return pa.table({"key": arrow_numbers(nest.keys), **_terms(nest.terms)})
+    return Columns({"key": Values.numbers(nest.keys), **_terms(nest.terms)})
 
 
-def _terms(terms: tuple[Ints, ...], /) -> dict[str, pa.Array]:
-    return {f"t{b}": arrow_numbers(term, missing=term < 0) for b, term in enumerate(terms)}
-
-
-def store(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table, /) -> None:
-    """Keep a small Arrow table as a temporary table, so that the optimiser knows how small it is."""
-    connection.register(f"{name}_arrow", table)
-    connection.execute(f"CREATE TEMP TABLE {name} AS FROM {name}_arrow")
-    connection.unregister(f"{name}_arrow")
+def _terms(terms: tuple[Ints, ...], /) -> dict[str, Values]:
+    return {f"t{b}": Values.numbers(term, missing=term < 0) for b, term in enumerate(terms)}
 
 
 @contextmanager

@@ -20,9 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import pyarrow as pa
-
 from noisegate import limits
+from noisegate.columns import Columns, Values
 from noisegate.engine.quoting import literal, quoted
 from noisegate.errors import DataError
 
@@ -103,15 +102,15 @@ class CsvFiles:
         read = f"read_csv([{files}], auto_detect = false, columns = {{{columns}}}, {dialect}, max_line_size = {longest})"
         return f"(FROM {read} WHERE {' AND '.join(where)})" if where else read
 
-    def tables(self) -> Iterator[tuple[pa.Table, int]]:
+    def tables(self) -> Iterator[tuple[Columns, int]]:
         """The rows line by line, some thousands at a time, every value as text, and how many lines between them are no row."""
         for file in self.files:
             for lines in _lines(file):
                 rows = [split_line(line, header=self.header) for line in lines]
                 held = [row for row in rows if row]
                 columns = zip(*held, strict=True) if held else [()] * len(self.header.names)
-                arrays = [pa.array(column, pa.string()) for column in columns]
-                yield pa.table(arrays, names=list(self.header.names)), sum(row is None for row in rows)
+                frame = Columns(dict(zip(self.header.names, map(Values.texts, columns), strict=True)))
+                yield frame, sum(row is None for row in rows)
 
 
 def split_line(line: bytes, /, *, header: CsvHeader) -> tuple[str | None, ...] | None:

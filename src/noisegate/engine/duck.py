@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from noisegate.columns import batches, concatenated, numbers, numbers_or_gaps
 from noisegate.engine.accumulator import Buffer, DenseAccumulator, accumulator
 from noisegate.engine.bounding import Bounded, count_runs, expect_events, run_starts
 from noisegate.engine.cell_sql import CellSql, cell_sql, person_kind
@@ -214,12 +214,11 @@ class _Answer:
             None if self._sizes else np.array([self._reasons, self._most, self._mask, cells], dtype=np.int64)
         )
 
-    def numbers(self, batch: pa.RecordBatch, /, *, name: str) -> NDArray[Any]:
+    def numbers(self, batch: Any, /, *, name: str) -> NDArray[Any]:
         """The first column of a batch; refuses numbers that are no cell, no unit, no reason."""
-        column = batch.column(0)
-        if column.null_count:
+        numbers, gaps = numbers_or_gaps(batch.column(0))
+        if gaps is not None:
             raise _disbelieved(name)
-        numbers = plain_numbers(column)
         if not numbers.size:
             return numbers
         least = int(numbers.min())
@@ -230,27 +229,14 @@ class _Answer:
             cells = cells & self._mask
         fine = fine and _all_below(cells, self._cells)
         for place, size in enumerate(self._sizes, 1):
-            column = batch.column(place)
-            values = plain_numbers(column.fill_null(_greatest(column)) if column.null_count else column)
+            values, gaps = numbers_or_gaps(batch.column(place))
+            if gaps is not None:
+                # The greatest number of a column's type is never that of a value.
+                values[gaps] = np.iinfo(values.dtype).max
             fine = fine and _all_below(values if inside is None else values[inside], size)
         if not fine:
             raise _disbelieved(name)
         return numbers
-
-
-def plain_numbers(column: pa.Array, /) -> NDArray[Any]:
-    """Whole numbers without gaps, on the same memory; `to_numpy` would load pandas wherever it is installed."""
-    kind = np.dtype(column.type.to_pandas_dtype())
-    if not len(column):
-        return np.zeros(0, dtype=kind)
-    return np.frombuffer(
-        column.buffers()[1], dtype=kind, count=len(column), offset=column.offset * kind.itemsize
-    )
-
-
-def _greatest(column: pa.Array, /) -> int:
-    """The greatest number of a column's type, which is never that of a value."""
-    return int(np.iinfo(column.type.to_pandas_dtype()).max)
 
 
 def _all_below(values: NDArray[Any], most: int, /) -> bool:
@@ -319,20 +305,16 @@ class _Counter:
         """Add up weights, cell by cell."""
         columns = [f"{sql.terms.number(sql.terms.why)} AS cell", *(value for value, _ in sql.checked)]
         query = (
-            f"SELECT {', '.join(columns)}, sum(e.weight)::BIGINT AS events, min(e.weight) AS least FROM {sql.events} "  # noqa: S608
-            "GROUP BY ALL HAVING events <> 0 OR least < 0"
+            f"SELECT {', '.join(columns)}, sum(e.weight)::BIGINT AS events, coalesce(min(e.weight) < 0, false) AS below FROM {sql.events} "  # noqa: S608
+            "GROUP BY ALL HAVING events <> 0 OR below"
         )
         answer = _Answer(sql, self.plan, query, cells=self.wanted.domain.size)
         with reading(self.source.name):
-            rows = connection.sql(query).to_arrow_table().combine_chunks()
-        least = rows.column("least").drop_null().to_numpy()
-        if least.size and least.min() < 0:
+            found = list(batches(connection.sql(query)))
+        if any(numbers(batch.column("below")).any() for batch in found):
             raise DataError(f"Column {self.wanted.weight!r} of {self.source.name} holds counts below 0.")
-        batches = rows.to_batches()
-        parts = [answer.numbers(batch, name=self.source.name) for batch in batches]
-        events = np.concatenate(
-            [np.zeros(0, np.int64), *(batch.column("events").to_numpy() for batch in batches)]
-        )
+        parts = [answer.numbers(batch, name=self.source.name) for batch in found]
+        events = concatenated([numbers_or_gaps(batch.column("events"))[0] for batch in found], np.int64)
         every = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
         cells, place = np.unique(every, return_inverse=True)
         sums = np.zeros(cells.size, np.int64)
@@ -349,25 +331,22 @@ class _Counter:
         """Keep the events inside the domain, each with its person."""
         outside = np.zeros(len(self.plan.reasons), dtype=np.int64)
         for batch in self._batches(connection, answer):
-            named = batch.column(batch.num_columns - 1)
-            person = plain_numbers(named)
-            if not named.null_count and answer.borders is not None and not batch.column(0).null_count:
-                taken = events.take(
-                    person, plain_numbers(batch.column(0)), borders=answer.borders, outside=outside
-                )
+            person, gaps = numbers_or_gaps(batch.column(batch.num_columns - 1))
+            if gaps is None and answer.borders is not None and not batch.column(0).null_count:
+                taken = events.take(person, numbers(batch.column(0)), borders=answer.borders, outside=outside)
                 if taken is None:
                     raise _disbelieved(self.source.name)
                 if taken:
                     continue
-            numbers = answer.numbers(batch, name=self.source.name)
-            inside = numbers >= 0
-            if named.null_count and (inside & named.is_null().to_numpy(zero_copy_only=False)).any():
+            keys = answer.numbers(batch, name=self.source.name)
+            inside = keys >= 0
+            if gaps is not None and (inside & gaps).any():
                 raise _disbelieved(self.source.name)
             if inside.all():
-                events.add(person, numbers)
+                events.add(person, keys)
             else:
-                self._tally(numbers[~inside])
-                events.add(person[inside], numbers[inside])
+                self._tally(keys[~inside])
+                events.add(person[inside], keys[inside])
         self._outside.update({-1 - n: count for n, count in enumerate(outside.tolist()) if count})
 
     def add(self, bounded: Bounded, /) -> None:
@@ -427,9 +406,9 @@ class _Counter:
         codes, counts = np.unique(outside, return_counts=True)
         self._outside.update(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
 
-    def _batches(self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /) -> Iterator[pa.RecordBatch]:
+    def _batches(self, connection: duckdb.DuckDBPyConnection, answer: _Answer, /) -> Iterator[Any]:
         with reading(self.source.name):
-            for batch in pa.RecordBatchReader.from_stream(connection.sql(answer.query)):
+            for batch in batches(connection.sql(answer.query)):
                 self._events += batch.num_rows
                 if self._progress is not None:
                     self._progress(batch.num_rows)

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from noisegate import limits
+from noisegate.columns import registered
 from noisegate.engine.csv_rows import CsvFiles
 from noisegate.engine.private_log import keep_words
 from noisegate.engine.quoting import literal, quoted
@@ -34,8 +33,8 @@ _KINDS = "a Parquet or CSV file, a glob of these, or 'file.duckdb::table'"
 _CSV_ROW = 40
 #: Folders above a file that may be the table that it belongs to.
 _PARTITIONS = 4
-#: Whatever DuckDB raises at a file: of its own, of Arrow's, or of what carries them to Python.
-_ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, UnicodeError, MemoryError, OSError)
+#: Whatever DuckDB raises at a file: of its own, or of what carries its answer to Python.
+_ENGINE_ERRORS = (duckdb.Error, RuntimeError, ValueError, MemoryError, OSError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +94,7 @@ def open_source(
     if low.endswith(_PARQUET):
         files = files_of(text, folder)
         for file in files:
-            _refuse_row_counts(file)
+            _refuse_row_counts(file, connection)
         return _described(connection, Path(text).name, f"read_parquet({_array(files)})")
     if low.endswith(_CSV):
         return _csv_source(files_of(text, folder), connection, name=Path(text).name, wanted=wanted)
@@ -104,14 +103,16 @@ def open_source(
     return _described(connection, text, ".".join(quoted(part) for part in text.split(".")))
 
 
-def _refuse_row_counts(file: Path, /) -> None:
+def _refuse_row_counts(file: Path, connection: duckdb.DuckDBPyConnection, /) -> None:
     """Refuse a Parquet file whose parts do not add up to its rows: DuckDB would read a negative number of them for ever."""
+    path = f"[{literal(glob.escape(str(file)))}]"
     try:
-        about = pq.read_metadata(file)
-        parts = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
-    except (pa.ArrowException, OSError, ValueError):
-        return  # DuckDB says what is wrong with it
-    if min(parts, default=0) < 0 or sum(parts) != about.num_rows:
+        (rows,) = one_row(connection, f"SELECT num_rows FROM parquet_file_metadata({path})")  # noqa: S608 - a quoted path
+        groups = f"SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata({path})"  # noqa: S608
+        parts = [part for _, part in connection.execute(groups).fetchall()]
+    except _ENGINE_ERRORS:
+        return  # whoever reads it says what is wrong with it
+    if min(parts, default=0) < 0 or sum(parts) != rows:
         raise DataError(
             f"{file.name} contradicts itself: its parts do not add up to its rows. It is damaged; write it anew."
         )
@@ -127,9 +128,8 @@ def line_by_line(source: Source, connection: duckdb.DuckDBPyConnection, /) -> It
         with reading(source.name):
             connection.execute(f"CREATE TEMP TABLE {table} ({columns})")
             for part, odd in source.text.tables():
-                connection.register(f"{table}_part", part)
-                connection.execute(f"INSERT INTO {table} FROM {table}_part")
-                connection.unregister(f"{table}_part")
+                with registered(connection, f"{table}_part", part):
+                    connection.execute(f"INSERT INTO {table} FROM {table}_part")
                 unread, rows = unread + odd, rows + part.num_rows
         yield replace(source, sql=table, rows=rows, text=None, unread=unread)
     finally:

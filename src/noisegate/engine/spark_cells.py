@@ -130,7 +130,7 @@ class EventCode:
 
     def _small(self, table: Any, /, *, prefix: str) -> Any:
         return self._session.createDataFrame(
-            table.rename_columns([prefix + name for name in table.column_names])
+            table.to_arrow().rename_columns([prefix + name for name in table.column_names])
         )
 
     def _column(self, wanted: str, /) -> tuple[str, str]:

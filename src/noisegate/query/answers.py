@@ -8,11 +8,11 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from noisegate.columns import Columns, Values
 from noisegate.query.joint import Bools, Spans
-from noisegate.tables import Form, Ints, arrow_numbers, arrow_texts
+from noisegate.tables import Form, Ints
 
 Floats = NDArray[np.float64]
 
@@ -112,13 +112,20 @@ class Answers:
         named = {"rank": np.rint(ranks.estimate), "rank_low": ranks.low, "rank_high": ranks.high}
         return {name: column.astype(np.int64) for name, column in named.items()}
 
+    def to_frame(self) -> Columns:
+        """The answers as columns, which Polars, DuckDB and Arrow take as they are."""
+        return Columns({name: _values(column) for name, column in self.columns.items()})
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_frame().__arrow_c_stream__(requested_schema)
+
     def to_arrow(self) -> Any:
-        """The answers as an Arrow table; its `to_pandas` gives a frame."""
-        return pa.table({name: _arrow(column) for name, column in self.columns.items()})
+        """The answers as a table of pyarrow, if that is installed."""
+        return self.to_frame().to_arrow()
 
     def to_pandas(self) -> Any:
         """The answers as a pandas frame."""
-        return self.to_arrow().to_pandas()
+        return self.to_frame().to_pandas()
 
     def __repr__(self) -> str:
         names = len(self.labels)
@@ -213,13 +220,11 @@ def _plain(value: Any, /) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _arrow(column: Any, /) -> Any:
-    """A column; numbers that are none are null."""
+def _values(column: Any, /) -> Values:
+    """A column; numbers that are none are missing."""
     if isinstance(column, list):
-        return arrow_texts(column)
-    if column.dtype.kind == "f" and np.isnan(column).any():
-        return pa.array(column, from_pandas=True)
-    return arrow_numbers(column)
+        return Values.texts(column)
+    return Values.numbers(column, missing=np.isnan(column) if column.dtype.kind == "f" else None)
 
 
 def _html_row(cells: Sequence[str], tag: str, /) -> str:

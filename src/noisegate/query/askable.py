@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from noisegate.columns import Columns
 from noisegate.errors import SpecError
 from noisegate.inference import Engine, FitCheck, SumEstimates, checked_level
 from noisegate.laws import as_rng
@@ -106,8 +107,8 @@ class Askable(ABC):
         """The labels of each dimension."""
         return {d.name: d.labels for d in self.domain.dimensions}
 
-    def query(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Any:
-        """How many events meet the conditions, as an Arrow table with one row for each group.
+    def query(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Columns:
+        """How many events meet the conditions, with one row for each group: columns that Polars, DuckDB and Arrow take as they are.
 
         Parameters
         ----------
@@ -121,7 +122,7 @@ class Askable(ABC):
 
         Returns
         -------
-        pyarrow.Table
+        Columns
             Dimensions of `by`, then estimate, low, high, level, cells, suppressed, published, table, withdrawn.
 
         Notes
@@ -130,7 +131,7 @@ class Askable(ABC):
         any published number. Where rows are missing, intervals assume that counts are near a product of place,
         time and day effects; how near is learnt from the release. Where the tables do not tell, there are bounds and no estimate.
         """
-        return self.answer(where=where, by=by, level=level).to_arrow()
+        return self.answer(where=where, by=by, level=level).to_frame()
 
     def answer(self, *, where: Where = None, by: str | Sequence[str] = (), level: float = 0.95) -> Answers:
         """The same as `query`, in full."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from noisegate.columns import Columns, Values
 from noisegate.errors import SpecError
-from noisegate.tables import Ints, Table, arrow_texts
+from noisegate.tables import Ints, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -42,16 +42,23 @@ class DrawnTables:
         sums = np.bincount(place[inside], weights=self.counts[inside], minlength=chosen.domain.size)
         return np.rint(sums).astype(np.int64)
 
-    def to_arrow(self, table: str | None = None, /) -> Any:
-        """A table as Arrow: its dimensions and `count`, one row for every cell."""
+    def to_frame(self, table: str | None = None, /) -> Columns:
+        """A table as columns, which Polars, DuckDB and Arrow take as they are: its dimensions and `count`, one row for every cell."""
         chosen = self._table(table)
-        labels = chosen.labels(np.arange(chosen.domain.size))
-        columns = {name: arrow_texts(column.tolist()) for name, column in labels.items()}
-        return pa.table({**columns, "count": pa.array(self.cells(table))})
+        codes = chosen.codes(np.arange(chosen.domain.size))
+        columns = {
+            one.name: Values(values=code, labels=one.labels, plain=True)
+            for one, code in zip(chosen.dimensions, codes, strict=True)
+        }
+        return Columns({**columns, "count": Values.numbers(self.cells(table))})
+
+    def to_arrow(self, table: str | None = None, /) -> Any:
+        """A table as one of pyarrow, if that is installed."""
+        return self.to_frame(table).to_arrow()
 
     def to_pandas(self, table: str | None = None, /) -> Any:
         """A table as a pandas frame."""
-        return self.to_arrow(table).to_pandas()
+        return self.to_frame(table).to_pandas()
 
     def _table(self, name: str | None, /) -> Table:
         for table in self.tables:

@@ -6,18 +6,17 @@ layout, nor which column counts, nor what is a total. Files that are not as thei
 
 from __future__ import annotations
 
+import csv
+import glob
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
-from noisegate.errors import DataError, SpecError
+from noisegate.errors import DataError, SpecError, is_interrupt
 from noisegate.mechanisms import Known, Marker, Threshold, Zeros, known_mechanism
 from noisegate.reading.overrides import Overrides
 from noisegate.reading.published import (
@@ -47,6 +46,8 @@ from noisegate.tables import (
 )
 
 Progress = Callable[[str], None]
+#: A count as files of ours have it, within 64 bits.
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
 def read_structure(
@@ -159,47 +160,89 @@ def read_rows(file: Path, stated: StatedTable, dimensions: Sequence[Dimension], 
     FileNotFoundError
         If there is none.
     """
-    names = [*stated.dimensions, "count"]
+    if not file.is_file():
+        raise FileNotFoundError(file)
+    import duckdb
+
+    from noisegate.columns import own_duckdb
+
     try:
-        if file.suffix == ".parquet":
-            rows = pq.read_table(file, columns=names)
-        else:
-            types = dict.fromkeys(stated.dimensions, pa.dictionary(pa.int32(), pa.string()))
-            rows = pa_csv.read_csv(
-                file,
-                parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-                convert_options=pa_csv.ConvertOptions(
-                    column_types={**types, "count": pa.int64()},
-                    include_columns=names,
-                    strings_can_be_null=False,
-                ),
-            )
-    except FileNotFoundError:
-        raise
-    except (OSError, pa.ArrowException, KeyError):
+        with own_duckdb() as connection:
+            relation = connection.sql(_rows_sql(file))
+            texts, counts = _read(relation, stated, file)
+    except (duckdb.Error, OSError, RuntimeError, UnicodeError, csv.Error, StopIteration) as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
         raise DataError(
             f"table {stated.name!r} in {file.parent} cannot be read as its card describes it."
         ) from None
-    counts = rows.column("count")
-    if counts.type != pa.int64() or counts.null_count:
-        raise DataError(f"table {stated.name!r} in {file.parent} has counts that are not whole numbers.")
-    codes = np.empty((len(dimensions), len(counts)), np.int32)
+    codes = np.empty((len(dimensions), counts.size), np.int32)
     for out, one in zip(codes, dimensions, strict=True):
-        _write_codes(out, rows.column(one.name), one, stated.name)
-    return codes, counts.to_numpy()
+        _write_codes(out, texts[one.name], one, stated.name)
+    return codes, counts
 
 
-def _write_codes(out: Codes, column: Any, dimension: Dimension, table: str, /) -> None:
+def _rows_sql(file: Path, /) -> str:
+    """SQL for the rows of a table: of a CSV file every value as text, and every line must be a row."""
+    from noisegate.columns import literal
+
+    path = literal(glob.escape(str(file)))
+    if file.suffix == ".parquet":
+        return f"FROM read_parquet([{path}])"
+    with file.open(encoding="utf-8", newline="") as opened:
+        header = next(csv.reader(opened, strict=True))
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
+    return (
+        f"FROM read_csv([{path}], auto_detect = false, header = true, columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', "
+        "strict_mode = true, null_padding = false)"
+    )
+
+
+def _read(
+    relation: Any, stated: StatedTable, file: Path, /
+) -> tuple[dict[str, tuple[Codes, list[str]]], Ints]:
+    """The texts of each dimension, numbered, and the counts."""
+    from noisegate.columns import CodedTexts, batches, concatenated, kinds_of, numbers, text_sql
+
+    kinds, names = kinds_of(relation), [*stated.dimensions, "count"]
+    if not set(names) <= set(kinds):
+        raise DataError(f"table {stated.name!r} in {file.parent} lacks a column that its card lists.")
+    packed = kinds["count"] == "BIGINT"
+    texts, counts = CodedTexts(len(names) - packed), []
+    select = [
+        *(text_sql(name, kinds[name]) for name in stated.dimensions),
+        "count" if packed else "coalesce(count, '')",
+    ]
+    for batch in batches(
+        relation.project(", ".join(f"{sql} AS c{place}" for place, sql in enumerate(select)))
+    ):
+        texts.add(batch)
+        if packed:
+            counts.append(_without_gaps(numbers, batch.column(len(names) - 1), stated, file))
+    found = {name: texts.column(place) for place, name in enumerate(stated.dimensions)}
+    if packed:
+        return found, concatenated(counts, np.int64)
+    codes, labels = texts.column(len(names) - 1)
+    if kinds["count"] != "VARCHAR" or not all(map(_WHOLE.fullmatch, labels)):
+        raise _no_whole_numbers(stated, file)
+    return found, np.array([int(label) for label in labels] or [0], np.int64)[codes]
+
+
+def _without_gaps(numbers: Callable[[Any], Ints], column: Any, stated: StatedTable, file: Path, /) -> Ints:
+    if column.null_count:
+        raise _no_whole_numbers(stated, file)
+    return numbers(column)
+
+
+def _no_whole_numbers(stated: StatedTable, file: Path, /) -> DataError:
+    return DataError(f"table {stated.name!r} in {file.parent} has counts that are not whole numbers.")
+
+
+def _write_codes(out: Codes, column: tuple[Codes, list[str]], dimension: Dimension, table: str, /) -> None:
     """Write the label code of each row."""
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(pc.cast(column, pa.string()))
+    codes, labels = column
     known = {label: code for code, label in enumerate(dimension.labels)}
-    start = 0
-    for chunk in column.chunks:
-        labels = chunk.dictionary.to_pylist()
-        place = np.array([known.get(str(label), -1) for label in labels] or [-1], dtype=np.int32)
-        np.take(place, chunk.indices.to_numpy(zero_copy_only=False), out=out[start : start + len(chunk)])
-        start += len(chunk)
+    np.take(np.array([known.get(label, -1) for label in labels] or [-1], np.int32), codes, out=out)
     if out.min(initial=0) < 0:
         raise DataError(f"table {table!r} has a value of {dimension.name} that its card does not list.")
 

@@ -4,40 +4,30 @@ Every column is read as text: what a column means is decided on its distinct val
 them have been seen. (A reader that guesses types from the first rows takes the bus postcodes at the
 top of a table for numbers and fails on the first train station.)
 
-Arrow's streaming readers do the parsing. A line that does not fit one block ends the reading, and so
-does a file whose columns would not fit in the limit `held_bytes`. Frames come in through Arrow's stream, so
-pandas, Polars, DuckDB, Ibis and Arrow itself are served alike and none of them is imported.
+A file whose columns would not fit in the limit `held_bytes` is refused on the way. Frames come in through Arrow's stream, so
+Polars, DuckDB, Ibis and Arrow itself are served alike and none of them is imported; DuckDB reads those of pandas as they are.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import glob
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from noisegate import limits
-from noisegate.errors import DataError
-from noisegate.reading.dialect import PREFIX, Dialect
+from noisegate.errors import DataError, is_interrupt
+from noisegate.reading.dialect import Dialect
 from noisegate.reading.headers import Header
 from noisegate.reading.published import Codes, Ints, SetAside, Source
-from noisegate.tables import arrow_texts
-
-#: Arrow parses this many bytes at a time; no line can be longer.
-BLOCK = 4 * PREFIX
+from noisegate.reading.records import NotUtf8Error, Rejected, read_records
 
 #: Lines that do not fit the header and are kept as notes.
 _NOTES = 50
-_TEXT = pa.dictionary(pa.int32(), pa.string())
-#: As an Arrow value: to turn a plain one into it, Arrow would import all of pandas first.
-_BLANK = arrow_texts([""])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,15 +58,6 @@ class Column:
     def where(self, test: Callable[[str], bool], /) -> NDArray[np.bool_]:
         """The rows whose text passes a test."""
         return np.array([test(label) for label in self.labels], dtype=bool)[self.codes]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    """A record that does not fit the header: its number, the start of its text, line breaks inside."""
-
-    record: int
-    text: str
-    breaks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,55 +128,26 @@ def read_csv(path: Path, dialect: Dialect, /) -> RawTable:
     """The columns of a text file."""
     try:
         return _read_csv(path, dialect)
-    except _NotUtf8Error:
+    except NotUtf8Error:
+        if dialect.encoding != "utf-8":
+            raise
         # The first megabyte was plain ASCII; a name with an accent further down tells the encoding.
         return _read_csv(path, replace(dialect, encoding="latin-1"))
 
 
-class _NotUtf8Error(DataError):
-    """A file that looked like UTF-8 at first is not."""
-
-
 def _read_csv(path: Path, dialect: Dialect) -> RawTable:
-    names = [str(position) for position in range(len(dialect.header))]
-    _check_width(len(names), path)
-    rejected: list[Rejected] = []
-    skip = dialect.header_line + dialect.header_rows
-    try:
-        with (
-            pa.input_stream(os.fspath(path), compression=dialect.compression) as stream,
-            pacsv.open_csv(
-                stream,
-                read_options=pacsv.ReadOptions(
-                    use_threads=False,
-                    block_size=BLOCK,
-                    column_names=names,
-                    skip_rows=skip,
-                    encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,
-                ),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=dialect.delimiter,
-                    newlines_in_values=True,
-                    ignore_empty_lines=False,
-                    invalid_row_handler=_collector(rejected),
-                ),
-                convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(names, _TEXT)),
-            ) as reader,
-        ):
-            table = _held(reader, path)
-    except (OSError, EOFError, UnicodeError, pa.ArrowException) as error:
-        if len(rejected) >= limits.current().rejected_lines:
-            raise DataError(
-                f"{path} has more than {limits.current().rejected_lines:,} lines that do not fit its header; that is not one table."
-            ) from error
-        raise _unreadable(path, error) from error
+    _check_width(len(dialect.header), path)
+    found = read_records(path, dialect, check=_fits(path))
+    columns = tuple(
+        _trimmed(name, *column) for name, column in zip(dialect.header, found.columns, strict=True)
+    )
     return RawTable(
-        columns=_with_paths(_columns(table, dialect.header), dialect.paths),
-        rows=table.num_rows,
-        first_record=skip + 1,
-        rejected=tuple(rejected),
+        columns=_with_paths(columns, dialect.paths),
+        rows=found.rows,
+        first_record=dialect.header_line + dialect.header_rows + 1,
+        rejected=tuple(found.rejected),
         dialect=dialect.describe(),
-        notes=(*dialect.preamble, *(one.text for one in rejected[:_NOTES])),
+        notes=(*dialect.preamble, *(one.text for one in found.rejected[:_NOTES])),
     )
 
 
@@ -236,52 +188,35 @@ def read_rows(
     )
 
 
-def _collector(rejected: list[Rejected]) -> Callable[[Any], str]:
-    """A handler that notes each line with another number of fields than the header, up to a limit."""
-
-    def note(row: Any) -> str:
-        if len(rejected) >= limits.current().rejected_lines:
-            return "error"
-        rejected.append(Rejected(record=row.number, text=row.text[:200], breaks=row.text.count("\n")))
-        return "skip"
-
-    return note
-
-
-def _unreadable(path: Path, error: Exception) -> DataError:
-    text = str(error)
-    if "invalid UTF8" in text:
-        return _NotUtf8Error(f"{path} is not written in UTF-8; give its encoding in the spec.")
-    if "straddl" in text:
-        return DataError(
-            f"{path} has a line longer than {BLOCK >> 20} MiB, or a quotation mark that is never closed; "
-            "that is not a table of counts."
-        )
-    if "skip initial" in text or "Empty CSV" in text:
-        return DataError(f"{path} has a header but no rows; there is nothing to assess.")
-    return DataError(f"{path} cannot be read as a table: it is damaged or its encoding is another one.")
-
-
 def read_parquet(path: Path, /) -> RawTable:
     """The columns of a Parquet file, as text."""
+    import duckdb
+
+    from noisegate.columns import kinds_of, literal, own_duckdb
+
     try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            _check_width(len(names), path)
-            _check_flat(file.schema_arrow, path)
-            if file.metadata.num_rows * len(names) * 4 > limits.current().held_bytes:
+        with own_duckdb() as connection:
+            relation = connection.sql(f"FROM read_parquet([{literal(glob.escape(str(path)))}])")
+            kinds = kinds_of(relation)
+            _check_kinds(kinds, path)
+            about = f"SELECT num_rows FROM parquet_file_metadata([{literal(glob.escape(str(path)))}])"  # noqa: S608 - a quoted path
+            ((rows,),) = connection.execute(about).fetchall()
+            if rows * len(kinds) * 4 > limits.current().held_bytes:
                 raise _too_large(path)
-            batches = (_as_text(batch, path) for batch in file.iter_batches())
-            table = _held(batches, path, schema=_text_schema(names))
-    except (OSError, pa.ArrowException) as error:
+            return _of_relation(relation, kinds, path, dialect="Parquet")
+    except (duckdb.Error, OSError, RuntimeError, UnicodeError) as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
         raise DataError(f"{path} starts as a Parquet file but cannot be read; it is damaged.") from error
-    return _of_rows(table, names, dialect="Parquet")
 
 
-def _of_rows(table: pa.Table, names: list[str], /, *, dialect: str) -> RawTable:
+def _of_relation(relation: Any, kinds: Mapping[str, str], source: Source, /, *, dialect: str) -> RawTable:
+    from noisegate.columns import read_texts
+
+    found = read_texts(relation, kinds, check=_fits(source))
     return RawTable(
-        columns=_columns(table, tuple(names)),
-        rows=table.num_rows,
+        columns=tuple(_trimmed(name, *found.column(place)) for place, name in enumerate(kinds)),
+        rows=found.rows,
         first_record=1,
         rejected=(),
         dialect=dialect,
@@ -299,53 +234,53 @@ def is_frame(source: object, /) -> bool:
 
 def read_frame(frame: Any, name: str, /) -> RawTable:
     """The columns of a frame, as text."""
+    import duckdb
+
+    from noisegate.columns import kinds_of, own_duckdb, registered
+
+    home = type(frame).__module__.partition(".")[0]
     try:
-        with _stream(frame) as reader:
-            names = [str(column) for column in reader.schema.names]
-            _check_width(len(names), name)
-            _check_flat(reader.schema, name)
-            table = _held((_as_text(batch, name) for batch in reader), name, schema=_text_schema(names))
-    except (TypeError, ValueError, pa.ArrowException) as error:
+        with own_duckdb() as connection, registered(connection, "frame", _stream(frame)):
+            relation = connection.sql("FROM frame")
+            kinds = kinds_of(relation)
+            _check_kinds(kinds, name)
+            return _of_relation(relation, kinds, name, dialect=f"{home} frame")
+    except (TypeError, ValueError, AttributeError, OSError, RuntimeError, duckdb.Error) as error:
         if isinstance(error, DataError):
             raise
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
         raise DataError(
             f"{name} cannot be read as a frame of columns; give a pandas, Polars or Arrow frame of plain values."
         ) from error
-    return _of_rows(table, names, dialect=f"{type(frame).__module__.partition('.')[0]} frame")
 
 
-def _stream(frame: Any, /) -> pa.RecordBatchReader:
-    if hasattr(frame, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(frame)
-    if hasattr(frame, "__arrow_c_array__"):
-        return pa.table(frame).to_reader()
-    return pa.Table.from_pandas(frame).to_reader()
+def _stream(frame: Any, /) -> Any:
+    """What DuckDB reads; the index of a pandas frame is columns too, unless it only counts the rows."""
+    if type(frame).__module__.partition(".")[0] != "pandas":
+        from noisegate.columns import whole
+
+        return whole(frame)
+    table = frame.to_frame() if hasattr(frame, "to_frame") else frame
+    index = table.index
+    if type(index).__name__ != "RangeIndex":
+        names = [f"__index_level_{n}__" if one is None else one for n, one in enumerate(index.names)]
+        table = table.reset_index(names=names)
+    return table.set_axis([str(name) for name in table.columns], axis=1)
 
 
-def _text_schema(names: list[str]) -> pa.Schema:
-    return pa.schema([(str(position), _TEXT) for position in range(len(names))])
+def _check_kinds(kinds: Mapping[str, str], source: Source, /) -> None:
+    from noisegate.columns import is_nested
 
-
-def _as_text(batch: pa.RecordBatch, source: Source) -> pa.RecordBatch:
-    columns = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        try:
-            coded = pa.types.is_dictionary(column.type)
-            text = (column.dictionary if coded else column).cast(pa.string())
-            text = (text.take(column.indices) if coded else text).fill_null(_BLANK)
-        except pa.ArrowException as error:
+    _check_width(len(kinds), source)
+    for name, kind in kinds.items():
+        if is_nested(kind):
             raise DataError(
-                f"Column {name!r} of {source} holds {column.type} values, which have no plain text; turn them into text."
-            ) from error
-        columns.append(text.dictionary_encode())
-    return pa.record_batch(columns, schema=_text_schema(batch.schema.names))
-
-
-def _check_flat(schema: pa.Schema, path: Source) -> None:
-    for field in schema:
-        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
+                f"{source} has a column {name!r} of lists, records or bytes; a table has plain values."
+            )
+        if kind == "INTERVAL":
             raise DataError(
-                f"{path} has a column {field.name!r} of lists, records or bytes; a table has plain values."
+                f"Column {name!r} of {source} holds {kind} values, which have no plain text; turn them into text."
             )
 
 
@@ -362,34 +297,15 @@ def _too_large(path: Source) -> DataError:
     )
 
 
-def _held(batches: Iterable[pa.RecordBatch], path: Source, schema: pa.Schema | None = None) -> pa.Table:
-    """The batches as one table, as long as they fit."""
-    return pa.Table.from_batches(
-        list(_bounded(batches, path)), schema=schema or getattr(batches, "schema", None)
-    )
+def _fits(source: Source, /) -> Callable[[int], None]:
+    """A check that refuses columns once they take too many octets."""
+    most = limits.current().held_bytes
 
+    def check(held: int) -> None:
+        if held > most:
+            raise _too_large(source)
 
-def _bounded(batches: Iterable[pa.RecordBatch], path: Source) -> Iterator[pa.RecordBatch]:
-    held = 0
-    for batch in batches:
-        held += batch.nbytes
-        if held > limits.current().held_bytes:
-            raise _too_large(path)
-        yield batch
-
-
-def _columns(table: pa.Table, names: tuple[str, ...]) -> tuple[Column, ...]:
-    one = table.unify_dictionaries().combine_chunks()
-    return tuple(_column(name, one.column(position)) for position, name in enumerate(names))
-
-
-def _column(name: str, chunked: pa.ChunkedArray) -> Column:
-    if chunked.num_chunks == 0:
-        return Column(name=name, codes=np.empty(0, dtype=np.int32), labels=())
-    array = chunked.chunk(0)
-    # DLPack, since Arrow's own to_numpy imports all of pandas first.
-    codes = np.from_dlpack(array.indices).astype(np.int32)
-    return _trimmed(name, codes, [str(label) for label in array.dictionary.to_pylist()])
+    return check
 
 
 def _trimmed(name: str, codes: Codes, labels: list[str]) -> Column:

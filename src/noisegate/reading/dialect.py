@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import os
 import re
 import stat
 from collections import Counter
@@ -16,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-
+from noisegate.columns import PACKING_ERRORS, unpacked
 from noisegate.errors import DataError, SpecError
 from noisegate.reading.encodings import legacy_encoding
 from noisegate.reading.headers import find_header
@@ -174,9 +172,9 @@ def _compression(path: Path) -> str | None:
 def _content(path: Path, compression: str | None) -> bytes:
     """The first `PREFIX` bytes of content."""
     try:
-        with pa.input_stream(os.fspath(path), compression=compression) as stream:
-            return bytes(stream.read(PREFIX))
-    except (OSError, pa.ArrowException) as error:
+        with unpacked(path, compression) as stream:
+            return stream.read(PREFIX)
+    except PACKING_ERRORS as error:
         raise DataError(f"{path} cannot be unpacked as {compression}; the file is damaged.") from error
 
 

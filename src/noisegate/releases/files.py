@@ -14,18 +14,17 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from noisegate.columns import ROW_GROUP, Columns, ParquetWriter, Values
 from noisegate.engine import PublishedSlices
 from noisegate.errors import OutputError
 from noisegate.mechanisms import PublishedCells
 from noisegate.places import is_in_release
-from noisegate.tables import CARD, Card, Domain, Ints, arrow_numbers, arrow_texts
+from noisegate.tables import CARD, Card, Domain, Ints
 
 #: What every file of a release is called, but for the tables.
 CARD_TEXT = "CARD.md"
@@ -33,8 +32,6 @@ CARD_TEXT = "CARD.md"
 _STAGING_ADDS = 42
 #: Rows of a CSV file that are put together at once.
 _ROWS = 1 << 14
-#: Rows of a table that are decoded and written at once: one row group.
-_GROUP = 1 << 20
 #: How a spreadsheet's formulas start, and what starts like one but is a number.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
@@ -115,12 +112,12 @@ def write_table(
     slices = PublishedSlices.held(published) if isinstance(published, PublishedCells) else published
     with (
         _Csv(folder / f"{name}.csv", domain) as text,
-        _Parquet(folder / f"{name}.parquet", domain) as columns,
+        ParquetWriter(folder / f"{name}.parquet") as columns,
         ThreadPoolExecutor(1) as other,
     ):
-        for rows in equal_stretches(slices, _GROUP):
+        for rows in equal_stretches(slices, ROW_GROUP):
             codes = domain.decode(rows.cells)
-            written = other.submit(columns.write, codes, rows.values)
+            written = other.submit(columns.write, _frame(domain, codes, rows.values))
             text.write(codes, rows.values)
             written.result()
 
@@ -152,31 +149,10 @@ def _joined(parts: list[PublishedCells], /) -> PublishedCells:
     )
 
 
-class _Parquet:
-    """A Parquet file, one row group for each stretch."""
-
-    def __init__(self, path: Path, domain: Domain, /) -> None:
-        self._domain = domain
-        self._labels = [arrow_texts(dimension.labels) for dimension in domain.dimensions]
-        kinds = [(name, pa.dictionary(pa.int32(), pa.string())) for name in domain.names]
-        # In the order of the domain the last dimension runs through all its values in any stretch of rows, so
-        # its least and greatest say nothing to a reader, and finding them takes half of the time.
-        useful = [*domain.names[:-1], "count"]
-        schema = pa.schema([*kinds, ("count", pa.int64())])
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd", write_statistics=useful)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
-
-    def write(self, codes: Iterable[Ints], values: Ints, /) -> None:
-        columns: dict[str, Any] = {}
-        for name, labels, code in zip(self._domain.names, self._labels, codes, strict=True):
-            columns[name] = pa.DictionaryArray.from_arrays(arrow_numbers(code.astype(np.int32)), labels)
-        columns["count"] = arrow_numbers(values)
-        self._writer.write_table(pa.table(columns), row_group_size=_GROUP)
+def _frame(domain: Domain, codes: Iterable[Ints], values: Ints, /) -> Columns:
+    dimensions = zip(domain.dimensions, codes, strict=True)
+    columns = {one.name: Values(values=code, labels=one.labels) for one, code in dimensions}
+    return Columns({**columns, "count": Values.numbers(values)})
 
 
 class _Csv:

@@ -7,6 +7,7 @@ was measured before is public: it lies in the folder `measured` of each release,
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from noisegate.columns import Columns, Values, literal, own_duckdb, quoted, read_numbers, write_parquet
 from noisegate.engine import Counts, LocalCounts, NoiseWork, PublishedSlices
 from noisegate.errors import DataError
 from noisegate.laws import Entropy
@@ -117,7 +118,8 @@ def write_measured(folder: Path, measured: Measurements, /) -> dict[str, str]:
     digests = {}
     for name in next(iter(measured.values())):
         path = folder / MEASURED / f"{name}.parquet"
-        pq.write_table(pa.table({str(row): values[name] for row, values in measured.items()}), path)
+        frame = Columns({str(row): Values.numbers(values[name]) for row, values in measured.items()})
+        write_parquet(frame, path)
         digests[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return digests
 
@@ -184,11 +186,20 @@ def _read(folder: Path, row: int, names: Sequence[str], /) -> dict[str, Ints]:
             octets = path.read_bytes()
             if not isinstance(digests, dict) or hashlib.sha256(octets).hexdigest() != digests.get(name):
                 raise _altered(folder)
-            column = pq.read_table(pa.BufferReader(octets), columns=[str(row)]).column(0)
-        except (OSError, pa.ArrowException, KeyError):
+            found[name] = _read_row(path, row)
+        except (OSError, duckdb.Error, ValueError, RuntimeError) as problem:
+            if isinstance(problem, DataError):
+                raise
             raise DataError(f"{path} cannot be read; it is needed to go on with the series.") from None
-        found[name] = column.to_numpy().astype(np.int64)
     return found
+
+
+def _read_row(path: Path, row: int, /) -> Ints:
+    """One measurement of a table, cell by cell."""
+    with own_duckdb() as connection:
+        sql = f"SELECT {quoted(str(row))}::BIGINT AS value FROM read_parquet([{literal(glob.escape(str(path)))}])"  # noqa: S608 - quoted parts
+        values: Ints = read_numbers(connection.sql(sql), ["value"])["value"]
+    return values
 
 
 def _altered(folder: Path, /) -> DataError:

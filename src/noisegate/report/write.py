@@ -7,10 +7,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from noisegate.assessment import Assessment, cells_batches, noise, protocol_of, vehicles_table, weeks
+from noisegate.columns import ParquetWriter, write_parquet
 from noisegate.errors import OutputError
 from noisegate.pictures import draw, save
 from noisegate.places import MARK, MARK_KEY, check_directory, new_directory
@@ -45,32 +43,16 @@ def write_assessment(
         (staging / ASSESSMENT).write_text(text, encoding="utf-8")
         protocol = json.dumps(protocol_of(assessment), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (staging / PROTOCOL).write_text(protocol, encoding="utf-8")
-        marked = assessment.custodian_only
+        notes = {MARK_KEY: MARK} if assessment.custodian_only else {}
         if assessment.vehicles is not None:
-            content = vehicles_table(assessment.vehicles.services)
-            pq.write_table(_with_mark(content, marked=marked), staging / VEHICLES, compression="zstd")
+            write_parquet(vehicles_table(assessment.vehicles.services), staging / VEHICLES, notes=notes)
         if assessment.known_cells is not None:
-            _write_cells(staging / CELLS, assessment, marked=marked)
+            with ParquetWriter(staging / CELLS, notes=notes) as cells:
+                for batch in cells_batches(assessment.known_cells):
+                    cells.write(batch)
         _write_pictures(staging, assessment)
         progress("writing the report")
         write_report(assessment, staging)
-
-
-def _write_cells(file: Path, assessment: Assessment, /, *, marked: bool) -> None:
-    assert assessment.known_cells is not None
-    batches = (_with_mark(batch, marked=marked) for batch in cells_batches(assessment.known_cells))
-    first = next(batches)
-    # Estimates hardly repeat: looking for it would take longer than all the rest.
-    texts = [field.name for field in first.schema if pa.types.is_dictionary(field.type)]
-    with pq.ParquetWriter(file, first.schema, compression="zstd", use_dictionary=texts) as writer:
-        writer.write_table(first)
-        for batch in batches:
-            writer.write_table(batch)
-
-
-def _with_mark(table: pa.Table, /, *, marked: bool) -> pa.Table:
-    """A table whose file says that it is for the custodian only, if it is."""
-    return table.replace_schema_metadata({MARK_KEY: MARK}) if marked else table
 
 
 def _write_pictures(folder: Path, assessment: Assessment, /) -> None:

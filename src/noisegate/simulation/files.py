@@ -7,41 +7,13 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from noisegate.columns import Columns, ParquetWriter, Values
 from noisegate.simulation.day import TAPS, TapTable
 from noisegate.timetable import NETWORK_MODES, UNKNOWN_PLACE, Floats, Ints, Network, NetworkStops
-
-ROW_GROUP = 1 << 19
-_PARQUET: dict[str, Any] = {
-    "compression": "zstd",
-    "compression_level": 1,
-    "store_schema": False,
-    "version": "2.6",
-    "write_statistics": ["tapped_at", "service_date"],
-    "use_dictionary": ["mode", "tap", "stop", "trip_id", "vehicle", "service_date"],
-}
-_TAPS_SCHEMA = pa.schema(
-    [
-        ("card_id", pa.int64()),
-        ("mode", pa.dictionary(pa.int8(), pa.string())),
-        ("tap", pa.dictionary(pa.int8(), pa.string())),
-        ("tapped_at", pa.timestamp("ms")),
-        ("stop", pa.dictionary(pa.int32(), pa.string())),
-    ]
-)
-_TRUTH_SCHEMA = pa.schema(
-    [
-        ("trip_id", pa.dictionary(pa.int32(), pa.string())),
-        ("vehicle", pa.dictionary(pa.int32(), pa.string())),
-        ("service_date", pa.date32()),
-        ("stop", pa.dictionary(pa.int32(), pa.string())),
-    ]
-)
 
 
 class TapWriter:
@@ -50,13 +22,12 @@ class TapWriter:
     def __init__(self, folder: Path, network: Network, /) -> None:
         trips = network.trips
         vehicles, vehicle_of_trip = np.unique(np.array(trips.vehicles, dtype=object), return_inverse=True)
-        self._modes, self._taps = pa.array(NETWORK_MODES), pa.array(TAPS)
-        self._stops = pa.array([*network.stops.names, UNKNOWN_PLACE])
-        self._trips, self._vehicles = pa.array(trips.ids), pa.array(vehicles.tolist(), pa.string())
+        self._stops = (*network.stops.names, UNKNOWN_PLACE)
+        self._trips, self._vehicles = tuple(trips.ids), tuple(map(str, vehicles.tolist()))
         self._mode_of_trip = network.pattern_modes()[trips.pattern].astype(np.int8)
         self._vehicle_of_trip = vehicle_of_trip.astype(np.int32)
-        self._tap_file = pq.ParquetWriter(folder / "taps.parquet", _TAPS_SCHEMA, **_PARQUET)
-        self._truth_file = pq.ParquetWriter(folder / "taps_truth.parquet", _TRUTH_SCHEMA, **_PARQUET)
+        self._tap_file = ParquetWriter(folder / "taps.parquet", typed=False)
+        self._truth_file = ParquetWriter(folder / "taps_truth.parquet", typed=False)
 
     def __enter__(self) -> Self:
         return self
@@ -64,31 +35,32 @@ class TapWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._tap_file.close()
-        self._truth_file.close()
+        self._tap_file.__exit__(kind, error, trace)
+        self._truth_file.__exit__(kind, error, trace)
 
     def write(self, taps: TapTable, /) -> None:
         """Append `taps` in their order."""
-        coded = pa.DictionaryArray.from_arrays
         nowhere = len(self._stops) - 1
-        columns = [
-            pa.array(taps.card),
-            coded(self._mode_of_trip[taps.trip], self._modes),
-            coded(taps.tap, self._taps),
-            pa.array(taps.at_s * 1000, pa.timestamp("ms")),
-            coded(np.where(taps.stop < 0, np.int32(nowhere), taps.stop), self._stops),
-        ]
-        self._tap_file.write_table(
-            pa.Table.from_arrays(columns, schema=_TAPS_SCHEMA), row_group_size=ROW_GROUP
+        self._tap_file.write(
+            Columns(
+                {
+                    "card_id": Values.numbers(taps.card),
+                    "mode": Values.coded(self._mode_of_trip[taps.trip], NETWORK_MODES),
+                    "tap": Values.coded(taps.tap, TAPS),
+                    "tapped_at": Values.numbers((taps.at_s * 1000).astype("datetime64[ms]")),
+                    "stop": Values.coded(np.where(taps.stop < 0, nowhere, taps.stop), self._stops),
+                }
+            )
         )
-        truth = [
-            coded(taps.trip, self._trips),
-            coded(self._vehicle_of_trip[taps.trip], self._vehicles),
-            pa.array(taps.service_day, pa.date32()),
-            coded(taps.true_stop, self._stops),
-        ]
-        self._truth_file.write_table(
-            pa.Table.from_arrays(truth, schema=_TRUTH_SCHEMA), row_group_size=ROW_GROUP
+        self._truth_file.write(
+            Columns(
+                {
+                    "trip_id": Values.coded(taps.trip, self._trips),
+                    "vehicle": Values.coded(self._vehicle_of_trip[taps.trip], self._vehicles),
+                    "service_date": Values.numbers(taps.service_day.astype("datetime64[D]")),
+                    "stop": Values.coded(taps.true_stop, self._stops),
+                }
+            )
         )
 
 

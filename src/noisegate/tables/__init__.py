@@ -63,8 +63,6 @@ from noisegate.tables.table import (
     SharedMargin,
     Status,
     Table,
-    arrow_numbers,
-    arrow_texts,
     locate,
 )
 from noisegate.tables.where import (
@@ -130,8 +128,6 @@ __all__ = [
     "Table",
     "Where",
     "alternatives",
-    "arrow_numbers",
-    "arrow_texts",
     "clock_of",
     "combine",
     "condition_text",

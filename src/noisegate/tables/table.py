@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from noisegate.errors import InternalError
@@ -417,24 +415,6 @@ class Coverage:
 def _some(values: tuple[str, ...], limit: int) -> str:
     rest = len(values) - limit
     return ", ".join(values[:limit]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def arrow_numbers(values: NDArray[Any], /, *, missing: NDArray[np.bool_] | None = None) -> Any:
-    """Integers or floats as an Arrow array on the same memory, without nulls or with those that are `missing`.
-
-    `pyarrow.array` does more for its caller, but its first call loads pandas wherever that is installed, to see
-    whether it was given a series. That takes longer than writing a table.
-    """
-    kind = pa.from_numpy_dtype(values.dtype)
-    there = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
-    return pa.Array.from_buffers(kind, len(values), [there, pa.py_buffer(np.ascontiguousarray(values))])
-
-
-def arrow_texts(texts: Iterable[str], /) -> Any:
-    """Texts as an Arrow array without nulls; all together must be less than 2 GB."""
-    octets = [text.encode() for text in texts]
-    ends = np.cumsum([0, *map(len, octets)], dtype=np.int32)
-    return pa.StringArray.from_buffers(len(octets), pa.py_buffer(ends), pa.py_buffer(b"".join(octets)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -109,13 +109,12 @@ def _stream(rows: Rows, /, *, parallel: bool, progress: Progress | None) -> list
     assert source is not None
     pieces: list[list[NDArray[np.int32]]] = [[] for _ in range(6)]
     count = 0
-    for batch in rows.batches(_query(source), name=source.name):
-        read = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+    for read in rows.batches(_query(source), name=source.name):
         if min(int(column.min(initial=0)) for column in read[:5]) < 0:
             _check(rows, source, *read)
         for piece, column in zip(pieces, read, strict=True):
-            piece.append(column.copy())
-        count += batch.num_rows
+            piece.append(column)
+        count += read[0].size
         if progress is not None:
             progress(count)
     return [_joined(piece) for piece in pieces]

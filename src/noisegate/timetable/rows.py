@@ -13,12 +13,13 @@ from types import TracebackType
 from typing import Any, Self
 
 import duckdb
-import pyarrow as pa
+import numpy as np
+from numpy.typing import NDArray
 
+from noisegate.columns import Columns, Values, literal, quoted, store
 from noisegate.errors import DataError, is_interrupt
 
 _LONGEST_HEADER = 1 << 20
-_ROWS_AT_ONCE = 1 << 17
 _MEMORY = "512MB"
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _LINE = re.compile(r"Line: (\d+)")
@@ -39,7 +40,7 @@ class FeedTable:
     def text(self, column: str, /, *, of: str = "") -> str:
         """SQL for a column without blanks around it; NULL where it is empty or the table does not have it."""
         prefix = f"{of}." if of else ""
-        return f"nullif(trim({prefix}{_quoted(column)}), '')" if column in self.columns else "NULL::VARCHAR"
+        return f"nullif(trim({prefix}{quoted(column)}), '')" if column in self.columns else "NULL::VARCHAR"
 
 
 class Rows:
@@ -86,7 +87,7 @@ class Rows:
                 raise DataError(f"{name} of the feed {str(self._path)!r} has no column {column!r}.")
         wanted = frozenset(column for column in (*required, *optional) if column in header)
         sql = _read_csv(file, header, skipped=skipped, parallel=parallel)
-        full = " OR ".join(f"trim({_quoted(column)}) <> ''" for column in sorted(wanted))
+        full = " OR ".join(f"trim({quoted(column)}) <> ''" for column in sorted(wanted))
         return FeedTable(name=name, sql=f"(SELECT * FROM {sql} WHERE {full})", columns=wanted)  # noqa: S608 - quoted parts
 
     def table(
@@ -99,13 +100,17 @@ class Rows:
         wanted = [*required, *optional]
         select = ", ".join(f"coalesce({source.text(column)}, '')" for column in wanted)
         with self.reading(name):
-            rows = self.connection.sql(f"SELECT {select} FROM {source.sql}").to_arrow_table()  # noqa: S608 - quoted parts
-        return {column: rows.column(i).to_pylist() for i, column in enumerate(wanted)}
+            rows = self.connection.sql(f"SELECT {select} FROM {source.sql}").fetchall()  # noqa: S608 - quoted parts
+        columns = zip(*rows, strict=True) if rows else [()] * len(wanted)
+        return {name: list(column) for name, column in zip(wanted, columns, strict=True)}
 
-    def batches(self, query: str, /, *, name: str) -> Iterator[pa.RecordBatch]:
-        """The answer to a query about table `name`, piece by piece."""
+    def batches(self, query: str, /, *, name: str) -> Iterator[list[NDArray[Any]]]:
+        """The columns of the answer to a query about table `name`, numbers without gaps, piece by piece."""
+        from noisegate.columns import batches, numbers
+
         with self.reading(name):
-            yield from self.connection.sql(query).to_arrow_reader(_ROWS_AT_ONCE)
+            for batch in batches(self.connection.sql(query)):
+                yield [numbers(batch.column(place)) for place in range(batch.num_columns)]
 
     def one(self, query: str, /, *, name: str) -> Any:
         """The first row of the answer to a query, or None; also while another answer is being read."""
@@ -114,17 +119,15 @@ class Rows:
 
     def keep(self, name: str, /, *, ids: Sequence[str]) -> None:
         """Make a table `name` of the engine with the numbers `n` of these `id`s."""
-        table = pa.table({"id": pa.array(ids, pa.string()), "n": pa.array(range(len(ids)), pa.int32())})
-        self.connection.register(f"{name}_ids", table)
-        self.connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_ids")  # noqa: S608 - our own names
-        self.connection.unregister(f"{name}_ids")
+        numbers = Values.numbers(np.arange(len(ids), dtype=np.int32))
+        store(self.connection, name, Columns({"id": Values.texts(ids), "n": numbers}))
 
     @contextmanager
     def reading(self, name: str, /) -> Iterator[None]:
         """What the engine cannot read, in one sentence of ours."""
         try:
             yield
-        except (duckdb.Error, pa.ArrowException, RuntimeError, UnicodeDecodeError, OSError) as error:
+        except (duckdb.Error, RuntimeError, UnicodeDecodeError, OSError) as error:
             if is_interrupt(error):
                 raise KeyboardInterrupt from None
             raise self._unreadable(name, str(error)) from error
@@ -165,9 +168,9 @@ class Rows:
 def _read_csv(file: Path, header: Sequence[str], /, *, skipped: int, parallel: bool) -> str:
     """SQL that reads a file as text columns; rows may be too short or too long."""
     names = _distinct(header)
-    columns = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in names)
+    columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in names)
     return (
-        f"read_csv({_literal(str(file))}, auto_detect=false, header=true, skip={skipped}, columns={{{columns}}}, delim=',', "
+        f"read_csv({literal(str(file))}, auto_detect=false, header=true, skip={skipped}, columns={{{columns}}}, delim=',', "
         f"quote='\"', escape='\"', null_padding=true, strict_mode=false, parallel={str(parallel).lower()})"
     )
 
@@ -181,11 +184,3 @@ def _distinct(header: Sequence[str], /) -> list[str]:
         seen.add(name.lower())
         out.append(name)
     return out
-
-
-def _quoted(name: str, /) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str, /) -> str:
-    return "'" + text.replace("'", "''") + "'"

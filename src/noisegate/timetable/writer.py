@@ -10,8 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import csv as arrow_csv
+from numpy.typing import NDArray
 
 from noisegate.timetable.calendar import EPOCH, WEEKDAYS
 from noisegate.timetable.calls import clock
@@ -111,26 +110,28 @@ def _trips(network: Network) -> bytes:
 
 
 def _stop_times(network: Network) -> bytes:
-    """The one long table, through Arrow; a column of few distinct strings is a dictionary."""
+    """The one long table: the texts of each column are written once, and put together row by row."""
     trips, patterns = network.trips, network.patterns
     lengths = np.diff(trips.start)
     trip = np.repeat(np.arange(len(trips)), lengths)
     position = np.arange(len(trip)) - trips.start[trip]
     stop = patterns.stop[patterns.start[trips.pattern[trip]] + position]
-    table = pa.table(
-        {
-            "trip_id": pa.array(trips.ids).take(pa.array(trip)),
-            "arrival_time": _clocks(trips.arrival_s),
-            "departure_time": _clocks(trips.departure_s),
-            "stop_id": pa.array(network.stops.ids).take(pa.array(stop)),
-            "stop_sequence": position + 1,
-        }
+    columns = (
+        np.array(list(map(_field, trips.ids)), dtype=object)[trip],
+        _clocks(trips.arrival_s),
+        _clocks(trips.departure_s),
+        np.array(list(map(_field, network.stops.ids)), dtype=object)[stop],
+        np.array([f"{number}\n" for number in range(1, lengths.max(initial=0) + 1)], dtype=object)[position],
     )
-    sink = io.BytesIO()
-    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(quoting_style="needed", quoting_header="none"))
-    return sink.getvalue()
+    lines = map(",".join, zip(*(column.tolist() for column in columns), strict=True))
+    return "".join(["trip_id,arrival_time,departure_time,stop_id,stop_sequence\n", *lines]).encode()
 
 
-def _clocks(seconds: Ints) -> pa.Array:
+def _field(text: str) -> str:
+    """A text as CSV writes it."""
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+
+
+def _clocks(seconds: Ints) -> NDArray[np.object_]:
     distinct, index = np.unique(seconds, return_inverse=True)
-    return pa.array([clock(s) for s in distinct.tolist()]).take(pa.array(index))
+    return np.array([clock(s) for s in distinct.tolist()], dtype=object)[index]

@@ -11,14 +11,15 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from noisegate.columns import Columns, Values, store
 from noisegate.engine import (
     CountPlan,
     Source,
@@ -215,7 +216,7 @@ class TruthFile:
             for j, (name, reader) in enumerate(readers.items()):
                 sql, kind = values[name], reader.kind
                 if name in spelled:
-                    _store(connection, f"m{j}", reader.places(spelled[name]))
+                    store(connection, f"m{j}", reader.places(spelled[name]))
                     joins += f" LEFT JOIN m{j} ON {sql} = m{j}.held"
                     sql = f"m{j}.value" if reader.missing is None else _or_missing(sql, f"m{j}.value", reader)
                 selected.append(f"CAST({sql} AS {kind}) AS d{j}")
@@ -311,7 +312,7 @@ class ValueReader:
             return "TIME"
         return "DATE" if isinstance(self.dimension, DateDimension) else "VARCHAR"
 
-    def places(self, held: Sequence[Any], /) -> pa.Table:
+    def places(self, held: Sequence[Any], /) -> Columns:
         """The value of each thing that a file holds and that has one: text, a day, or the minute of a bin."""
         pairs = {}
         for thing in held:
@@ -319,8 +320,14 @@ class ValueReader:
             value = self.known.get(text, self.known.get(folded(text)))
             if value is not None:
                 pairs[thing] = value
-        found = pa.array(list(pairs)) if pairs else pa.array([], pa.string())
-        return pa.table({"held": found, "value": pa.array(list(pairs.values()), pa.string())})
+        things = list(pairs)
+        if all(isinstance(thing, str) for thing in things):
+            found = Values.texts(things)
+        else:
+            found = Values.numbers(
+                np.array(things, "datetime64[D]" if isinstance(things[0], date) else np.int64)
+            )
+        return Columns({"held": found, "value": Values.texts(pairs.values())})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -352,12 +359,6 @@ def _numbers(dimension: Dimension, /) -> ValueReader:
 
 def _or_missing(sql: str, value: str, reader: ValueReader, /) -> str:
     return f"coalesce({value}, CASE WHEN {sql} IS NULL THEN '{reader.missing}' END)"
-
-
-def _store(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table, /) -> None:
-    connection.register(f"{name}_arrow", table)
-    connection.execute(f"CREATE TEMP TABLE {name} AS FROM {name}_arrow")
-    connection.unregister(f"{name}_arrow")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
