@@ -121,9 +121,12 @@ class _Rounder:
         tables = ConsistentTables(shape=self.shape, base=self.fixed[self.shape.axes])
         if tables.base.min(initial=0) < 0:
             raise InternalError("a rounded table has a negative count.")
-        for table, values in self.fixed.items():
-            if not np.array_equal(tables.table(table), values):
+        # From the finest to the coarsest, each summed from the smallest one that was seen to be right: sums of sums of the base are its sums.
+        right: dict[Table, Ints] = {}
+        for table, values in sorted(self.fixed.items(), key=lambda one: len(one[0]), reverse=True):
+            if right and not np.array_equal(_summed(right, table), values):
                 raise InternalError("a rounded table does not add up to its margins.")
+            right[table] = values
         return tables
 
     def _apportion(self, step: Apportion, values: Floats) -> Ints:
@@ -137,17 +140,13 @@ class _Rounder:
 
     def estimated(self, table: Table) -> Floats:
         """The estimate of `table`, from the smallest known one that contains it."""
-        wider = min((t for t in self.known if set(table) <= set(t)), key=lambda t: self.known[t].size)
-        gone = tuple(place for place, axis in enumerate(wider) if axis not in table)
-        return np.asarray(self.known[wider].sum(axis=gone)) if gone else self.known[wider]
+        return _summed(self.known, table)
 
     def _known(self, table: Table) -> Ints:
         """The whole numbers of `table`, from any fixed table that contains it."""
-        for wider, values in self.fixed.items():
-            if set(table) <= set(wider):
-                gone = tuple(i for i, axis in enumerate(wider) if axis not in table)
-                return np.asarray(values.sum(axis=gone))
-        raise InternalError("a table was rounded before the sums it must have.")
+        if not any(set(table) <= set(wider) for wider in self.fixed):
+            raise InternalError("a table was rounded before the sums it must have.")
+        return _summed(self.fixed, table)
 
     def limits(self, table: Table) -> Rounding:
         """How the cells of a table are rounded."""
@@ -208,6 +207,13 @@ class Rounding:
         if not _in_threads(work, view):
             raise InternalError("controlled rounding found no augmenting path.")
         return _restored(out, parts, table, values.shape)
+
+
+def _summed(known: Mapping[Table, NDArray[Number]], table: Table, /) -> NDArray[Number]:
+    """A table as the sums of the smallest known one that contains it."""
+    wider = min((t for t in known if set(table) <= set(t)), key=lambda t: known[t].size)
+    gone = tuple(place for place, axis in enumerate(wider) if axis not in table)
+    return np.asarray(known[wider].sum(axis=gone)) if gone else known[wider]
 
 
 def fixed_point(base: Floats, /) -> tuple[int, float]:

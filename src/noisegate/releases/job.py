@@ -41,6 +41,7 @@ from noisegate.ledger import (
     signatures,
 )
 from noisegate.margins import load_loops
+from noisegate.releases.attacker import attacker_views
 from noisegate.releases.bound_choice import choose_bound
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
@@ -340,6 +341,8 @@ class _Job:
                 report("choosing the bound and counting again")
                 plan, counts = stack.enter_context(by_choice())
             report("drawing noise")
+            # What the card says of attackers rests on the plan alone, and drawing and rounding leave half a core for it.
+            views = stack.enter_context(ThreadPoolExecutor(1)).submit(attacker_views, plan)
             measured = None if week is None else {**week.before, **measure(plan, week.raw, entropy=entropy)}
             tables = (
                 publish_tables(plan, counts, entropy=entropy)
@@ -373,7 +376,9 @@ class _Job:
                 stated = None
                 if week is not None and measured is not None:
                     stated = _write_series(plan, week, measured, folder, written=written)
-                card, content = written(plan, tables, folder, clipped=clipped, series=stated)
+                card, content = written(
+                    plan, tables, folder, clipped=clipped, series=stated, views=views.result()
+                )
             telling.close()
             digest = hashlib.sha256(content).hexdigest()
             return card, self._mark(book.publish, reservation.id, digest)
