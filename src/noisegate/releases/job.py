@@ -65,6 +65,7 @@ from noisegate.releases.series_week import (
 )
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
+from noisegate.stopping import heed
 from noisegate.tables import Card, write_statements
 
 #: What chooses a bound once that was charged, and counts by it as long as the context.
@@ -74,8 +75,8 @@ Report = Callable[[str], None]
 #: Called with the plan and the raw counts, for the custodian's eyes; what it makes of them must not be published.
 Inspect = Callable[[Plan, SlicedCounts], None]
 
-
 Tables = dict[str, PublishedSlices]
+_NOTHING_SPENT = "Stopped: nothing was reserved or spent."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +154,7 @@ def release(
     report("counting events")
     counted = spec if week is None else spec.of_week(week)
     with ExitStack() as stack:
-        with _saying_if_stopped(say, "Stopped: nothing was reserved or spent."):
+        with _saying_if_stopped(say, _NOTHING_SPENT):
             counts, bindings = stack.enter_context(
                 _counted(counted, engine, entropy=source, progress=progress)
             )
@@ -320,6 +321,8 @@ class _Job:
     ) -> tuple[Card, bool]:
         """Charge, draw, write, put in place and mark; the card, and whether it could be marked."""
         spec, plan = self.plan.spec, self.plan
+        with _saying_if_stopped(self.say, _NOTHING_SPENT):
+            heed()
         with open_ledger(self.ledger) as book, ExitStack() as stack:
             reservation = book.reserve(
                 self.account,
@@ -379,6 +382,7 @@ class _Job:
                 card, content = written(
                     plan, tables, folder, clipped=clipped, series=stated, views=views.result()
                 )
+                heed()
             telling.close()
             digest = hashlib.sha256(content).hexdigest()
             return card, self._mark(book.publish, reservation.id, digest)
