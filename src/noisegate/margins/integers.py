@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeVar
 
@@ -47,10 +47,11 @@ _MANY, _THREADS, _SHARES = 1 << 16, 2, 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConsistentTables:
-    """A base of whole numbers; every other table is its sums."""
+    """A base of whole numbers; every other table is its sums, and some are `known` already."""
 
     shape: TableShape
     base: Ints
+    known: Mapping[Table, Ints] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.base.dtype != np.int64 or self.base.shape != self.shape.sizes:
@@ -58,7 +59,8 @@ class ConsistentTables:
 
     def table(self, axes: Iterable[str], /) -> Ints:
         """The table that keeps `axes`: sums of the base."""
-        return np.asarray(self.shape.summed(self.base, self.shape.table(axes)))
+        table = self.shape.table(axes)
+        return self.known[table] if table in self.known else np.asarray(self.shape.summed(self.base, table))
 
 
 def derive(shape: TableShape, published: Ints, /) -> ConsistentTables:
@@ -118,7 +120,7 @@ class _Rounder:
 
     def result(self) -> ConsistentTables:
         """The base, once every table that was fixed is seen to be its sums."""
-        tables = ConsistentTables(shape=self.shape, base=self.fixed[self.shape.axes])
+        tables = ConsistentTables(shape=self.shape, base=self.fixed[self.shape.axes], known=self.fixed)
         if tables.base.min(initial=0) < 0:
             raise InternalError("a rounded table has a negative count.")
         # From the finest to the coarsest, each summed from the smallest one that was seen to be right: sums of sums of the base are its sums.
