@@ -66,6 +66,43 @@ def kill_many(spec, tmp_path, noisegate, read_release, *, times):
     return killed, in_place, charged, ledger
 
 
+#: Ctrl-C in the middle of a finaliser, where Python drops what is raised; once when all is counted, once when all is written.
+LOST = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs tests in the background has it ignored
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(100):
+            pass
+from noisegate.cli.main import run
+import noisegate.releases.job as job
+real = getattr(job, sys.argv[1])
+def interrupted(*args, **kwargs):
+    Dying()
+    return real(*args, **kwargs)
+setattr(job, sys.argv[1], interrupted)
+del sys.argv[1]
+run()
+"""
+
+
+@pytest.mark.parametrize(("moment", "charged"), [("warnings_before_spending", 0), ("write_card", 1)])
+def test_a_lost_interrupt_still_stops_a_release(hamlet, tmp_path, moment, charged):
+    ledger = tmp_path / "ledger.sqlite"
+    words = ["release", str(hamlet / "spec.yaml"), "--out", str(tmp_path / "out"), "--ledger", str(ledger)]
+    done = subprocess.run(
+        [sys.executable, "-c", LOST, moment, *words], capture_output=True, text=True, check=False
+    )
+    assert "Exception ignored" in done.stderr  # else nothing was lost
+    assert done.returncode == 130
+    assert "Stopped: nothing was" in " ".join((done.stdout + done.stderr).split())
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob("*.staging"))
+    with open_ledger(ledger, read_only=True) as book:
+        assert sum(len(one.reservations) for one in book.accounts()) == charged
+
+
 def test_killed_at_random_moments(hamlet, tmp_path, noisegate, read_release):
     _, _, charged, ledger = kill_many(hamlet / "spec.yaml", tmp_path, noisegate, read_release, times=6)
     assert noisegate("ledger", "check", "--settle", "--ledger", ledger)[0] == 0

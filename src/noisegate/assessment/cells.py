@@ -127,8 +127,8 @@ def most_exposed(inference: Inference, /, limit: int = _LISTED) -> Ints:
 def _pinned(inference: Inference, hidden: Ints, known: KnownCounts | None, /) -> list[Result]:
     """Cells with narrow intervals. What sums prove to within one is a finding of its own, and not counted here again."""
     posterior = inference.posterior
-    low, high = posterior.low[hidden], posterior.high[hidden]
     own_low, own_high = (ends[hidden] for ends in inference.cells.ranges())
+    low, high = posterior.low[hidden], posterior.high[hidden]
     if known is not None:
         own_low, own_high = (ends[hidden].astype(float) for ends in (known.bounds.low, known.bounds.high))
         low = np.maximum(low, known.bounds.low[hidden])

@@ -19,6 +19,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
+from noisegate import stopping
 from noisegate.cli.output import console, typed
 from noisegate.errors import NoisegateError
 
@@ -105,12 +106,16 @@ def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for 
     except typer.Exit as done:
         return int(done.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        return 128 + _ASKED_TO_END[0] if _ASKED_TO_END else _say("stopped.", 130)
+        return 128 + signal.SIGTERM if stopping.asked() == signal.SIGTERM else _say("stopped.", 130)
     except TyperException as problem:
         # Asked for nothing, Typer has printed the help already and has no more to say.
         return _say(_one_sentence(problem), 2) if problem.format_message() else 2
     except NoisegateError as problem:
-        return 128 + _ASKED_TO_END[0] if _ASKED_TO_END else _say(str(problem), problem.exit_code)
+        return (
+            128 + signal.SIGTERM
+            if stopping.asked() == signal.SIGTERM
+            else _say(str(problem), problem.exit_code)
+        )
     except BrokenPipeError:
         # The reader (a pager, head) went away: nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -123,6 +128,10 @@ def main(arguments: Sequence[str], /) -> int:  # noqa: PLR0911 - one return for 
 def run() -> None:
     """Entry point of the `noisegate` program; asked to end, it clears away what it has begun."""
     signal.signal(signal.SIGTERM, _end)
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):  # else whoever started it wants no Ctrl-C
+        signal.signal(signal.SIGINT, _interrupt)
     # Our products of vectors are short: a second thread of the linear algebra only spins beside them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Nobody's plugins look at specs; searching all installed packages for them takes longer than reading one.
@@ -147,13 +156,14 @@ def _leave(code: int, /) -> NoReturn:
     os._exit(code)
 
 
-#: Signals that asked the program to end; an engine in between may turn the first sign of it into an error of its own.
-_ASKED_TO_END: list[int] = []
-
-
 def _end(number: int, _: FrameType | None, /) -> None:
-    _ASKED_TO_END.append(number)
+    stopping.remember(number)
     raise SystemExit(128 + number)
+
+
+def _interrupt(number: int, _: FrameType | None, /) -> None:
+    stopping.remember(number)
+    raise KeyboardInterrupt
 
 
 def _say(sentence: str, code: int, /) -> int:
@@ -170,8 +180,8 @@ def _one_sentence(problem: TyperException, /) -> str:
 
 def _our_fault(problem: Exception, /) -> int:
     """Name the place, not the values: the text of an unforeseen error may hold data."""
-    if _ASKED_TO_END:
-        return 128 + _ASKED_TO_END[0]
+    if stopping.asked() == signal.SIGTERM:
+        return 128 + signal.SIGTERM
     if os.environ.get("NOISEGATE_DEBUG"):
         traceback.print_exception(problem)
         return 1

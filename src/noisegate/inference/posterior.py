@@ -404,13 +404,16 @@ class Posterior:
             for start in range(0, len(unit.cells), _AT_ONCE):
                 places = np.arange(start, min(start + _AT_ONCE, len(unit.cells)))
                 found.write(unit.cells[places], unit.laws.pmfs(places), exact=unit.exact[places])
-        all_cells = self.moments()
-        found = replace(found, mean=all_cells.mean, sd=all_cells.sd)
+        # Once all is worked out, means stay what they are: they need not be held twice.
+        found = replace(found, mean=self.mean)
+        np.sqrt(self.errors.variance, out=found.sd)
         trust = self._judge(np.arange(self.size))
         if trust is not None and not trust.holds:
             widen_cells(self.errors, found)
         return found.judged(
-            iterations=all_cells.iterations, change=all_cells.change, unsettled=all_cells.unsettled
+            iterations=max(unit.sweeps for unit in units),
+            change=max(unit.change for unit in units),
+            unsettled=sum(unit.unsettled for unit in units),
         )
 
     def moments(self) -> CellMoments:

@@ -108,7 +108,8 @@ class CellErrors:
         self.place[cells] = np.arange(len(cells))
         self.cells_of[part] = cells
         left = self._told_by_totals(shared, cells)
-        self.common[cells] = left.common
+        if left.common.any():  # else memory for zeros would be taken up
+            self.common[cells] = left.common
         self._note_rows(cells, left)
         self.shared[part] = left.without_sums()
 

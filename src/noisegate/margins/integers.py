@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeVar
 
@@ -47,10 +47,11 @@ _MANY, _THREADS, _SHARES = 1 << 16, 2, 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConsistentTables:
-    """A base of whole numbers; every other table is its sums."""
+    """A base of whole numbers; every other table is its sums, and some are `known` already."""
 
     shape: TableShape
     base: Ints
+    known: Mapping[Table, Ints] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.base.dtype != np.int64 or self.base.shape != self.shape.sizes:
@@ -58,7 +59,8 @@ class ConsistentTables:
 
     def table(self, axes: Iterable[str], /) -> Ints:
         """The table that keeps `axes`: sums of the base."""
-        return np.asarray(self.shape.summed(self.base, self.shape.table(axes)))
+        table = self.shape.table(axes)
+        return self.known[table] if table in self.known else np.asarray(self.shape.summed(self.base, table))
 
 
 def derive(shape: TableShape, published: Ints, /) -> ConsistentTables:
@@ -118,12 +120,15 @@ class _Rounder:
 
     def result(self) -> ConsistentTables:
         """The base, once every table that was fixed is seen to be its sums."""
-        tables = ConsistentTables(shape=self.shape, base=self.fixed[self.shape.axes])
+        tables = ConsistentTables(shape=self.shape, base=self.fixed[self.shape.axes], known=self.fixed)
         if tables.base.min(initial=0) < 0:
             raise InternalError("a rounded table has a negative count.")
-        for table, values in self.fixed.items():
-            if not np.array_equal(tables.table(table), values):
+        # From the finest to the coarsest, each summed from the smallest one that was seen to be right: sums of sums of the base are its sums.
+        right: dict[Table, Ints] = {}
+        for table, values in sorted(self.fixed.items(), key=lambda one: len(one[0]), reverse=True):
+            if right and not np.array_equal(_summed(right, table), values):
                 raise InternalError("a rounded table does not add up to its margins.")
+            right[table] = values
         return tables
 
     def _apportion(self, step: Apportion, values: Floats) -> Ints:
@@ -137,17 +142,13 @@ class _Rounder:
 
     def estimated(self, table: Table) -> Floats:
         """The estimate of `table`, from the smallest known one that contains it."""
-        wider = min((t for t in self.known if set(table) <= set(t)), key=lambda t: self.known[t].size)
-        gone = tuple(place for place, axis in enumerate(wider) if axis not in table)
-        return np.asarray(self.known[wider].sum(axis=gone)) if gone else self.known[wider]
+        return _summed(self.known, table)
 
     def _known(self, table: Table) -> Ints:
         """The whole numbers of `table`, from any fixed table that contains it."""
-        for wider, values in self.fixed.items():
-            if set(table) <= set(wider):
-                gone = tuple(i for i, axis in enumerate(wider) if axis not in table)
-                return np.asarray(values.sum(axis=gone))
-        raise InternalError("a table was rounded before the sums it must have.")
+        if not any(set(table) <= set(wider) for wider in self.fixed):
+            raise InternalError("a table was rounded before the sums it must have.")
+        return _summed(self.fixed, table)
 
     def limits(self, table: Table) -> Rounding:
         """How the cells of a table are rounded."""
@@ -208,6 +209,13 @@ class Rounding:
         if not _in_threads(work, view):
             raise InternalError("controlled rounding found no augmenting path.")
         return _restored(out, parts, table, values.shape)
+
+
+def _summed(known: Mapping[Table, NDArray[Number]], table: Table, /) -> NDArray[Number]:
+    """A table as the sums of the smallest known one that contains it."""
+    wider = min((t for t in known if set(table) <= set(t)), key=lambda t: known[t].size)
+    gone = tuple(place for place, axis in enumerate(wider) if axis not in table)
+    return np.asarray(known[wider].sum(axis=gone)) if gone else known[wider]
 
 
 def fixed_point(base: Floats, /) -> tuple[int, float]:

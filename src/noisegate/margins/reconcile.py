@@ -14,6 +14,7 @@ sum and one addition for each margin; A_T acts on margins only and needs only me
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,9 @@ from noisegate.errors import DataError
 from noisegate.margins.design import Design, Group, MeasuredTable, Table, TableShape
 
 Floats = NDArray[np.float64]
+
+#: Cells from which on threads share the work, and how many they are.
+_MANY, _THREADS = 1 << 16, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,12 +102,32 @@ def reconcile(base: Measurement, margins: Iterable[Measurement] = (), /) -> Reco
     others = [_in_order(shape, margin) for margin in margins]
     measured = [MeasuredTable(table=one.axes, variance=one.variance) for one in (base, *others)]
     design = Design(shape=shape, measured=tuple(measured))
-    estimate = base.values.astype(np.float64)
     residuals = [one.values - shape.summed(base.values, one.axes) for one in others]
+    changes = []
     for source, (margin, residual) in enumerate(zip(others, residuals, strict=True), start=1):
         change = _weighed(design, source, residual.astype(np.float64))
-        estimate += shape.spread(change / shape.terms(margin.axes), margin.axes)
-    return Reconciled(design=design, base=estimate)
+        changes.append(shape.spread(change / shape.terms(margin.axes), margin.axes))
+    return Reconciled(design=design, base=_changed(base.values, changes))
+
+
+def _changed(values: NDArray[Any], changes: list[Floats], /) -> Floats:
+    """Values plus all changes, entry by entry of the first axis: what was just written is still at hand for the next change, and threads share the entries."""
+    if not values.ndim:
+        return np.asarray(sum(changes, start=values.astype(np.float64)))
+    estimate = np.empty(values.shape)
+
+    def work(place: int) -> None:
+        estimate[place] = values[place]
+        for change in changes:
+            estimate[place] += change[place if len(change) > 1 else 0]
+
+    if values.size < _MANY:
+        for place in range(len(values)):
+            work(place)
+    else:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(work, range(len(values))))
+    return estimate
 
 
 def _in_order(shape: TableShape, margin: Measurement, /) -> Measurement:

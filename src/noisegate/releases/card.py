@@ -14,7 +14,7 @@ from typing import Any
 
 from noisegate.mechanisms import delta as exact_delta
 from noisegate.mechanisms import detection
-from noisegate.releases.attacker import attacker_views
+from noisegate.releases.attacker import AttackerView, attacker_views
 from noisegate.releases.loss import EXAMPLE_EVENTS, StatedLoss, upwards
 from noisegate.releases.plan import Plan, TablePlan
 from noisegate.releases.prediction import workload_statement
@@ -55,8 +55,9 @@ def make_card(
     simulated: bool,
     series: Mapping[str, Any] | None = None,
     published: str | None = None,
+    views: tuple[AttackerView, ...] | None = None,
 ) -> Card:
-    """The card of a release. `rows` are the published rows of each table, `dataset` its public name if any."""
+    """The card of a release. `rows` are the published rows of each table, `dataset` its public name if any, `views` what `attacker_views` gives."""
     privacy = plan.spec.privacy
     return Card(
         name=_name(plan),
@@ -84,7 +85,7 @@ def make_card(
         unsafe=tuple(unsafe_choices(plan)),
         attacker=tuple(
             StatedCertainty(whose=one.whose, right=float(upwards(one.right)), guessing=one.guessing)
-            for one in attacker_views(plan)
+            for one in (attacker_views(plan) if views is None else views)
         ),
         not_protected=tuple(_not_protected(plan)),
         domain=_domain(plan),

@@ -41,6 +41,7 @@ from noisegate.ledger import (
     signatures,
 )
 from noisegate.margins import load_loops
+from noisegate.releases.attacker import attacker_views
 from noisegate.releases.bound_choice import choose_bound
 from noisegate.releases.card import make_card
 from noisegate.releases.card_text import card_text
@@ -64,6 +65,7 @@ from noisegate.releases.series_week import (
 )
 from noisegate.releases.tables import publish_tables
 from noisegate.spec import ReleaseSpec
+from noisegate.stopping import heed
 from noisegate.tables import Card, write_statements
 
 #: What chooses a bound once that was charged, and counts by it as long as the context.
@@ -73,8 +75,8 @@ Report = Callable[[str], None]
 #: Called with the plan and the raw counts, for the custodian's eyes; what it makes of them must not be published.
 Inspect = Callable[[Plan, SlicedCounts], None]
 
-
 Tables = dict[str, PublishedSlices]
+_NOTHING_SPENT = "Stopped: nothing was reserved or spent."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +154,7 @@ def release(
     report("counting events")
     counted = spec if week is None else spec.of_week(week)
     with ExitStack() as stack:
-        with _saying_if_stopped(say, "Stopped: nothing was reserved or spent."):
+        with _saying_if_stopped(say, _NOTHING_SPENT):
             counts, bindings = stack.enter_context(
                 _counted(counted, engine, entropy=source, progress=progress)
             )
@@ -319,6 +321,8 @@ class _Job:
     ) -> tuple[Card, bool]:
         """Charge, draw, write, put in place and mark; the card, and whether it could be marked."""
         spec, plan = self.plan.spec, self.plan
+        with _saying_if_stopped(self.say, _NOTHING_SPENT):
+            heed()
         with open_ledger(self.ledger) as book, ExitStack() as stack:
             reservation = book.reserve(
                 self.account,
@@ -340,6 +344,8 @@ class _Job:
                 report("choosing the bound and counting again")
                 plan, counts = stack.enter_context(by_choice())
             report("drawing noise")
+            # What the card says of attackers rests on the plan alone, and drawing and rounding leave half a core for it.
+            views = stack.enter_context(ThreadPoolExecutor(1)).submit(attacker_views, plan)
             measured = None if week is None else {**week.before, **measure(plan, week.raw, entropy=entropy)}
             tables = (
                 publish_tables(plan, counts, entropy=entropy)
@@ -373,7 +379,10 @@ class _Job:
                 stated = None
                 if week is not None and measured is not None:
                     stated = _write_series(plan, week, measured, folder, written=written)
-                card, content = written(plan, tables, folder, clipped=clipped, series=stated)
+                card, content = written(
+                    plan, tables, folder, clipped=clipped, series=stated, views=views.result()
+                )
+                heed()
             telling.close()
             digest = hashlib.sha256(content).hexdigest()
             return card, self._mark(book.publish, reservation.id, digest)
