@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 AccountName = Literal["same", "exact", "own"]
 
-_LAWS = ("discrete-laplace", "rounded-laplace", "discrete-gaussian")
+_LAWS = ("discrete-laplace", "discrete-gaussian")
 #: Residuals with more noises than this tell little about a single one.
 _MOST = 25
 #: Noise of a smaller standard deviation than this changes hardly a count.
