@@ -30,7 +30,7 @@ _USUAL_BOUND, _BOUNDS_VARY = 2.7, 0.5
 #: knows that last table to the last digit names it in 24 where Gaussian noise of 1.42 is called bounded in 2.
 _SCALES = {"laplace": (0.8, 30.0), "gaussian": (1.5, 30.0)}
 _FALLS = {"laplace": 0.18, "gaussian": 0.08}
-_RAREST = 6.0
+_RAREST = 4.5
 #: Half the width, in log-scale, over which the bend of a likelihood is measured.
 _NEAR = 0.02
 #: The laws of each unbounded family: rounded after the draw, or drawn among whole numbers. Of Gaussian noise both are the same but for
