@@ -31,8 +31,11 @@ def regimes(worlds):
     """Those of the tests, and some that the tests leave out."""
     of = {one.name: one for one in worlds.REGIMES}
     left_out = {"laplace 1.4, 100 sums", "uniform 2, 100 sums", "p-table, wider"}
-    more = [worlds.each("gaussian 1.5", worlds.gaussian(1.5), "gaussian", named=False)]
-    more.append(worlds.each("gaussian 5", worlds.gaussian(5.0), "gaussian", named=False))
+    more = [worlds.each("gaussian 5", worlds.gaussian(5.0), "gaussian", named=False)]
+    more.append(worlds.each("gaussian 1.2", worlds.gaussian(1.2), "gaussian", named=False))
+    triangular = worlds.cell_key([1, 2, 3, 4, 3, 2, 1])
+    more.append(worlds.each("p-table of 3, triangular", triangular, "bounded", named=False))
+    more.append(worlds.each("laplace 1", worlds.laplace(1.0), "laplace", named=False))
     more += [
         worlds.each(
             f"p-table of {bound}, like Laplace {scale:g}, pairs",

@@ -130,7 +130,8 @@ REGIMES = (
     each("uniform 5", uniform(5), "uniform", identities=1000),
     each("p-table", cell_key(), "bounded"),
     each("p-table, wider", cell_key([0.1, 0.2, 0.4, 0.2, 0.1]), "bounded"),
-    each("p-table of 3", cell_key([0.05, 0.1, 0.2, 0.3, 0.2, 0.1, 0.05]), "bounded"),
+    # From sums of three nobody names it and spares Gaussian noise of 1.42: see the test of that name below.
+    each("p-table of 3", cell_key([0.05, 0.1, 0.2, 0.3, 0.2, 0.1, 0.05]), "bounded", named=False),
     each("p-table of 3, pairs", cell_key([0.02, 0.08, 0.2, 0.4, 0.2, 0.08, 0.02]), "bounded", parts=1),
     each(
         "p-table, small counts",
@@ -152,6 +153,7 @@ REGIMES = (
     each("laplace 3", laplace(3.0), "laplace", parts=3),
     each("laplace 20", laplace(20.0), "laplace"),
     each("discrete laplace 2", discrete_laplace(2.0), "laplace"),
+    each("gaussian 1.5", gaussian(1.5), "gaussian", named=False),
     each("gaussian 2", gaussian(2.0), "gaussian", named=False),
     each("gaussian 10", gaussian(10.0), "gaussian", named=False),
     each("growing", growing, "growing"),
@@ -271,18 +273,8 @@ def test_the_right_kind_is_named_or_among_the_rivals(regime):
         assert found.named, found
 
 
-#: Regimes of which fewer than 47 of 50 are named, and how many are: there a Gaussian law is within a log unit or two of the truth.
-_SHORT = {"p-table of 3": 45}
-
-
-def _by_worlds(regime):
-    short = _SHORT.get(regime.name)
-    marks = () if short is None else pytest.mark.xfail(reason=f"{short} of 50 are named, 47 asked for")
-    return pytest.param(regime, id=regime.name, marks=marks)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("regime", [_by_worlds(one) for one in REGIMES])
+@pytest.mark.parametrize("regime", REGIMES, ids=lambda one: one.name)
 def test_fifty_worlds_of_each_regime(regime):
     found = [outcome(regime, seed) for seed in range(100, 150)]
     named, told, epsilon = (sum(getattr(one, name) for one in found) for name in ("named", "told", "epsilon"))

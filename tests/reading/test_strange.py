@@ -186,3 +186,140 @@ def test_years_in_groups_that_an_empty_column_divides_are_one_table(workbook):
     ]
     (table,) = read_sources([workbook("t.xlsx", {"T": rows})]).tables
     assert table.rows == 32
+
+
+def test_a_note_on_another_sheet_says_what_a_sign_hides(workbook):
+    rows = [["Provider", "2018/19", "2019/20", "2020/21", "All years"]]
+    counts = np.random.default_rng(4).integers(0, 40, (12, 3))
+    rows += [
+        [f"Trust {i}", *("[c]" if 0 < v < 8 else int(v) for v in row), int(row.sum()) + 40]
+        for i, row in enumerate(counts)
+    ]
+    notes = [["Symbol", "Meaning"], ["[c]", "between 1 and 7, suppressed"]]
+    read = read_sources([workbook("n.xlsx", {"Notes": notes, "Table_4": rows})])
+    found = find_structure(read.tables, lookups=read.lookups, left_out=read.left_out)
+    (marker,) = found.base.markers
+    assert (marker.low, marker.high) == (1, 7)
+    assert "a note says" in marker.evidence
+
+
+def test_not_available_is_no_small_count(write):
+    """Large counts of which none is 1 by chance: the words are taken as they are."""
+    counts = np.random.default_rng(2).integers(200, 900, (60, 4))
+    counts[[3, 9, 20], 0] = [2, 2, 3]
+    rows = [["station", "Jan 2023", "Feb 2023", "Mar 2023", "Apr 2023", "2023 total"]]
+    rows += [[f"S{i}", *map(int, row), int(row.sum())] for i, row in enumerate(counts)]
+    rows[6][4], rows[8][1] = "n/a", 0
+    found = _structure(write("m.csv", rows))
+    (marker,) = found.base.markers
+    assert marker.high is None
+
+
+def test_a_second_table_below_whose_columns_look_like_ranges(workbook):
+    """`1-2` and `5+` are rooms there, and the rows beside them are the same wards."""
+    first = np.random.default_rng(6).integers(20, 90, (8, 4))
+    second = np.random.default_rng(7).integers(20, 90, (8, 3))
+    rows = [["Table A. Tenure"], ["Ward", "Own", "Mortgage", "Social", "Private", "All"]]
+    rows += [[f"Ward {i + 1}", *map(int, row), int(row.sum())] for i, row in enumerate(first)]
+    rows += [[], ["Table B. Rooms"], ["Ward", "1-2", "3-4", "5+", "All"]]
+    rows += [[f"Ward {i + 1}", *map(int, row), int(row.sum())] for i, row in enumerate(second)]
+    read = read_sources([workbook("two.xlsx", {"S": rows})])
+    assert [(table.rows, table.hidden.shape[1]) for table in read.tables] == [(40, 0), (32, 0)]
+
+
+def test_a_total_of_all_beside_columns_that_repeat_is_not_lost(workbook):
+    counts = np.random.default_rng(8).integers(10, 90, (9, 2, 3))
+    ages = ["0-14 years", "15-64 years", "65 years and over"]
+    rows = [["Area", "Total people", "Male", "", "", "Female", "", ""], ["", "", *ages, *ages]]
+    rows += [[f"Area {i}", int(row.sum()), *map(int, row.ravel())] for i, row in enumerate(counts)]
+    merged = {"S": ["A1:A2", "B1:B2", "C1:E1", "F1:H1"]}
+    read = read_sources([workbook("nz.xlsx", {"S": rows}, merged=merged)])
+    found = find_structure(read.tables, lookups=read.lookups, left_out=read.left_out)
+    assert tuple(one.name for one in found.base.dimensions) == ("Area", "sex", "age")
+    assert [
+        tuple(one.name for one in margin.dimensions) for margin in [link.margin for link in found.links]
+    ] == [("Area",)]
+
+
+def test_a_row_of_units_under_a_header_with_a_corner(workbook):
+    """Statistics Netherlands: `Sex`, `Age`, and "number" over every column beside the name of the regions."""
+    counts = np.random.default_rng(9).integers(10, 90, (7, 2, 2))
+    rows = [
+        ["Onderwerp", "Mannen", "", "", "Vrouwen", "", ""],
+        ["Leeftijd", *["Totaal", "15 tot 27 jaar", "27 tot 45 jaar"] * 2],
+    ]
+    rows.append(["Regio's", *["aantal"] * 6])
+    rows += [
+        [f"Gemeente {i}", *(int(v) for sex in row for v in (sex.sum(), *sex))] for i, row in enumerate(counts)
+    ]
+    read = read_sources([workbook("cbs.xlsx", {"StatLine": rows}, merged={"StatLine": ["B1:D1", "E1:G1"]})])
+    found = find_structure(read.tables, lookups=read.lookups, left_out=read.left_out)
+    assert tuple(one.name for one in found.base.dimensions) == ("Regio's", "Onderwerp", "Leeftijd")
+    assert found.base.values.size == counts.size
+
+
+@pytest.mark.parametrize("label", ["Alle land", "Tous les pays", "Todos los países"])
+def test_all_of_them_in_other_languages_beside_the_eu(write, label):
+    counts = np.random.default_rng(3).integers(3, 60, (9, 3))
+    rows = [["region", "origin", "people"]]
+    for i, row in enumerate(counts):
+        rows += [[f"R{i}", name, int(v)] for name, v in zip(("Norden", "EU", "Rest"), row, strict=True)]
+        rows.append([f"R{i}", label, int(row.sum())])
+    found = _structure(write("w.csv", rows))
+    assert found.base.values.size == counts.size
+    assert len(found.links) == 1
+
+
+def test_all_others_are_no_total(write):
+    rows = [
+        ["region", "origin", "people"],
+        *(
+            [f"R{i}", name, 20 + 3 * i + k]
+            for i in range(6)
+            for k, name in enumerate(("Norden", "Asien", "Alle andere"))
+        ),
+    ]
+    assert not _structure(write("o.csv", rows)).links
+
+
+def test_a_country_in_two_languages_is_the_total_of_its_parts(write):
+    counts = np.random.default_rng(5).integers(0, 30, (9, 3))
+    rows = [
+        [
+            "Awdurdod lleol / Local authority",
+            "Cymraeg / Welsh",
+            "Saesneg / English",
+            "Arall / Other",
+            "Cyfanswm / Total",
+        ]
+    ]
+    rows += [
+        [f"Ardal {i} / Area {i}", *("*" if 0 < v < 5 else int(v) for v in row), int(row.sum())]
+        for i, row in enumerate(counts)
+    ]
+    rows.append(["Cymru / Wales", *map(int, counts.sum(axis=0)), int(counts.sum())])
+    found = _structure(write("c.csv", rows))
+    assert found.base.dimensions[0].size == 9
+    assert len(found.links) == 3
+
+
+def test_no_is_an_answer_and_a_total_may_stand_over_hidden_parts(write):
+    counts = np.random.default_rng(5).integers(20, 60, (9, 3))
+    rows = [
+        ["Council", "Yes", "No", "Don't know", "Base"],
+        *([f"C{i}", *map(int, row), int(row.sum())] for i, row in enumerate(counts)),
+    ]
+    assert _structure(write("yes.csv", rows)).base.values.size == 27
+    some = [["Year", "Quarter", "Hospital A", "Hospital B", "Hospital C", "All hospitals"]]
+    some += [
+        [
+            2019 + i // 4,
+            f"Q{i % 4 + 1}",
+            *("<10" if k == i % 3 else int(v) for k, v in enumerate(row)),
+            int(row.sum()),
+        ]
+        for i, row in enumerate(np.where(np.arange(3) == np.arange(9)[:, None] % 3, 4, counts))
+    ]
+    found = _structure(write("q.csv", some))
+    assert found.base.hidden.size == 9
+    assert len(found.links) == 1

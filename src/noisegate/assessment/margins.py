@@ -38,6 +38,11 @@ def ask(facts: Facts, /) -> list[Result]:
     base = facts.recognised.get(facts.structure.base.name)
     as_counted = facts.card is None and base is not None and base.raw_counts
     rounded = {name for name, one in facts.recognised.items() if one.rounded} | {*facts.bases}
+    if (
+        base is not None and base.base is not None
+    ):  # few multiples of the base show no lattice, and are rounded all the same
+        margins = [rows.link.margin for rows in facts.sound_rows]
+        rounded |= {one.name for one in margins if not (np.asarray(one.values) % base.base).any()}
     counted = {name for name, one in facts.recognised.items() if one.silent}
     return [
         one

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from noisegate.reading.markers import is_marker, own_least
 from noisegate.reading.words import is_total, kind_of_labels, without_notes
+from noisegate.tables import folded
 
 Rows = Sequence[Sequence[str]]
 #: First row, first column, last row, last column.
@@ -101,6 +102,11 @@ def next_header(rows: Rows, header: Header, /) -> int | None:
     least = max(2, len(values) / 2) if len(values) > 1 else 1
     for place in range(header.start + 1, len(rows)):
         row = rows[place]
+        if (
+            _names_the_same(row, rows[header.start - 1], values)
+            and tuple(map(without_notes, row)) not in names
+        ):
+            return place
         texts = [row[k] for k in values if k < len(row) and row[k] and not row[k][0].isdigit()]
         if len(texts) < least or (least == 1 and sum(map(bool, rows[place - 1])) > 1):
             continue
@@ -108,6 +114,15 @@ def next_header(rows: Rows, header: Header, /) -> int | None:
         if len(words) >= least and sum(map(bool, row)) > 1 and tuple(map(without_notes, row)) not in names:
             return place
     return None
+
+
+def _names_the_same(row: Sequence[str], header: Sequence[str], values: list[int]) -> bool:
+    """Whether a row stands beside its columns of texts what the header does, and over the others no number but names, such as `1-2` and `5+`."""
+    width = max(len(row), len(header))
+    beside = [k for k in range(width) if k not in values]
+    own, names = ([without_notes(one[k]) if k < len(one) else "" for k in beside] for one in (row, header))
+    over = [row[k] for k in values if k < len(row) and row[k]]
+    return any(own) and own == names and len(over) > 1 and not any(map(is_number, over))
 
 
 def _value_columns(rows: Rows) -> list[int]:
@@ -223,10 +238,11 @@ def _corner(rows: Rows, data: int, values: list[int], at: int) -> list[int]:
     """The rows of a header that says in its corner what each row of it is, and below that what the rows of the table are; none if it does not.
 
     `Sex, Male, , Female` / `Age, 0-9, 10+, 0-9, 10+` / `Town, , ,`: statistical offices cross their tables so. A lower row that comes again
-    between rows of numbers is a heading of these, not a name.
+    between rows of numbers is a heading of these, not a name. The lowest row may say "number" over every column.
     """
     own = _texts(rows[data - 1], values)[1] if data > at else set()
-    if len(own) != 1 or not _is_section(rows[data - 1], values):
+    units = {folded(rows[data - 1][k]) if k < len(rows[data - 1]) else "" for k in values} if own else set()
+    if len(own) != 1 or not (_is_section(rows[data - 1], values) or (len(values) > 1 and len(units) == 1)):
         return []
     (key,) = own
     found: list[int] = []

@@ -157,6 +157,8 @@ def _can_count(column: Column) -> bool:
         return True
     if kind_of_labels([column.name]) or is_counted(column.name):
         return True
+    if folded(column.name) in {"no", "nr"}:  # the answer, unless it numbers the rows
+        return not _is_running(column, column.codes.size)
     return not is_key(column.name) and varies(column)
 
 
@@ -269,6 +271,10 @@ def _matrix(raw: RawTable, names: dict[int, str], values: list[int]) -> list[Spr
     return [Spread(positions=tuple(names), dimensions=((title, tuple(names.values())),), renamed=renamed)]
 
 
+#: Rows with hidden parts that must not exceed a total before its name is believed.
+_SOME_ROWS = 5
+
+
 @dataclass(frozen=True, slots=True, kw_only=False, eq=False)
 class _Sums:
     """Tells whether one column is the sum of others."""
@@ -277,11 +283,13 @@ class _Sums:
     numeric: dict[int, Numbers]
 
     def add_up(self, total: int, parts: Sequence[int], /) -> bool:
-        """Whether the numbers in one column are the sums of those in others, but for noise and rounding."""
+        """Whether the numbers in one column are the sums of those in others, but for noise and rounding; no less than what is shown, where some are hidden."""
         every = np.stack([self.numeric[k].values[self.raw.columns[k].codes] for k in (total, *parts)])
         full = every[:, np.isfinite(every).all(axis=0)]
         if not full.shape[1]:
-            return False
+            some = every[:, np.isfinite(every[0]) & np.isfinite(every[1:]).any(axis=0)]
+            shown = np.nansum(some[1:], axis=0)
+            return some.shape[1] >= _SOME_ROWS and bool((shown <= 1.02 * some[0] + 3 * len(parts)).all())
         gap = np.abs(full[0] - full[1:].sum(axis=0))
         return bool(np.median(gap) <= 3 * np.sqrt(len(parts) + 1.0) + 0.02 * np.median(np.abs(full[0])))
 
@@ -318,6 +326,8 @@ _UNIT = frozenset(
         "antal",
         "effectif",
         "effectifs",
+        "antall",
+        "liczba",
     }
 )
 
@@ -446,7 +456,17 @@ def _product(
                 dimensions=tuple(dimensions),
             )
         )
-    return found
+    return _beside(found, lone, sums)
+
+
+def _beside(found: list[Spread], lone: dict[int, str], sums: _Sums | None) -> list[Spread]:
+    """What columns that repeat were found to be, with the columns beside them: a total of all of them, which is a table of its own, or a measure."""
+    more = []
+    for place, name in lone.items():
+        every = [k for one in found for k in one.positions]
+        is_sum = is_total(name) and (sums is None or sums.add_up(place, every))
+        more.append(Spread(positions=(place,), measure="" if is_sum and len(found) == 1 else name))
+    return [*found, *more]
 
 
 _HAS_LETTER = re.compile(r"[^\W\d]").search

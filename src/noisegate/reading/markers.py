@@ -167,8 +167,9 @@ def _shown(text: str, parts: Sequence[PublishedTable]) -> _Shown:
     )
 
 
-#: A gap below fewer published counts than this is no rule.
-_FEWEST = 3
+#: A gap below fewer published counts than this is no rule; where words say "not available", more are asked for.
+_FEWEST, _MANY = 3, 12
+_PLAINLY = frozenset({"n/a", "na", "not available"})
 #: A value hides all its cells for a reason of its own only if it has so many.
 _WHOLE = 10
 
@@ -265,7 +266,7 @@ def _from_gap(text: str, texts: list[str], shown: _Shown) -> Marker:
     if shown.wholly:
         why = f"it stands for all of {shown.wholly} and nowhere else, whatever the counts"
         return Marker(text=text, evidence=why)
-    if not _telling(shown):
+    if not _telling(shown, fewest=_MANY if folded(text) in _PLAINLY else _FEWEST):
         return Marker(text=text, evidence=_untold(shown))
     return _gap(text, shown, (shown.least or 1) - 1)
 
@@ -288,14 +289,16 @@ def _gap(text: str, shown: _Shown, high: int) -> Marker:
     return Marker(text=text, high=high, cause="primary", evidence=f"zeros are not shown, and {never}")
 
 
-def _telling(shown: _Shown) -> bool:
+def _telling(shown: _Shown, /, *, fewest: int) -> bool:
     """Whether the gap below the least published count is a rule: above it, every count up to twice as many comes up on average.
 
     Otherwise it is a table of few or large counts, which leaves such gaps everywhere.
     """
-    return (
-        (shown.least or 0) > 1 and shown.near >= _FEWEST and shown.near * shown.step >= (shown.least or 1) - 1
-    )
+    least = shown.least or 1
+    fewest *= (
+        2 if least == 2 and shown.step == 1 else 1
+    )  # half of those that are near would be expected in the gap
+    return least > 1 and shown.near >= fewest and shown.near * shown.step >= least - 1
 
 
 def _absent(part: PublishedTable, found: Mapping[str, Marker]) -> Marker | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -170,24 +171,44 @@ def _only(raw: RawTable, part: range) -> RawTable:
     )
 
 
+#: So many lines of sheets without a table are looked at for what markers mean.
+_MOST_SAID = 500
+
+
+def _said(sheets: Sequence[Sheet]) -> list[str]:
+    """What sheets without a table say, line by line: there stands what the signs in the others mean, in one cell or in two beside each other."""
+    lines = [[text for text in row if text] for sheet in sheets for row in sheet.rows]
+    return [
+        text
+        for line in lines[:_MOST_SAID]
+        for text in (*line, *(f"{one} = {other}" for one, other in itertools.pairwise(line)))
+    ]
+
+
 def _of_workbook(path: Path, name: str | None, told: Overrides) -> Contents:
     """The tables of all sheets. A sheet without one is left out; it is an error only if no sheet has one."""
     tables: list[PublishedTable] = []
     lookups: list[LookupFile] = []
     left_out: list[str] = []
     problems: list[DataError] = []
-    sheets = read_sheets(path)
-    for sheet in sheets:
+    sheets = [
+        (sheet, [block for part in _parts(sheet) for block in _blocks(part)]) for sheet in read_sheets(path)
+    ]
+    elsewhere = _said([sheet for sheet, blocks in sheets if not blocks])
+    for sheet, blocks in sheets:
         override = told.of(path, sheet.name)
         title = sheet.name if len(sheets) > 1 else name or table_name(path)
-        blocks = [block for part in _parts(sheet) for block in _blocks(part)]
         if not blocks:
             left_out.append(f"sheet {sheet.name!r} of {path.name}: no row of text stands over numbers")
         for place, (rows, header) in enumerate(blocks, start=1):
             called = title if len(blocks) == 1 else f"{title} ({place})"
-            notes = [text for row in rows[: header.first] for text in row if text]
+            above = [text for row in rows[: header.first] for text in row if text]
             raw = read_rows(
-                rows, header, names=column_names(header.paths), dialect=f"sheet {sheet.name!r}", notes=notes
+                rows,
+                header,
+                names=column_names(header.paths),
+                dialect=f"sheet {sheet.name!r}",
+                notes=[*above, *elsewhere],
             )
             try:
                 found = _of_raw(raw, path, override, name=called, delimiter="\t")

@@ -88,7 +88,11 @@ def find_totals(
         return _unworded(table, position)
     if len(worded) == 1 and not bands:
         return _one_total(table, position, worded[0])
-    return _several(table, position, worded, bands)
+    found = _several(table, position, worded, bands)
+    plain = [code for code in worded if not is_country(dimension.labels[code])]
+    if found.total is None and not found.levels and len(plain) == 1 and not bands:
+        return _one_total(table, position, plain[0])  # the EU among origins is no sum of the others
+    return found
 
 
 #: Somebody says that a dimension has no total.

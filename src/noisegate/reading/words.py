@@ -36,9 +36,14 @@ _ALL_OF = words_of(
     "hospitals, schools, providers, lines, routes, directions, purposes, races, origins, of, other, usual, "
     "ethnic, cause, deaths, births, cases, usual residents"
 )
+#: "All of them" where other languages are spoken; "all others" is no total.
+_ALL_ELSEWHERE = re.compile(
+    r"(?:alle|alla|tous|toutes|todos|todas|tutti|tutte|wszystkie|kaikki) (?:(?:les|los|las|os|as|i|gli|le) )?"
+    r"(?!andere|übrig|andre|andra|øvrige|övriga|autres|otr|outr|altr|overige|pozosta|muut)\w+"
+)
 #: A country beside its parts is their total, if it adds up.
 _COUNTRIES = words_of(
-    "united states, united states of america, usa, us, u.s., england, england and wales, great britain, wales, "
+    "united states, united states of america, usa, us, u.s., england, england and wales, great britain, wales, cymru, "
     "united kingdom, uk, scotland, northern ireland, ireland, new zealand, australia, canada, germany, "
     "deutschland, france, españa, spain, italy, italia, netherlands, nederland, the netherlands, belgium, "
     "belgique, belgië, austria, österreich, switzerland, schweiz, suisse, svizzera, denmark, danmark, norway, "
@@ -76,6 +81,7 @@ def is_total(label: str, /, dimension: str = "") -> bool:
     word = folded(without_notes(label)).strip(" .:")
     if (
         word in TOTAL_WORDS
+        or _ALL_ELSEWHERE.fullmatch(word)
         or re.match(r"(?:grand |sub-?)?totals?\b(?! ?park)", word)
         or re.search(r"\b(?:sub)?total$", word)
     ):
@@ -91,7 +97,8 @@ def is_total(label: str, /, dimension: str = "") -> bool:
 
 def is_country(label: str, /) -> bool:
     """Whether a value is the name of a country, which is a total where its parts stand beside it."""
-    return folded(without_notes(label)) in _COUNTRIES
+    word = folded(without_notes(label))
+    return word in _COUNTRIES or any(one in _COUNTRIES for one in word.split(" / ") if " / " in word)
 
 
 _SEX = words_of(

@@ -13,8 +13,17 @@ from numpy.typing import NDArray
 from noisegate.laws import PointMass, Tabulated, make_law
 from noisegate.mechanisms import Known, Mechanism
 from noisegate.recovery.complete import CompleteIdentities, joined
-from noisegate.recovery.free_law import LITTLE_BEYOND, LOSES, NAMED_BOUND, Excluded, FreeLaws, exclude
+from noisegate.recovery.free_law import (
+    LITTLE_BEYOND,
+    LOSES,
+    NAMED_BOUND,
+    USUAL_BOUND,
+    Excluded,
+    FreeLaws,
+    exclude,
+)
 from noisegate.recovery.law_fits import LawFit, fit_laws
+from noisegate.recovery.noise_sums import NoiseSums
 from noisegate.recovery.ranks import rank_correlation
 from noisegate.recovery.recognition import UNBOUNDED_KINDS, MechanismKind, Recognition
 from noisegate.recovery.table_scales import (
@@ -36,9 +45,13 @@ _WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
 NAMED = 0.9
 _NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": NAMED, "exact": 0.98}
 #: From the first on an unbounded law is named if bounds up to a usual one are excluded, however much lies beyond, from the second on Laplace
-#: noise in any case: free laws up to a bound fit no worse than the truth, as each has many masses to choose, and have lost by their evidence. Of p-tables
-#: within ±5 that fall off like Laplace noise of scale 1 (seeds from 40,000 on) 7 of 30 were called Laplace with 0.99 alone, and none with these.
+#: noise in any case: free laws up to a bound fit no worse than the truth, as each has many masses to choose, and have lost by their evidence. Where ±5 is
+#: not excluded and little lies beyond what is, a law that is cut off at ±5 looks the same, and nothing less than the second will do: p-tables within
+#: ±5 that fall off like Laplace noise of scale 1 have up to 0.996 for Laplace noise there.
 _CLEARLY, _SURELY = 0.99, 0.9985
+_HARDLY_BEYOND = 0.025
+#: Sums of so many noises are normal whatever one noise is: there a law with a bound is named only if residuals, and not what is usual, refute the others.
+_NORMAL = 5.5
 #: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
 _INVARIANT = 4.0
 #: A law is named for totals only if the chance that they have no noise, and their parts have it all, is below this.
@@ -232,7 +245,8 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     out = exclude(best.free, unbounded.half, unbounded.log_likelihood)
     law, step = best.fits[first], evidence.step
     open_totals = totals and found.get("exact", 0.0) > _HARDLY
-    sure = not open_totals and _is_named(first, found, out, best.free.sums.n)
+    ahead = law.log_likelihood - unbounded.log_likelihood
+    sure = not open_totals and _is_named(first, found, out, best.free.sums, ahead)
     kind: MechanismKind = first if sure else "unknown"  # type: ignore[assignment]
     return Recognition(
         table=table,
@@ -283,18 +297,24 @@ def _chances(table: str, weighed: Sequence[_Weighed], usual: float, /) -> dict[s
     return dict(sorted(found.items(), key=lambda one: -one[1]))
 
 
-def _is_named(first: str, found: Mapping[str, float], out: Excluded, n: int, /) -> bool:
+def _is_named(
+    first: str, found: Mapping[str, float], out: Excluded, sums: NoiseSums, ahead: float, /
+) -> bool:
     """Whether the likeliest family is named: likely enough, and for laws without a bound with little beyond what is excluded, or clearly.
 
-    An epsilon is another question: none is stated where much lies beyond what is excluded, however clear the family.
+    `ahead` is by how many units of log-likelihood it explains the residuals better than laws without a bound. An epsilon is another question: none is stated
+    where much lies beyond what is excluded, however clear the family.
     """
     limited = ("uniform", "bounded")
     likely = sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]
-    flat = first in limited and found.get("uniform", 0.0) > found.get("bounded", 0.0)
-    enough = _NEARLY_SURE if flat and n < _MANY else _NAMED_FROM["uniform" if flat else first]
-    far = out.bound >= NAMED_BOUND and (out.beyond < LITTLE_BEYOND or likely >= _CLEARLY)
+    if first in limited:
+        flat = found.get("uniform", 0.0) > found.get("bounded", 0.0)
+        enough = _NEARLY_SURE if flat and sums.n < _MANY else _NAMED_FROM["uniform" if flat else first]
+        return likely >= enough and (sums.usual_number < _NORMAL or ahead >= LOSES)
     surely = first == "laplace" and likely >= _SURELY
-    return likely >= enough and (first in limited or far or surely)
+    cut_off = out.bound < USUAL_BOUND and out.beyond < _HARDLY_BEYOND
+    far = out.bound >= NAMED_BOUND and (out.beyond < LITTLE_BEYOND or likely >= _CLEARLY)
+    return likely >= _NAMED_FROM[first] and (surely or (far and not cut_off))
 
 
 def _silent(table: str, found: Mapping[str, float], n: int, evidence: NoiseEvidence, /) -> Recognition:

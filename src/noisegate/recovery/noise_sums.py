@@ -108,6 +108,11 @@ class NoiseSums:
         return max((int(one.values.max(initial=0)) for one in self.groups), default=0)
 
     @property
+    def usual_number(self) -> float:
+        """How many noises of the law a residual holds on average."""
+        return sum(one.number * int(one.counts.sum()) for one in self.groups) / max(self.n, 1)
+
+    @property
     def wide(self) -> float:
         """The chance of each residual that is off for other reasons."""
         return 1.0 / (2 * max(2 * self.widest, _FAR) + 1)

@@ -10,7 +10,8 @@ Named is a kind only where its rivals are unlikely; otherwise the answer is `unk
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -69,7 +70,31 @@ def recognise_all(
 ) -> dict[str, Recognition]:
     """How each table was made, by name; see `recognise`."""
     work = _Recogniser(ledger, sets)
-    return {table.name: work.of(table) for table in tables}
+    found = {table.name: work.of(table) for table in tables}
+    return {table.name: _like_others(table, found, ledger) for table in tables}
+
+
+def _like_others(
+    table: Table, found: Mapping[str, Recognition], ledger: IdentityLedger | None, /
+) -> Recognition:
+    """A table with too few sums to tell, all of which hold, is exact if every table that it is compared with is: whoever adds noise to one total adds it to all."""
+    mine = found[table.name]
+    if ledger is None or not mine.perhaps_exact or mine.slips:
+        return mine
+    families = ledger.of(table.name)
+    others = {one.name for family in families for one in (family.parts, family.total)} - {table.name}
+    if not others or not all(name in found and found[name].raw_counts for name in others):
+        return mine
+    said = mine.evidence.removesuffix(": too few to tell") + ", and all that it is compared with is exact"
+    kind: MechanismKind = "hidden-ranges" if table.suppressed > 0 else "exact"
+    return replace(
+        mine,
+        kind=kind,
+        rivals={kind: 1 - _ADDS_UP, "adds-up": _ADDS_UP},
+        known=Known.sure(Mechanism(law=PointMass(), rule="ge", zeros="keep"), source="recovered"),
+        bound=0,
+        evidence=said,
+    )
 
 
 class _Recogniser:

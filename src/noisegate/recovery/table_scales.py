@@ -26,6 +26,8 @@ Ints = NDArray[np.int64]
 AccountName = Literal["same", "exact", "own"]
 
 _LAWS = ("discrete-laplace", "discrete-gaussian")
+#: What the noise of the others may be where a table is asked whether it has none: noise that is rounded after it was drawn looks like a little more.
+_LAWS_OF_OTHERS = (*_LAWS, "rounded-laplace")
 #: Residuals with more noises than this tell little about a single one.
 _MOST = 25
 #: Noise of a smaller standard deviation than this changes hardly a count.
@@ -154,7 +156,10 @@ def without_noise(found: TableResiduals, account: ScaleAccount, /, *, step: int)
     """By how many units of log-likelihood tables without noise explain the residuals better than such with a noise of about one person."""
     work = _Work(found)
     groups = np.array([-1 if name in account.silent else 0 for name in found.tables])
-    return account.log_likelihood - max(work.best(law, groups, silent=1.0 / step)[1] for law in _LAWS)
+    none, one = (
+        max(work.best(law, groups, silent=sd)[1] for law in _LAWS_OF_OTHERS) for sd in (0.0, 1.0 / step)
+    )
+    return none - one
 
 
 def scale_accounts(
