@@ -1,23 +1,40 @@
 """Ask the engine about worlds whose truth is known, and write docs/explanation/calibration.md: one table for each way of publishing.
 
-    python docs/_make/calibration.py [--replicates 20] [--case lognormal] [--way derive] [--print]
+    python docs/_make/calibration.py [--replicates 20] [--joint 20] [--case lognormal] [--way derive] [--no-page]
 
-`make calibrate` runs it. The same worlds are made every time. With `--way` only the tables of that way are made anew, and each says of how many worlds it is. With
-`--print` they go to the screen and no page is written.
+`make calibrate` runs it. The same seed makes the same worlds. What was said of each world is kept in `.calibration`, by a digest of the code of the engine: a run goes on where the last one
+stopped, more replicates add to those that are there, and what an older engine said is not mixed with it. The page has all that is kept of this engine. Of the first `--joint` worlds of a kind draws are asked for as well.
 """  # noqa: INP001 - a script
 
 from __future__ import annotations
 
 import argparse
+import ast
+import hashlib
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
-from noisegate.testing import ASKED, CASES, COUNT_LAWS, HIDDEN, WAYS, Scoreboard, run_cases
+from noisegate.testing import (
+    ASKED,
+    CASES,
+    COUNT_LAWS,
+    HIDDEN,
+    WAYS,
+    Replies,
+    Scoreboard,
+    can_be_published,
+    run_cases,
+)
 
-PAGE = Path(__file__).parents[1] / "explanation" / "calibration.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "calibration.md"
+#: What the figures hang on: the engine, and what the worlds are.
+_CODE = ("inference", "testing/count_laws.py", "testing/ways.py", "testing/worlds.py", "testing/scoring.py")
+_KEPT = ROOT / ".calibration"
 INTRO = """# How often intervals hold the truth
 
 Made by `make calibrate`: the engine is asked about worlds whose truth is known and whose counts vary in ways that no prior of ours describes: a grid of 40 rows and 24 columns with totals of both (villages: 3 totals over 4,000 cells each). A world takes three lines
@@ -97,65 +114,109 @@ def gaps(board: Scoreboard, /) -> list[str]:
     return [line for _, line in sorted(found, reverse=True)]
 
 
-def merged(page: str, board: str, replicates: int, /) -> str:
-    """The tables of a page with those of a board in place of its own; each says of how many worlds it is."""
-    old, new = _sections(page), _sections(board)
-    rows = {
-        line.split("|")[1]: line
-        for one in (old, new)
-        for line in one.get(_BANDS, "").splitlines()
-        if "|" in line
+def digest() -> str:
+    """A digest of what the figures hang on; comments and docstrings are no part of it."""
+    found = hashlib.sha256()
+    for name in _CODE:
+        place = ROOT / "src" / "noisegate" / name
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                body = getattr(node, "body", None)
+                if isinstance(body, list):
+                    node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+            found.update(ast.dump(tree).encode())
+    return found.hexdigest()[:12]
+
+
+def _is_text(node: ast.AST, /) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def keep(path: Path, board: Scoreboard, /) -> None:
+    """Write down what was said of one world."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = {
+        f"{place} {one.name}": np.asarray(getattr(replies, one.name))
+        for place, (_, _, replies) in enumerate(board.entries)
+        for one in fields(replies)
+        if getattr(replies, one.name) is not None
     }
-    tables = {name: body for name, body in old.items() if name != _BANDS}
-    for name, body in new.items():
-        if name != _BANDS:
-            tables[name] = f"{replicates} worlds of each kind.\n\n{body}"
-    tables = {name: tables[name] for name in WAYS if name in tables}
-    tables[_BANDS] = "\n".join(rows.values())
-    return "\n".join(f"## {name}\n\n{body}\n" for name, body in tables.items())
+    partial = path.with_suffix(".part")
+    with partial.open("wb") as file:
+        np.savez_compressed(file, refused=np.array([reason for _, _, reason in board.refused], str), **said)
+    partial.rename(path)
 
 
-def _sections(text: str, /) -> dict[str, str]:
-    """What stands below each heading."""
-    parts = [part.partition("\n") for part in f"\n{text}".split("\n## ")[1:]]
-    return {name.strip(): body.strip() for name, _, body in parts}
+def take_up(board: Scoreboard, path: Path, case: str, way: str, /) -> None:
+    """Add what was said of one world."""
+    with np.load(path) as kept:
+        board.refused += [(case, way, str(reason)) for reason in kept["refused"]]
+        places: dict[int, dict[str, np.ndarray]] = {}
+        for name in kept.files:
+            place, _, field = name.partition(" ")
+            if field:
+                places.setdefault(int(place), {})[field] = kept[name]
+    for one in places.values():
+        kind, whole = str(one.pop("kind")), bool(one.pop("whole"))
+        board.add(case, way, [Replies(kind=kind, whole=whole, **one)])
 
 
-def page(board: Scoreboard, before: str, replicates: int, /) -> str:
+def ask(cases: list[str], ways: list[str], replicates: int, joint: int, seed: int, /) -> None:
+    """Ask about every world that nothing is kept of, all kinds in turn."""
+    began, folder = time.process_time(), _KEPT / digest()
+    for number in range(replicates):
+        for way in ways:
+            for case in cases:
+                path = folder / way / case / f"{seed}-{number}.npz"
+                if not can_be_published(case, way) or path.exists():
+                    continue
+                draws = 400 if number < joint else 0
+                keep(path, run_cases([case], [way], replicates=1, first=number, seed=seed, draws=draws))
+        sys.stderr.write(f"{time.process_time() - began:8.0f} CPU s  {number + 1} worlds of each kind\n")
+
+
+def kept_board() -> Scoreboard:
+    """All that is kept of this engine."""
+    board = Scoreboard()
+    for way in WAYS:
+        for case in CASES:
+            for path in sorted((_KEPT / digest() / way / case).glob("*.npz")):
+                take_up(board, path, case, way)
+    return board
+
+
+def page(board: Scoreboard, /) -> str:
     """The page: what is outside of what is asked for first, then all tables."""
     lines = gaps(board) or ["- nothing"]
     ways = " and ".join([", ".join(board.ways[:-1]), board.ways[-1]]) if board.ways[1:] else board.ways[0]
     head = f"**What is outside** of this, by more than two standard errors (of who is surely somebody: at all), worst first ({ways}):\n\n"
-    return INTRO + head + "\n".join(lines) + "\n\n" + merged(before, board.to_markdown(), replicates)
+    return INTRO + head + "\n".join(lines) + "\n\n" + board.to_markdown()
 
 
 def main() -> None:
-    """Run the cases that are asked for, all by default."""
+    """Ask about the cases that are asked for, all by default, and write the page from all that is kept."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=20)
+    parser.add_argument("--joint", type=int, default=20)
     parser.add_argument("--case", action="append", choices=list(CASES))
     parser.add_argument("--way", action="append", choices=list(WAYS))
-    parser.add_argument("--seed", type=int, default=8001)
-    parser.add_argument("--print", action="store_true", dest="shown")
+    parser.add_argument("--seed", type=int, default=9001)
+    parser.add_argument("--no-page", action="store_true")
     chosen = parser.parse_args()
-    began = time.process_time()
-
-    def said(case: str, way: str, done: int) -> None:
-        if done == chosen.replicates:
-            sys.stderr.write(f"{time.process_time() - began:8.0f} CPU s  {case}, {way}\n")
-
-    board = run_cases(
+    ask(
         chosen.case or list(CASES),
         chosen.way or list(WAYS),
-        replicates=chosen.replicates,
-        seed=chosen.seed,
-        said=said,
+        chosen.replicates,
+        chosen.joint,
+        chosen.seed,
     )
-    if chosen.shown:
-        sys.stdout.write(board.to_markdown())
-    else:
-        before = PAGE.read_text(encoding="utf-8") if chosen.way and PAGE.exists() else ""
-        PAGE.write_text(page(board, before, chosen.replicates), encoding="utf-8")
+    if not chosen.no_page:
+        PAGE.write_text(page(kept_board()), encoding="utf-8")
 
 
 if __name__ == "__main__":
