@@ -17,11 +17,15 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+from known_law import known_table
+from markdown import table
 
 from noisegate.testing import (
     ASKED,
+    BANDS,
     CASES,
     COUNT_LAWS,
+    HEAD,
     HIDDEN,
     WAYS,
     Replies,
@@ -63,12 +67,19 @@ ones only if their bounds hold.
 What is asked for: 92 to 98 and 43 to 58 for hidden sums under shown totals; at least 92 for all else, and no law under 88; 98 % of those who are surely somebody; 90 of
 the sharpest.
 
-Why some are outside. *Fixed* counts: that they never vary is not known from 480 shown cells, so what the law may be off by is larger than what it is, and 50 % intervals of single totals hold too much. *Full or empty*: what is hidden in a row is mostly nothing or one vehicle, and intervals around a mean lie between the two.
-*Parties of three*: nobody is there more often than in a negative binomial of that variance. Among several hundred figures a few are outside by chance.
+Why some are outside. *Fixed* counts: that they never vary is hardly known where noise is large beside what they may vary by; and of totals that are sums of one estimate a law is taken to be no surer than they are. *Full or empty*: what is hidden in a row is mostly nothing or one vehicle, and intervals around a mean lie between the two (the exact posterior, below, does not).
+Among several hundred figures a few are outside by chance.
 
 """
 
 
+#: Rows of fewer worlds than this stay as they were.
+_ENOUGH = 20
+#: What an older engine said, and of how many worlds, where the page did not say.
+_OLDER, _BEFORE = " (older)", "20"
+_KNOWN_INTRO = """What can be had: somebody who knows the law of single counts, and takes each row by itself, with its exact posterior, reaches by the same scoring for *one total* (20 worlds each):
+
+"""
 _BANDS = "Random sums by the size of the truth"
 #: Of fewer cells that surely hold somebody than this nothing is said.
 _FEW_NAMED = 50
@@ -190,12 +201,89 @@ def kept_board() -> Scoreboard:
     return board
 
 
-def page(board: Scoreboard, /) -> str:
-    """The page: what is outside of what is asked for first, then all tables."""
-    lines = gaps(board) or ["- nothing"]
-    ways = " and ".join([", ".join(board.ways[:-1]), board.ways[-1]]) if board.ways[1:] else board.ways[0]
-    head = f"**What is outside** of this, by more than two standard errors (of who is surely somebody: at all), worst first ({ways}):\n\n"
-    return INTRO + head + "\n".join(lines) + "\n\n" + board.to_markdown()
+def page(board: Scoreboard, before: str, /) -> str:
+    """The page: what is outside of what is asked for first, then all tables. Rows of which too few worlds were asked stay as they were on the page before, and are marked as older."""
+    fresh = {
+        (law, way)
+        for law in board.laws
+        for way in board.ways
+        if len(board.some(kind="cells", law=law, way=way)) >= _ENOUGH
+    }
+    board = Scoreboard(
+        entries=[one for one in board.entries if one[:2] in fresh],
+        refused=[one for one in board.refused if one[:2] in fresh],
+    )
+    older = [
+        line for line in before.splitlines() if line.startswith("- ") and _told_of(line) not in {*fresh, None}
+    ]
+    lines = gaps(board) + [line + _OLDER * (not line.endswith(_OLDER)) for line in older]
+    head = "**What is outside** of this, by more than two standard errors (of who is surely somebody: at all), worst first:\n\n"
+    tables = "\n\n".join(_table(board, before, way) for way in WAYS)
+    return (
+        "\n\n".join(
+            [
+                INTRO.strip(),
+                head + "\n".join(lines or ["- nothing"]),
+                _KNOWN_INTRO + known_table(),
+                tables,
+                _by_size(board, before),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _told_of(line: str, /) -> tuple[str, str] | None:
+    """The law and the way that a line of what is outside is about."""
+    law, _, way = line.removeprefix("- ").partition(": ")[0].partition(", ")
+    return (law, way) if law in CASES and way in WAYS else None
+
+
+def _sections(text: str, /) -> dict[str, list[list[str]]]:
+    """The rows of the table below each heading, without its head."""
+    parts = [part.partition("\n") for part in f"\n{text}".split("\n## ")[1:]]
+    return {
+        name.strip(): [
+            [one.strip() for one in line.strip("| ").split(" | ")]
+            for line in body.splitlines()
+            if line.startswith("| ")
+        ][2:]
+        for name, _, body in parts
+    }
+
+
+def _table(board: Scoreboard, before: str, way: str, /) -> str:
+    """The table of a way: rows of the board, and those of the page before of which it has none; one for the nine laws where all are of this engine."""
+    old = {row[0]: row for row in _sections(before).get(way, [])}
+    mine = Scoreboard(entries=[one for one in board.entries if one[1] == way])
+    new = {row[0]: row for row in _sections(mine.to_markdown()).get(way, [])} if mine.entries else {}
+    rows = []
+    for case in CASES:
+        if case in new:
+            worlds = len(mine.some(kind="cells", law=case))
+            rows.append([case, str(worlds), *new[case][1:]])
+        elif case in old:
+            worlds = old[case][1] if len(old[case]) == len(HEAD) + 1 else _BEFORE
+            rows.append([case, worlds + _OLDER * (not worlds.endswith(_OLDER)), *old[case][1 - len(HEAD) :]])
+    if set(COUNT_LAWS) <= set(new):
+        nine = Scoreboard(entries=[one for one in mine.entries if one[0] in COUNT_LAWS])
+        pooled = _sections(nine.to_markdown())[way][-1]
+        rows.insert(len(COUNT_LAWS), ["the nine laws", "", *pooled[1:]])
+    return f"## {way}\n\n" + table([HEAD[0], "worlds", *HEAD[1:]], rows)
+
+
+def _by_size(board: Scoreboard, before: str, /) -> str:
+    """Random sums by the size of the truth, of ways of which all nine laws were asked about."""
+    old = {row[0]: row for row in _sections(before).get(_BANDS, [])}
+    rows = []
+    for way in WAYS:
+        mine = Scoreboard(entries=[one for one in board.entries if one[1] == way])
+        if set(COUNT_LAWS) <= set(mine.laws):
+            rows.append(_sections(mine.to_markdown())[_BANDS][0])
+        elif way in old:
+            rows.append([old[way][0] + _OLDER * (not old[way][0].endswith(_OLDER)), *old[way][1:]])
+    head = ["published", *(f"{a:,.0f} to {b:,.0f}" if b < np.inf else f"{a:,.0f} and more" for a, b in BANDS)]
+    return f"## {_BANDS}\n\n" + table(head, rows)
 
 
 def main() -> None:
@@ -216,7 +304,8 @@ def main() -> None:
         chosen.seed,
     )
     if not chosen.no_page:
-        PAGE.write_text(page(kept_board()), encoding="utf-8")
+        before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+        PAGE.write_text(page(kept_board(), before), encoding="utf-8")
 
 
 if __name__ == "__main__":

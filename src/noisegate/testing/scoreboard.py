@@ -147,7 +147,7 @@ class Scoreboard:
             there = {pair[0] for pair in (*self.entries, *self.refused) if pair[1] == way}
             laws = [law for law in self.laws if law in there]
             rows = [self._row(law, law, way) for law in laws] + [self._row("all", None, way)]
-            parts += [f"## {way}", "", *_grid(_HEAD, rows), ""]
+            parts += [f"## {way}", "", *_grid(HEAD, rows), ""]
         bands = [self._by_band(way) for way in self.ways]
         head = [
             "published",
@@ -210,7 +210,8 @@ def run_cases(
     return board
 
 
-_HEAD = [
+#: The columns of the table.
+HEAD = [
     "counts",
     "one total",
     "a group",
