@@ -39,7 +39,11 @@ def listed_range(mechanism, value):
 
 @pytest.mark.parametrize(
     ("law", "threshold", "rule", "cut", "zeros"),
-    [*itertools.product(LAWS, (None, 0, 3, 4.5), ("gt", "ge"), ("after", "before"), ("keep", "perturb"))],
+    [
+        *itertools.product(
+            LAWS, (None, 0, 3, 4.5), ("gt", "ge"), ("after", "before"), ("keep", "perturb", "show")
+        )
+    ],
 )
 def test_the_range_of_raw_counts_is_that_of_all_responses(law, threshold, rule, cut, zeros):
     rounding = "none" if law.lattice else "nearest"

@@ -41,7 +41,7 @@ LAWS = [
     rule=st.sampled_from(["gt", "ge"]),
     rounding=st.sampled_from(["none", "nearest"]),
     cut=st.sampled_from(["before", "after"]),
-    zeros=st.sampled_from(["keep", "perturb"]),
+    zeros=st.sampled_from(["keep", "perturb", "show"]),
     value=st.integers(-4, 30),
 )
 def test_likelihood_is_that_of_each_response(law, threshold, rule, rounding, cut, zeros, value):

@@ -134,7 +134,7 @@ def test_description_names_every_part():
         ({"threshold": -1}, "threshold must be a finite number of at least 0, got -1."),
         ({"threshold": math.nan}, "threshold must be a finite number of at least 0, got nan."),
         ({"rule": "lt"}, "rule must be one of gt, ge, got 'lt'."),
-        ({"zeros": "kep"}, "zeros must be one of keep, perturb, got 'kep'. Did you mean 'keep'?"),
+        ({"zeros": "kep"}, "zeros must be one of keep, perturb, show, got 'kep'. Did you mean 'keep'?"),
         ({"rounding": "up"}, "rounding must be one of none, nearest, got 'up'."),
         ({"cut": "later"}, "cut must be one of before, after, got 'later'. Did you mean 'after'?"),
         ({"law": "laplace"}, "law must be a noise law, got 'laplace'."),

@@ -93,7 +93,7 @@ def random_mechanism(rng):
         rounding="nearest",
         threshold=None if rng.random() < 0.2 else float(rng.integers(1, 25)),
         rule=["gt", "ge"][rng.integers(2)],
-        zeros=["keep", "perturb"][rng.integers(2)],
+        zeros=["keep", "perturb", "show"][rng.integers(3)],
     )
 
 
@@ -111,7 +111,10 @@ def test_replacement_curve_agrees_to_ten_digits(seed):
     rng = np.random.default_rng(seed)
     law = [DiscreteLaplace, RoundedLaplace, DiscreteGaussian][rng.integers(3)](float(rng.uniform(0.4, 1.6)))
     mechanism = Mechanism(
-        law=law, threshold=float(rng.integers(2, 8)), rule="ge", zeros=["keep", "perturb"][rng.integers(2)]
+        law=law,
+        threshold=float(rng.integers(2, 8)),
+        rule="ge",
+        zeros=["keep", "perturb", "show"][rng.integers(3)],
     )
     epsilons = np.array([0.1, 0.5, 1.2])
     ours = delta(mechanism, epsilons, neighbours="replace")

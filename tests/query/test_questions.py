@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import noisegate as package
 from noisegate import Question
@@ -161,21 +162,101 @@ def test_tables_beside_their_card_are_asked_by_their_directory(whole):
         package.open_tables([str(path) for path in sorted(whole.glob("*.csv"))])
 
 
-def test_exact_tables_with_hidden_cells_are_answered_by_bounds(noisegate, tmp_path):
-    """Totals that are shown are told; what only markers speak of lies between bounds, and no number stands for it."""
+def boxes(rng, rows, columns, number):
+    """Random rows and columns of a grid."""
+    for _ in range(number):
+        yield (
+            rng.choice(rows, rng.integers(1, rows // 2), replace=False),
+            rng.choice(columns, rng.integers(1, columns // 2), replace=False),
+        )
+
+
+@pytest.mark.parametrize("how", ["zeros hidden", "zeros shown", "random rounding"])
+def test_tables_without_noise_are_answered_by_the_engine(tmp_path, how):
+    """Read from files and recognised, in worlds of three laws: intervals hold and are narrower than bounds; whole totals are exact."""
+    held, wide, number = 0, [], 0
+    for seed, law in enumerate(("poisson", "two-humped", "negative binomial")):
+        rng = np.random.default_rng([21, seed])
+        way = "random rounding" if how == "random rounding" else "exact with ranges"
+        world = publish_case(law, way, rng=rng, rows=30, columns=16)
+        if how == "zeros shown":
+            world.published["base"][world.counts == 0] = 0
+        files = world.write(tmp_path / law, marker=None if how == "random rounding" else "<5")
+        tables = package.open_tables(list(map(str, files)))
+        grid = world.counts.reshape(30, 16)
+        if how != "random rounding":
+            whole = tables.answer()
+            assert (whole.low[0], whole.high[0]) == (grid.sum(), grid.sum())
+        for rows, columns in boxes(rng, 30, 16, 25):
+            where = {"row": [f"row {i}" for i in rows], "column": [f"column {i}" for i in columns]}
+            found = tables.answer(where=where)
+            held += bool(found.low[0] <= grid[np.ix_(rows, columns)].sum() <= found.high[0])
+            number += 1
+            if found.told[0]:
+                hidden = int(found.suppressed[0]) if how != "random rounding" else rows.size * columns.size
+                wide.append((found.high[0] - found.low[0]) / (4.0 * max(hidden, 1)))
+    assert binomtest(held, number, 0.95, alternative="less").pvalue > 1e-4
+    assert len(wide) > number / 2
+    assert np.median(wide) < 0.5
+
+
+def test_markers_say_what_is_hidden_where_only_few_sums_tell(tmp_path):
+    """What an assessment proves if counts are exact, a question answers on the same condition, not by noise that nobody saw."""
+    file = tmp_path / "clinic.csv"
+    cells = {
+        ("North", "Male"): 12,
+        ("North", "Female"): "<5",
+        ("South", "Male"): "<5",
+        ("South", "Female"): 9,
+    }
+    rows = [("region", "sex", "count"), *((*key, value) for key, value in cells.items())]
+    rows += [("North", "Total", 15), ("South", "Total", 11), ("East", "Male", 7), ("East", "Female", 8)]
+    rows += [("East", "Total", 15), ("West", "Male", 21), ("West", "Female", 6), ("West", "Total", 27)]
+    file.write_text("\n".join(",".join(map(str, row)) for row in rows))
+    tables = package.open_tables(str(file))
+    found = tables.answer(where="sex=Female", by="region")
+    told = dict(
+        zip(found.labels["region"], zip(found.low.tolist(), found.high.tolist(), strict=True), strict=True)
+    )
+    assert told == {"North": (3, 3), "South": (9, 9), "East": (8, 8), "West": (6, 6)}
+    assert "the tables add up" in " ".join(tables.assumes)
+
+
+def test_tables_that_only_add_up_are_summed(noisegate, tmp_path):
+    """Nothing is hidden and all sums hold: an answer is the sum, not an error about suppressed cells."""
+    rng = np.random.default_rng(3)
+    grid = rng.poisson(9, (20, 4))
+    rows = [f"a{i},b{j},{grid[i, j]}" for i in range(20) for j in range(4)]
+    rows += [f"a{i},Total,{grid[i].sum()}" for i in range(20)]
+    file = tmp_path / "plain.csv"
+    file.write_text("area,band,count\n" + "\n".join(rows))
+    found = package.open_tables(str(file)).answer(where="band=b1")
+    assert (found.low[0], found.high[0]) == (grid[:, 1].sum(), grid[:, 1].sum())
+    file.write_text("area,count\na,5\nb,9\n")
+    code, _, error = noisegate("query", file)
+    assert code == 2
+    assert "--noise none" in " ".join(error.split())
+    code, out, _ = noisegate("query", file, "--noise", "none")
+    assert code == 0
+    assert "14 to 14" in out
+
+
+def test_tables_rounded_to_the_nearest_are_answered_by_bounds(noisegate, tmp_path):
+    """No law says what rounding took: what lies between bounds has no number, and nothing is drawn."""
     world = publish_case("poisson", "exact with ranges", rng=np.random.default_rng(5))
-    files = world.write(tmp_path, marker="<5")
-    tables = package.open_tables(list(map(str, files)))
-    whole = tables.answer()
-    assert (whole.low[0], whole.high[0]) == (world.counts.sum(), world.counts.sum())
     grid = world.counts.reshape(40, 24)
+    shown = {"base": grid, "by-row": grid.sum(axis=1), "by-column": grid.sum(axis=0)}
+    for name, counts in shown.items():
+        world.published[name][:] = np.floor(counts / 5 + 0.5).ravel() * 5
+    files = world.write(tmp_path)
+    tables = package.open_tables(list(map(str, files)))
     some = tables.answer(where="column=column 3|column 4", by="row")
     order = [int(label.removeprefix("row ")) for label in some.labels["row"]]
     truth = grid[order][:, 3:5].sum(axis=1)
-    assert (some.low <= truth).all()
-    assert (truth <= some.high).all()
+    assert ((some.low <= truth) & (truth <= some.high)).all()
     assert np.isnan(some.estimate[~some.told]).all()
     assert (~some.told).any()
+    assert "rounding" in tables.assumes[0]
     gap = tables.compare(where="column=column 3", to="column=column 4", by="row")
     truth = (grid[:, 3] - grid[:, 4])[[int(label.removeprefix("row ")) for label in gap.labels["row"]]]
     assert ((gap.low <= truth) & (truth <= gap.high)).all()

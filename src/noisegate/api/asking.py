@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from noisegate.errors import DataError, InternalError
 from noisegate.inference import ENDLESS, Engine, FitCheck, SumEstimates
 from noisegate.query import Askable, DrawnTables, JointSums
 from noisegate.reading import TableSources
+from noisegate.recovery import MarginRows
 from noisegate.tables import Table
 
 Ints = NDArray[np.int64]
@@ -27,10 +28,10 @@ class OpenTables(Askable):
 
     Attributes
     ----------
-    inference
-        What is known about every cell of the base; None where only bounds are.
     facts
         What was found out about the tables.
+    inference
+        What is known about every cell of the base; None where only bounds are.
     """
 
     facts: Facts
@@ -64,11 +65,14 @@ class OpenTables(Askable):
     @property
     def assumes(self) -> tuple[str, ...]:
         """What had to be assumed about the making of the tables."""
-        if self.inference is None:
+        if self.inference is not None:
+            return self.inference.evidence.assumes
+        made = self.facts.recognised[self.tables[0].name]
+        if made.rounded:
             return (
-                "counts are published as they are, and what is hidden lies within the ranges of its markers",
+                f"counts lie within the ranges that rounding leaves them ({made.kind.replace('-', ' ')})",
             )
-        return self.inference.evidence.assumes
+        return ("counts are published as they are, and what is hidden lies within the ranges of its markers",)
 
     def draws(self, n: int, /, *, rng: np.random.Generator | None = None) -> Iterator[DrawnTables]:
         """`n` whole tables that could lie behind the published ones; refused where only bounds are known."""
@@ -76,9 +80,13 @@ class OpenTables(Askable):
         return super().draws(n, rng=rng)
 
     def _estimates(self, cells: Ints, groups: Ints, size: int, level: float, /) -> SumEstimates:
+        bounds = self._bounds(cells, groups, size)
         if self.inference is not None:
-            return super()._estimates(cells, groups, size, level)
-        low, high = _bounds_of(self.facts, cells, groups, size)
+            found = super()._estimates(cells, groups, size, level)
+            return found if bounds is None else found.within(*bounds)
+        if bounds is None:
+            raise InternalError("there are no bounds to answer from")
+        low, high = bounds
         return SumEstimates(
             level=level,
             mean=(low + np.minimum(high, ENDLESS)) / 2,
@@ -87,6 +95,19 @@ class OpenTables(Askable):
             high=high,
             withdrawn=low < high,
         )
+
+    def _bounds(self, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Ints] | None:
+        """The least and the largest sum of each group, on the condition that estimates rest on; None where noise leaves no bounds."""
+        facts, base = self.facts, self.tables[0].name
+        made, known = facts.recognised.get(base), facts.known_counts
+        within = facts.shows_counts or (made is not None and made.reach is not None)
+        if known is not None and (self.inference is None or within or base in known.assumed):
+            return _bounds_of(known, facts.rows, cells, groups, size)
+        ends = facts.base_range if within else None
+        if ends is None:
+            return None
+        low, high = (np.bincount(groups, weights=side[cells], minlength=size) for side in ends)
+        return low.astype(np.int64), high.astype(np.int64)
 
     def _drawn_sums(
         self, cells: Ints, groups: Ints, size: int, level: float, draws: int, seed: int, /
@@ -102,14 +123,13 @@ class OpenTables(Askable):
         return f"{said}\n  ask with .answer(where=..., by=...)"
 
 
-def _bounds_of(facts: Facts, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Ints]:
+def _bounds_of(
+    known: KnownCounts, rows: Sequence[MarginRows], cells: Ints, groups: Ints, size: int, /
+) -> tuple[Ints, Ints]:
     """The least and the largest sum of each group, from bounds of cells and of totals that it holds wholly."""
-    known = facts.known_counts
-    if known is None:
-        raise InternalError("there are no bounds to answer from")
     every = known.bounds.low.astype(np.float64), np.minimum(known.bounds.high, ENDLESS).astype(np.float64)
     low, high = (np.bincount(groups, weights=side[cells], minlength=size) for side in every)
-    for one in facts.rows:
+    for one in rows:
         if not one.link.unlisted:
             ends = _by_totals(known, one.link, every, cells, groups, size)
             low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
@@ -162,7 +182,7 @@ def open_tables(
     decisions
         What is decided about the tables already: a YAML file, or what it would hold as a dictionary.
     noise
-        The noise of the tables, as LAW:SCALE ("laplace:1.4"), used whatever the tables tell; else it is recovered.
+        The noise of the tables, as LAW:SCALE ("laplace:1.4") or "none", used whatever the tables tell; else it is recovered.
     progress
         Called with what is being done.
 
@@ -181,9 +201,11 @@ def open_tables(
     True
     """
     facts = find_decided(tables, {"decisions": decisions, "noise": noise, "progress": progress, **said})
-    found = facts.inference
-    if found is None and facts.known_counts is None:
-        raise DataError(f"suppressed cells are {facts.why_not_inferred}.")
+    found = facts.asked_of
+    if found is None and facts.known_counts is None and not facts.shows_counts:
+        raise DataError(
+            f"nothing can be said about sums of these tables: {facts.why_not_inferred.removeprefix('not inferred, because ')}."
+        )
     if found is not None and found.evidence.released:
         raise DataError(
             "these tables lie beside the card that describes them; ask their directory (open_release)."

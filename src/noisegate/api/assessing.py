@@ -174,7 +174,7 @@ def assess(
     card
         The card of the release; found when it lies beside the tables.
     noise
-        The noise of the tables, as LAW:SCALE ("laplace:1.4"), used whatever the tables tell; else it is recovered.
+        The noise of the tables, as LAW:SCALE ("laplace:1.4") or "none", used whatever the tables tell; else it is recovered.
     attacker
         Who infers the suppressed cells: "informed" learns from the tables how counts vary by place, time and
         day, "minimal" knows only the levels of the totals that were published; None leaves cells alone.

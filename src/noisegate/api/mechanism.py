@@ -100,7 +100,7 @@ def mechanism(
     rounding, cut
         `none` or `nearest`; whether the threshold looks at the value `before` or `after` rounding.
     zeros
-        `keep`: a raw 0 stays 0, as in 2016; `perturb`: it gets noise like any count.
+        `keep`: a raw 0 stays 0, as in 2016; `perturb`: it gets noise like any count; `show`: it stays 0 and is shown whatever the threshold.
     prior, events, others
         For an attacker's certainty: how likely it is beforehand that the person is in, further numbers of known events, and the people
         beside the person in each cell (None: the worst case).

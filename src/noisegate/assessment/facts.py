@@ -33,6 +33,7 @@ from noisegate.assessment.timetable import Timetable, Vehicles
 from noisegate.assessment.trajectories import Movement, follow
 from noisegate.errors import DataError
 from noisegate.inference import LinkedCells, TableSets, find_table_sets, link_cells
+from noisegate.laws import PointMass
 from noisegate.reading import Overrides, Structure, TableSources, read_structure
 from noisegate.recovery import (
     Coupling,
@@ -84,7 +85,7 @@ _FEWEST_OF_MARGINS = 20
 _SECONDS = 20.0
 #: How long sets of tables are looked for that give counts away together.
 _SECONDS_TOGETHER = 5.0
-_NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4"
+_NO_NOISE = "not inferred, because the noise is not known; state it with --noise, such as --noise laplace:1.4, or --noise none for counts as they are"
 _BY_SUMS = "not inferred by a law of noise, as there is none; what sums prove of hidden and rounded counts is said by itself"
 _BY_RANGES = "not inferred: every count is published within a range, and what sums make of the ranges is said by itself"
 _SUMS = "not inferred, because the cells of the base are sums of counts that were cut one by one"
@@ -286,7 +287,7 @@ class Facts:
         stated = None if card is None else card.about(tables[0])
         if ledger is None or (stated is not None and stated.law not in (None, "none")):
             return None
-        raw = {name for name, one in self.recognised.items() if one.raw_counts}
+        raw = {name for name, one in self.recognised.items() if one.raw_counts or self._stated_exact}
         raw |= ledger.never_below(raw)
         # Too few sums to tell, and all that there are hold: what follows if the shown counts are exact.
         taken = {
@@ -409,7 +410,12 @@ class Facts:
     def shows_counts(self) -> bool:
         """Whether the base is known to show counts as they are."""
         found = self.recognised.get(self.structure.base.name)
-        return found is not None and found.raw_counts
+        return self._stated_exact or (found is not None and found.raw_counts)
+
+    @property
+    def _stated_exact(self) -> bool:
+        """Whether a person says that counts are published as they are."""
+        return isinstance(self.request.noise, PointMass)
 
     @cached_property
     def couplings(self) -> tuple[Coupling, ...]:
@@ -478,9 +484,28 @@ class Facts:
         except DataError as problem:
             return None, f"not inferred: {problem}"
 
-    def _attack_evidence(self) -> AttackEvidence | str:
-        """What speaks about the cells of the base, or why nothing does."""
-        makers = replace(self.makers, consistent=consistent_tables(self.rows))
+    @cached_property
+    def asked_of(self) -> Inference | None:
+        """The posterior that questions about sums are put to; None if there is no law to ask.
+
+        Also of counts that are published as they are or rounded at random, of which an assessment says only what sums prove.
+        """
+        if self.inference is not None:
+            return self.inference
+        made = self.recognised.get(self.structure.base.name)
+        if self.pieces is not None or made is None:
+            return None
+        if not (self.shows_counts or made.kind == "random-rounding"):
+            return None
+        raw = frozenset(name for name, one in self.recognised.items() if one.raw_counts)
+        evidence = self._attack_evidence(raw)
+        if isinstance(evidence, str):
+            return None
+        return infer_cells(evidence, level=self.request.level, report=self.report)
+
+    def _attack_evidence(self, raw: frozenset[str] = frozenset(), /) -> AttackEvidence | str:
+        """What speaks about the cells of the base, or why nothing does; `raw` are tables that are taken to show counts as they are."""
+        makers = replace(self.makers, consistent=consistent_tables(self.rows) | raw)
         zero = None if self.request.outside.gtfs is None else self.timetable.structural_zero()
         given = (self.structure, self.rows, makers)
         found = AttackEvidence.of(*given, couplings=self.couplings, zero=zero)
@@ -488,6 +513,10 @@ class Facts:
             made = self.recognised.get(self.structure.base.name)
             if made is not None and (made.raw_counts or made.rounded):
                 return _BY_SUMS
+            known = self.known_counts
+            if known is not None and self.structure.base.name in known.assumed:
+                # What is proven of the cells and what is likely rest on the same condition.
+                return self._attack_evidence(raw | frozenset(known.assumed))
             self.report("weighing scales of noise")
             found = AttackEvidence.without_noise_known(*given, couplings=self.couplings, zero=zero)
         return _NO_NOISE if found is None else found

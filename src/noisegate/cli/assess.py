@@ -112,7 +112,7 @@ def assess(
         str | None,
         typer.Option(
             metavar="LAW:SCALE|FILE",
-            help="Noise of the tables, such as laplace:1.4, or a file in which OpenDP states it; it is used whatever the tables tell.",
+            help="Noise of the tables, such as laplace:1.4, none, or a file in which OpenDP states it; it is used whatever the tables tell.",
         ),
     ] = None,
     attacker: Annotated[

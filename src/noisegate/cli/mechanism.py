@@ -11,6 +11,9 @@ from rich.table import Table
 from noisegate.cli.output import JsonOption, check_outputs, console, number, write_json
 from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
 
+#: What becomes of empty cells, in words.
+_ZEROS = {"keep": "kept", "perturb": "perturbed", "show": "kept and shown"}
+
 
 def mechanism(
     *,
@@ -30,7 +33,10 @@ def mechanism(
         str, typer.Option(help="The threshold looks at the value before or after rounding.")
     ] = "after",
     zeros: Annotated[
-        str, typer.Option(help="keep: a raw 0 stays 0, as in 2016; perturb: noise on it too.")
+        str,
+        typer.Option(
+            help="keep: a raw 0 stays 0, as in 2016; perturb: noise on it too; show: 0 is shown whatever the threshold."
+        ),
     ] = "keep",
     events: Annotated[
         list[int] | None,
@@ -91,7 +97,7 @@ def _show(facts: dict[str, Any], /) -> None:
     )
     console.print(
         f"[bold]{made['law']}[/bold] scale {number(made['scale'])}, rounding {made['rounding']}, {cut}, "
-        f"zeros {'kept' if made['zeros'] == 'keep' else 'perturbed'}\n"
+        f"zeros {_ZEROS[made['zeros']]}\n"
     )
     console.print(f"[bold]{facts['verdict']}[/bold]\n")
     console.print(

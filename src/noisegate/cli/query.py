@@ -14,7 +14,7 @@ from rich.table import Table
 from noisegate.cli.output import Bar, JsonOption, QuietOption, Steps, check_outputs, console, write_json
 from noisegate.cli.standard_input import with_standard_input
 from noisegate.cli.tabular import FormatOption, TableOutput, ToOption
-from noisegate.errors import SpecError
+from noisegate.errors import DataError, SpecError
 
 if TYPE_CHECKING:
     from noisegate.query import Answers, Askable
@@ -80,7 +80,7 @@ def query(
         str | None,
         typer.Option(
             metavar="LAW:SCALE|FILE",
-            help="Noise of tables without a card, such as laplace:1.4, or a file in which OpenDP states it; else it is recovered.",
+            help="Noise of tables without a card, such as laplace:1.4, none, or a file in which OpenDP states it; else it is recovered.",
         ),
     ] = None,
     json: JsonOption = None,
@@ -174,6 +174,10 @@ def _opened(
     from noisegate.query import open_release
 
     plain = spec is None and noise is None
+    if plain and len(tables) == 1 and tables[0].suffix and not tables[0].exists():
+        raise DataError(
+            f"There is no file {str(tables[0])!r}; give published tables, or the directory that 'noisegate release' made."
+        )
     if plain and len(tables) == 1 and (tables[0].is_dir() or not tables[0].exists()):
         folder = tables[0]
         if (folder / "card.json").exists() or not any(folder.glob("*.*")):

@@ -188,7 +188,7 @@ class ThresholdSelection:
         above = np.exp(law.logsf(edges[:, None] - counts))
         landing = above[:-1] - above[1:]
         excess, beyond = _noise_above(law, mechanism, edges[[0, -1]], counts)
-        if mechanism.zeros == "keep":
+        if mechanism.keeps_zeros:
             landing[:, 0], above[:, 0], excess[0], beyond[0] = 0.0, 0.0, 0.0, 0.0
         return cls(
             counts=counts,

@@ -122,7 +122,7 @@ def _check(prior: float, others: int | None, beside: float, /) -> None:
 
 def _bell(live: Sequence[Contribution], /) -> GaussianLoss | None:
     """All cells as one shift of one bell curve, where all noise is Gaussian and no zero is kept."""
-    if any(not isinstance(c.mechanism.published_law, Gaussian) or c.mechanism.zeros == "keep" for c in live):
+    if any(not isinstance(c.mechanism.published_law, Gaussian) or c.mechanism.keeps_zeros for c in live):
         return None
     squares = sum(c.cells * (c.change / cast("Gaussian", c.mechanism.law).scale) ** 2 for c in live)
     return GaussianLoss(math.sqrt(squares))
@@ -138,7 +138,7 @@ def _composed(
     live: tuple[Contribution, ...], side: Side, pick: int, others: int | None, beside: float, /
 ) -> GridLoss:
     """The loss of all cells together on a grid that lies above or below the truth."""
-    kept = any(c.mechanism.zeros == "keep" for c in live)
+    kept = any(c.mechanism.keeps_zeros for c in live)
     step = _step(live, beside, most=_MOST_POINTS if others is not None else _MORE_POINTS if kept else _POINTS)
     if kept and others is None:  # a kept zero is a long loss, however small that of each noise is
         step = max(step, 2 * _JOINED / _LONGEST)

@@ -25,7 +25,7 @@ def dp_event_of(mechanism: Mechanism, /, *, change: int = 1, cells: int = 1) -> 
 def _event(mechanism: Mechanism, change: int, dp_event: Any, /) -> Any:
     """The event of one cell; rounding a continuous law is post-processing too."""
     law = mechanism.law
-    if mechanism.zeros == "keep" or mechanism.bounded:
+    if mechanism.keeps_zeros or mechanism.bounded:
         return dp_event.NonPrivateDpEvent()
     if isinstance(law, Laplace):
         return dp_event.LaplaceDpEvent(law.scale / change)

@@ -242,13 +242,15 @@ def whole_rounding(law: Law, /) -> Rounding:
 
 
 def parse_noise(text: str, /) -> Law:
-    """The law that a person states as LAW:SCALE, such as `laplace:1.4`."""
+    """The law that a person states as LAW:SCALE, such as `laplace:1.4`; `none` says that counts are published as they are."""
     name, _, scale = text.partition(":")
+    if text.strip() == PointMass.name:
+        return PointMass()
     try:
         width = float(scale)
     except ValueError:
         raise SpecError.for_value(
-            "--noise", found=text, allowed="a law and its scale, such as laplace:1.4"
+            "--noise", found=text, allowed="a law and its scale, such as laplace:1.4, or none"
         ) from None
     return make_law(name.strip(), scale=width)
 
@@ -262,4 +264,4 @@ def stated_noise(text: str, /) -> Law:
 def state_noise(law: Law, /) -> str:
     """A law as a person states it: what `parse_noise` reads."""
     (scale,) = astuple(law)  # type: ignore[call-overload]  # every named law is a dataclass of its scale
-    return f"{law.name}:{scale:g}"
+    return law.name if isinstance(law, PointMass) else f"{law.name}:{scale:g}"

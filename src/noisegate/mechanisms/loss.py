@@ -226,10 +226,12 @@ def zero_losses(response: Response, /) -> tuple[LossAtoms, LossAtoms]:
     A kept zero has one outcome, o. Leaving: everything but o is impossible without them.
     Coming: the loss is -log P(o | they are there).
     """
-    shows = response.mechanism.passes(0)
-    log_same = (
-        float(response.logprob(0.0)) if shows and response.mechanism.integers else response.log_suppressed
-    )
+    made = response.mechanism
+    shows = made.shows_zeros
+    if shows and made.integers:
+        log_same = float(response.logprob(0.0))
+    else:
+        log_same = -math.inf if made.zeros == "show" else response.log_suppressed
     log_other = float(log_subtract(0.0, log_same)) if shows else response.log_published
     if log_same == -math.inf:
         certain = LossAtoms(loss=np.zeros(0), mass=np.zeros(0), infinite=1.0)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Rule = Literal["gt", "ge"]
 Rounding = Literal["none", "nearest"]
 Cut = Literal["before", "after"]
-Zeros = Literal["keep", "perturb"]
+Zeros = Literal["keep", "perturb", "show"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,6 +102,16 @@ class Mechanism:
         return value > self.threshold if self.rule == "gt" else value >= self.threshold
 
     @property
+    def keeps_zeros(self) -> bool:
+        """Whether empty cells get no noise."""
+        return self.zeros != "perturb"
+
+    @property
+    def shows_zeros(self) -> bool:
+        """Whether an empty cell that is kept empty is shown as 0."""
+        return self.zeros == "show" or self.passes(0)
+
+    @property
     def whole_threshold(self) -> int | None:
         """The least integer that is shown; None without a threshold."""
         if self.threshold is None:
@@ -145,8 +155,8 @@ class Mechanism:
         near = np.maximum(np.rint(np.where(np.isnan(values), 1.0, values)), 1.0).astype(np.int64)
         some = self.log_likelihood(values, near) > -np.inf
         zero = some
-        if self.zeros == "keep":
-            zero = values == 0 if self.passes(0) else np.isnan(values)
+        if self.keeps_zeros:
+            zero = values == 0 if self.shows_zeros else np.isnan(values)
         return np.where(zero, 0, 1), np.where(some, UNBOUNDED, 0)
 
     def loss(self, change: int = 1, /) -> CountLosses | NoLoss:
@@ -209,7 +219,7 @@ class Response:
     @property
     def fixed(self) -> bool:
         """Whether this is a zero that is kept: no noise, one outcome."""
-        return self.count == 0 and self.mechanism.zeros == "keep"
+        return self.count == 0 and self.mechanism.keeps_zeros
 
     @property
     def _law(self) -> Law:
@@ -229,7 +239,7 @@ class Response:
     def log_published(self) -> float:
         """log P(a value is published)."""
         if self.fixed:
-            return 0.0 if self.mechanism.passes(0) else -math.inf
+            return 0.0 if self.mechanism.shows_zeros else -math.inf
         if self.mechanism.threshold is None:
             return 0.0
         law = self.mechanism.law if self.mechanism.cuts_before_rounding else self._law
@@ -239,7 +249,7 @@ class Response:
     def log_suppressed(self) -> float:
         """log P(nothing is published)."""
         if self.fixed:
-            return -math.inf if self.mechanism.passes(0) else 0.0
+            return -math.inf if self.mechanism.shows_zeros else 0.0
         if self.mechanism.threshold is None:
             return -math.inf
         law = self.mechanism.law if self.mechanism.cuts_before_rounding else self._law
@@ -250,7 +260,7 @@ class Response:
         y = np.asarray(values, float)
         m = self.mechanism
         if self.fixed:
-            return np.where((y == 0) & m.passes(0), 0.0, -np.inf)
+            return np.where((y == 0) & m.shows_zeros, 0.0, -np.inf)
         if m.cuts_before_rounding:
             low = np.maximum(y - 0.5, cast("float", m.threshold)) - self.count
             high = np.maximum(y + 0.5 - self.count, low)
@@ -268,8 +278,10 @@ class Response:
         """The integers that can be published, but for a probability of e^{-nats}."""
         if not self.mechanism.integers:
             raise SpecError("this mechanism publishes real numbers; ask for its density instead.")
+        if self.fixed:
+            return np.arange(int(self.mechanism.shows_zeros))
         law = cast("LatticeLaw", self._law)
-        low, high = (0, 0) if self.fixed else (self.count - law.reach(nats), self.count + law.reach(nats))
+        low, high = self.count - law.reach(nats), self.count + law.reach(nats)
         least = self.mechanism.whole_threshold
         if least is not None:
             low = max(low, least - int(self.mechanism.cuts_before_rounding))
@@ -327,9 +339,9 @@ def _log_likelihood(mechanism: Mechanism, seen: Floats, counts: Ints, /) -> Floa
         logs[hidden] = _suppressed(mechanism, counts[hidden])
     if not hidden.all():
         logs[~hidden] = _published(mechanism, seen[~hidden], counts[~hidden])
-    if mechanism.zeros == "keep":
-        passes = mechanism.passes(0)
-        kept = np.where(hidden, not passes, passes & (seen == 0))
+    if mechanism.keeps_zeros:
+        shows = mechanism.shows_zeros
+        kept = np.where(hidden, not shows, shows & (seen == 0))
         logs = np.where(counts == 0, np.where(kept, 0.0, -np.inf), logs)
     return logs
 

@@ -71,9 +71,7 @@ def count_losses(mechanism: Mechanism, /, *, change: int = 1) -> CountLosses:
     if isinstance(change, bool) or change != int(change) or change < 1:
         raise SpecError.for_value("change", found=change, allowed="a whole number of at least 1")
     losing, gaining = _noisy_losses(mechanism, int(change))
-    leaving, coming = (
-        (None, None) if mechanism.zeros == "perturb" else zero_losses(mechanism.response(change))
-    )
+    leaving, coming = (None, None) if not mechanism.keeps_zeros else zero_losses(mechanism.response(change))
     return CountLosses(noisy_losing=losing, noisy_gaining=gaining, zero_losing=leaving, zero_gaining=coming)
 
 
@@ -91,7 +89,7 @@ def _noisy_losses(
     if not mechanism.cuts_before_rounding:
         return (far,), (far,)
     top = math.ceil(mechanism.threshold or 0) + math.ceil(40 * math.sqrt(law.variance)) + change
-    first = 0 if mechanism.zeros == "perturb" else 1  # a zero that is kept is a pair of its own
+    first = 0 if not mechanism.keeps_zeros else 1  # a zero that is kept is a pair of its own
     responses = [mechanism.response(c) for c in range(first, top + change)]
     pairs_near = list(zip(responses[change:], responses, strict=False))
     return (
@@ -134,7 +132,7 @@ def pure_epsilon(
 ) -> float | None:
     """The epsilon at which delta is exactly 0; None when no epsilon does it."""
     cells = 2 if neighbours == "replace" else 1
-    if mechanism.zeros == "keep":
+    if mechanism.keeps_zeros:
         leaving, coming = zero_losses(mechanism.response(change))
         if math.isinf(leaving.bound) or math.isinf(coming.bound):
             return None
@@ -182,7 +180,7 @@ def detection(mechanism: Mechanism, group: int, /) -> float:
     if isinstance(group, bool) or group != int(group) or group < 1:
         raise SpecError.for_value("group", found=group, allowed="a whole number of at least 1")
     response = mechanism.response(group)
-    if mechanism.zeros == "keep":
+    if mechanism.keeps_zeros:
         return zero_losses(response)[0].infinite
     if not mechanism.integers:
         return 0.0
@@ -211,7 +209,7 @@ def verdict(mechanism: Mechanism, /) -> tuple[Literal["pure", "approximate", "no
         )
     cause = (
         " Zeros are kept, so a published value proves that somebody was there."
-        if mechanism.zeros == "keep"
+        if mechanism.keeps_zeros
         else ""
     )
     return (

@@ -199,13 +199,20 @@ class Makers:
         threshold, rule, cut, usable, assumed = _cut(
             cells, values, None if said is None or said.threshold is None else float(said.threshold)
         )
+        zeros = self.zeros
+        if said is None and cells.hidden.size:
+            raw = isinstance(law, PointMass)
+            marked = _marked_cut(cells, values, raw=raw)
+            if raw or (marked.threshold is not None and marked.usable.all()):
+                threshold, usable, zeros = marked.threshold, marked.usable, marked.zeros or zeros
+                rule, cut, assumed = "ge", "after", ()
         known = known_mechanism(
             law,
             rounding=rounding,
             threshold=threshold,
             rule=rule,
             cut=cut,
-            zeros=self.zeros,
+            zeros=zeros,
             source=source,
             assumes=(*assumes, *assumed),
         )
@@ -291,6 +298,36 @@ class Makers:
         if fit is None or (fit.law != "none" and fit.law not in LAWS):
             return None
         return named_law(fit.law, scale=fit.scale), fit.rounding, "recovered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _MarkedCut:
+    """What markers say of the cut; `zeros` is None where they do not say what becomes of empty cells."""
+
+    threshold: float | None
+    usable: NDArray[np.bool_]
+    zeros: Zeros | None = None
+
+
+def _marked_cut(cells: Table, values: Floats, /, *, raw: bool) -> _MarkedCut:
+    """The cut by the ranges of markers; `raw`: what is shown and hidden is the count itself, so that its range says whether an empty cell shows.
+
+    A cell whose marker has no largest count is no evidence of its own, nor is any marker where smaller counts than it hides are shown.
+    """
+    low, high = cells.ranges()
+    hidden = np.isnan(values)
+    ranged = hidden & np.isfinite(high)
+    usable = ~hidden | ranged
+    if not ranged.any():
+        return _MarkedCut(threshold=None, usable=usable)
+    least = float(high[ranged].max()) + 1
+    zeros: Zeros = "show" if low[ranged].min() > 0 else "perturb"
+    slipped = values < least
+    if raw and zeros == "show":
+        slipped &= values > 0
+    if slipped.any():
+        return _MarkedCut(threshold=None, usable=~hidden)
+    return _MarkedCut(threshold=least, usable=usable, zeros=zeros if raw else None)
 
 
 def _cut(

@@ -132,7 +132,9 @@ class NoiseFit:
         A scale is another one only if it is well outside: the interval alone would cry wolf once in twenty times.
         """
         if self.law == "none":
-            return "counts that should be equal are exactly equal, so there is no noise"
+            return (
+                "" if law == "none" else "counts that should be equal are exactly equal, so there is no noise"
+            )
         if not self.allows(law):
             return f"the noise is {self.law}"
         members = self.members(CANDIDATES[law].family)

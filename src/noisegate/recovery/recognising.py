@@ -22,7 +22,14 @@ from noisegate.recovery.identity_sets import IdentitySet
 from noisegate.recovery.lattice import RoundingBase, find_grades, find_lattice
 from noisegate.recovery.noise_kind import NoiseEvidence, known_laws, noise_kind
 from noisegate.recovery.recognition import MechanismKind, Recognition
-from noisegate.recovery.rounding_kind import CLASSES, RoundedSums, RoundingWeights, how_often, weigh_rounding
+from noisegate.recovery.rounding_kind import (
+    CLASSES,
+    RoundedSums,
+    RoundingWeights,
+    has_few_values,
+    how_often,
+    weigh_rounding,
+)
 from noisegate.recovery.table_scales import ADD_UP, BOTH_ADD_UP
 from noisegate.tables import Table
 
@@ -141,6 +148,7 @@ class _Recogniser:
             classes=self.ledger.steps(family, base, CLASSES),
             rounded_parts=self._base(family.parts) == base,
             often=how_often(family.parts.values, base),
+            few_values=has_few_values(family.parts.values, base),
             lattice_totals=bool((np.asarray(family.total.values) % base == 0).all())
             or self._base(family.total) == base,
         )

@@ -119,6 +119,17 @@ class SumEstimates:
         assert self.withdrawn is not None
         return ~self.withdrawn
 
+    def within(self, low: Ints, high: Ints, /) -> SumEstimates:
+        """The same where sums are known to lie between these ends."""
+        return replace(
+            self,
+            mean=np.clip(self.mean, low, high),
+            sd=np.where(low < high, self.sd, 0.0),
+            low=np.clip(self.low, low, high),
+            high=np.clip(self.high, low, high),
+            withdrawn=~self.told & (low < high),
+        )
+
 
 def check_level(level: float, /) -> float:
     """`level`, once it is known to lie above 0 and at most at 1."""

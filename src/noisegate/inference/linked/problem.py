@@ -208,9 +208,11 @@ def _csr(indptr: ArrayLike, indices: ArrayLike, /, *, what: str) -> tuple[Ints, 
 def _check_values(values: Floats, /, *, mechanism: Mechanism, name: str) -> None:
     """Refuse values that the mechanism cannot have published."""
     shown = values[~np.isnan(values)]
+    if mechanism.zeros == "show":
+        shown = shown[shown != 0]
     if np.isinf(shown).any():
         raise DataError(f"{name} has infinite values; leave out rows that were never asked for.")
-    if shown.size < values.size and mechanism.threshold is None:
+    if np.isnan(values).any() and mechanism.threshold is None:
         raise DataError(
             f"{name} has suppressed rows, but its mechanism suppresses nothing; give a threshold."
         )
