@@ -321,9 +321,9 @@ def _weighed(seen: SeenCells, middle: float, plain: float, /) -> Iterator[tuple[
         value, law = tried(one, _ROUNDS_OF_ONE)
         if temper == _NARROW[-1][1]:
             finer = [tried(replace(one, temper=power), _ROUNDS_OF_ONE)[0] for power in _NARROWER]
-            every = np.array([value, *finer])
-            less = float(special.softmax(every) @ (temper / np.array([temper, *_NARROWER])))
-            value = float(special.logsumexp(every)) - math.log(len(every))
+            weighed = np.array([value, *finer])
+            less = float(special.softmax(weighed) @ (temper / np.array([temper, *_NARROWER])))
+            value = float(special.logsumexp(weighed)) - math.log(len(weighed))
             law = replace(law, tighter=less)
         yield value, law
     for power in (0.0, 1.0):
