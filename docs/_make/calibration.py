@@ -67,8 +67,10 @@ ones only if their bounds hold.
 What is asked for: 92 to 98 and 43 to 58 for hidden sums under shown totals; at least 92 for all else, and no law under 88; 98 % of those who are surely somebody; 90 of
 the sharpest.
 
-Why some are outside. *Fixed* counts: that they never vary is hardly known where noise is large beside what they may vary by; and of totals that are sums of one estimate a law is taken to be no surer than they are. *Full or empty*: what is hidden in a row is mostly nothing or one vehicle, and intervals around a mean lie between the two (the exact posterior, below, does not).
+Why some are outside. *Fixed* counts: that they never vary is hardly known where noise is large beside what they may vary by; and of totals that are sums of one estimate a law is taken to be no surer than they are. *Full or empty*: what is hidden in a row is mostly nothing or one vehicle, and intervals around a mean lie between the two (the exact posterior, below, does not). *Parties of three*: nobody is there more often than in a negative binomial of that variance, which is allowed for by half.
 Among several hundred figures a few are outside by chance.
+
+*Worlds* says of how many worlds a row is (`--seed 9001`: nothing was set on them); *older* rows are of an engine before the last change (`--seed 8001`, likewise), and stay until at least 20 worlds were asked about anew.
 
 """
 
