@@ -1,23 +1,44 @@
 """Ask the engine about worlds whose truth is known, and write docs/explanation/calibration.md: one table for each way of publishing.
 
-    python docs/_make/calibration.py [--replicates 20] [--case lognormal] [--way derive] [--print]
+    python docs/_make/calibration.py [--replicates 20] [--joint 20] [--case lognormal] [--way derive] [--no-page]
 
-`make calibrate` runs it. The same worlds are made every time. With `--way` only the tables of that way are made anew, and each says of how many worlds it is. With
-`--print` they go to the screen and no page is written.
+`make calibrate` runs it. The same seed makes the same worlds. What was said of each world is kept in `.calibration`, by a digest of the code of the engine: a run goes on where the last one
+stopped, more replicates add to those that are there, and what an older engine said is not mixed with it. The page has all that is kept of this engine. Of the first `--joint` worlds of a kind draws are asked for as well.
 """  # noqa: INP001 - a script
 
 from __future__ import annotations
 
 import argparse
+import ast
+import hashlib
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+from known_law import known_table
+from markdown import table
 
-from noisegate.testing import ASKED, CASES, COUNT_LAWS, HIDDEN, WAYS, Scoreboard, run_cases
+from noisegate.testing import (
+    ASKED,
+    BANDS,
+    CASES,
+    COUNT_LAWS,
+    HEAD,
+    HIDDEN,
+    WAYS,
+    Replies,
+    Scoreboard,
+    can_be_published,
+    run_cases,
+)
 
-PAGE = Path(__file__).parents[1] / "explanation" / "calibration.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "calibration.md"
+#: What the figures hang on: the engine, and what the worlds are.
+_CODE = ("inference", "testing/count_laws.py", "testing/ways.py", "testing/worlds.py", "testing/scoring.py")
+_KEPT = ROOT / ".calibration"
 INTRO = """# How often intervals hold the truth
 
 Made by `make calibrate`: the engine is asked about worlds whose truth is known and whose counts vary in ways that no prior of ours describes: a grid of 40 rows and 24 columns with totals of both (villages: 3 totals over 4,000 cells each). A world takes three lines
@@ -46,12 +67,21 @@ ones only if their bounds hold.
 What is asked for: 92 to 98 and 43 to 58 for hidden sums under shown totals; at least 92 for all else, and no law under 88; 98 % of those who are surely somebody; 90 of
 the sharpest.
 
-Why some are outside. *Fixed* counts: that they never vary is not known from 480 shown cells, so what the law may be off by is larger than what it is, and 50 % intervals of single totals hold too much. *Full or empty*: what is hidden in a row is mostly nothing or one vehicle, and intervals around a mean lie between the two.
-*Parties of three*: nobody is there more often than in a negative binomial of that variance. Among several hundred figures a few are outside by chance.
+Why some are outside. *Fixed* counts: that they never vary is hardly known where noise is large beside what they may vary by; and of totals that are sums of one estimate a law is taken to be no surer than they are. *Full or empty*: what is hidden in a row is mostly nothing or one vehicle, and intervals around a mean lie between the two (the exact posterior, below, does not). *Parties of three*: nobody is there more often than in a negative binomial of that variance, which is allowed for by half.
+Among several hundred figures a few are outside by chance.
+
+*Worlds* says of how many worlds a row is (`--seed 9001`: nothing was set on them); *older* rows are of an engine before the last change (`--seed 8001`, likewise), and stay until at least 20 worlds were asked about anew.
 
 """
 
 
+#: Rows of fewer worlds than this stay as they were.
+_ENOUGH = 20
+#: What an older engine said, and of how many worlds, where the page did not say.
+_OLDER, _BEFORE = " (older)", "20"
+_KNOWN_INTRO = """What can be had: somebody who knows the law of single counts, and takes each row by itself, with its exact posterior, reaches by the same scoring for *one total* (20 worlds each):
+
+"""
 _BANDS = "Random sums by the size of the truth"
 #: Of fewer cells that surely hold somebody than this nothing is said.
 _FEW_NAMED = 50
@@ -97,65 +127,187 @@ def gaps(board: Scoreboard, /) -> list[str]:
     return [line for _, line in sorted(found, reverse=True)]
 
 
-def merged(page: str, board: str, replicates: int, /) -> str:
-    """The tables of a page with those of a board in place of its own; each says of how many worlds it is."""
-    old, new = _sections(page), _sections(board)
-    rows = {
-        line.split("|")[1]: line
-        for one in (old, new)
-        for line in one.get(_BANDS, "").splitlines()
-        if "|" in line
+def digest() -> str:
+    """A digest of what the figures hang on; comments and docstrings are no part of it."""
+    found = hashlib.sha256()
+    for name in _CODE:
+        place = ROOT / "src" / "noisegate" / name
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                body = getattr(node, "body", None)
+                if isinstance(body, list):
+                    node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+            found.update(ast.dump(tree).encode())
+    return found.hexdigest()[:12]
+
+
+def _is_text(node: ast.AST, /) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def keep(path: Path, board: Scoreboard, /) -> None:
+    """Write down what was said of one world."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = {
+        f"{place} {one.name}": np.asarray(getattr(replies, one.name))
+        for place, (_, _, replies) in enumerate(board.entries)
+        for one in fields(replies)
+        if getattr(replies, one.name) is not None
     }
-    tables = {name: body for name, body in old.items() if name != _BANDS}
-    for name, body in new.items():
-        if name != _BANDS:
-            tables[name] = f"{replicates} worlds of each kind.\n\n{body}"
-    tables = {name: tables[name] for name in WAYS if name in tables}
-    tables[_BANDS] = "\n".join(rows.values())
-    return "\n".join(f"## {name}\n\n{body}\n" for name, body in tables.items())
+    partial = path.with_suffix(".part")
+    with partial.open("wb") as file:
+        np.savez_compressed(file, refused=np.array([reason for _, _, reason in board.refused], str), **said)
+    partial.rename(path)
 
 
-def _sections(text: str, /) -> dict[str, str]:
-    """What stands below each heading."""
+def take_up(board: Scoreboard, path: Path, case: str, way: str, /) -> None:
+    """Add what was said of one world."""
+    with np.load(path) as kept:
+        board.refused += [(case, way, str(reason)) for reason in kept["refused"]]
+        places: dict[int, dict[str, np.ndarray]] = {}
+        for name in kept.files:
+            place, _, field = name.partition(" ")
+            if field:
+                places.setdefault(int(place), {})[field] = kept[name]
+    for one in places.values():
+        kind, whole = str(one.pop("kind")), bool(one.pop("whole"))
+        board.add(case, way, [Replies(kind=kind, whole=whole, **one)])
+
+
+def ask(cases: list[str], ways: list[str], replicates: int, joint: int, seed: int, /) -> None:
+    """Ask about every world that nothing is kept of, all kinds in turn."""
+    began, folder = time.process_time(), _KEPT / digest()
+    for number in range(replicates):
+        for way in ways:
+            for case in cases:
+                path = folder / way / case / f"{seed}-{number}.npz"
+                if not can_be_published(case, way) or path.exists():
+                    continue
+                draws = 400 if number < joint else 0
+                keep(path, run_cases([case], [way], replicates=1, first=number, seed=seed, draws=draws))
+        sys.stderr.write(f"{time.process_time() - began:8.0f} CPU s  {number + 1} worlds of each kind\n")
+
+
+def kept_board() -> Scoreboard:
+    """All that is kept of this engine."""
+    board = Scoreboard()
+    for way in WAYS:
+        for case in CASES:
+            for path in sorted((_KEPT / digest() / way / case).glob("*.npz")):
+                take_up(board, path, case, way)
+    return board
+
+
+def page(board: Scoreboard, before: str, /) -> str:
+    """The page: what is outside of what is asked for first, then all tables. Rows of which too few worlds were asked stay as they were on the page before, and are marked as older."""
+    fresh = {
+        (law, way)
+        for law in board.laws
+        for way in board.ways
+        if len(board.some(kind="cells", law=law, way=way)) >= _ENOUGH
+    }
+    board = Scoreboard(
+        entries=[one for one in board.entries if one[:2] in fresh],
+        refused=[one for one in board.refused if one[:2] in fresh],
+    )
+    older = [
+        line for line in before.splitlines() if line.startswith("- ") and _told_of(line) not in {*fresh, None}
+    ]
+    lines = gaps(board) + [line + _OLDER * (not line.endswith(_OLDER)) for line in older]
+    head = "**What is outside** of this, by more than two standard errors (of who is surely somebody: at all), worst first:\n\n"
+    tables = "\n\n".join(_table(board, before, way) for way in WAYS)
+    return (
+        "\n\n".join(
+            [
+                INTRO.strip(),
+                head + "\n".join(lines or ["- nothing"]),
+                _KNOWN_INTRO + known_table(),
+                tables,
+                _by_size(board, before),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _told_of(line: str, /) -> tuple[str, str] | None:
+    """The law and the way that a line of what is outside is about."""
+    law, _, way = line.removeprefix("- ").partition(": ")[0].partition(", ")
+    return (law, way) if law in CASES and way in WAYS else None
+
+
+def _sections(text: str, /) -> dict[str, list[list[str]]]:
+    """The rows of the table below each heading, without its head."""
     parts = [part.partition("\n") for part in f"\n{text}".split("\n## ")[1:]]
-    return {name.strip(): body.strip() for name, _, body in parts}
+    return {
+        name.strip(): [
+            [one.strip() for one in line.strip("| ").split(" | ")]
+            for line in body.splitlines()
+            if line.startswith("| ")
+        ][2:]
+        for name, _, body in parts
+    }
 
 
-def page(board: Scoreboard, before: str, replicates: int, /) -> str:
-    """The page: what is outside of what is asked for first, then all tables."""
-    lines = gaps(board) or ["- nothing"]
-    ways = " and ".join([", ".join(board.ways[:-1]), board.ways[-1]]) if board.ways[1:] else board.ways[0]
-    head = f"**What is outside** of this, by more than two standard errors (of who is surely somebody: at all), worst first ({ways}):\n\n"
-    return INTRO + head + "\n".join(lines) + "\n\n" + merged(before, board.to_markdown(), replicates)
+def _table(board: Scoreboard, before: str, way: str, /) -> str:
+    """The table of a way: rows of the board, and those of the page before of which it has none; one for the nine laws where all are of this engine."""
+    old = {row[0]: row for row in _sections(before).get(way, [])}
+    mine = Scoreboard(entries=[one for one in board.entries if one[1] == way])
+    new = {row[0]: row for row in _sections(mine.to_markdown()).get(way, [])} if mine.entries else {}
+    rows = []
+    for case in CASES:
+        if case in new:
+            worlds = len(mine.some(kind="cells", law=case))
+            rows.append([case, str(worlds), *new[case][1:]])
+        elif case in old:
+            worlds = old[case][1] if len(old[case]) == len(HEAD) + 1 else _BEFORE
+            rows.append([case, worlds + _OLDER * (not worlds.endswith(_OLDER)), *old[case][1 - len(HEAD) :]])
+    if set(COUNT_LAWS) <= set(new):
+        nine = Scoreboard(entries=[one for one in mine.entries if one[0] in COUNT_LAWS])
+        pooled = _sections(nine.to_markdown())[way][-1]
+        rows.insert(len(COUNT_LAWS), ["the nine laws", "", *pooled[1:]])
+    return f"## {way}\n\n" + table([HEAD[0], "worlds", *HEAD[1:]], rows)
+
+
+def _by_size(board: Scoreboard, before: str, /) -> str:
+    """Random sums by the size of the truth, of ways of which all nine laws were asked about."""
+    old = {row[0]: row for row in _sections(before).get(_BANDS, [])}
+    rows = []
+    for way in WAYS:
+        mine = Scoreboard(entries=[one for one in board.entries if one[1] == way])
+        if set(COUNT_LAWS) <= set(mine.laws):
+            rows.append(_sections(mine.to_markdown())[_BANDS][0])
+        elif way in old:
+            rows.append([old[way][0] + _OLDER * (not old[way][0].endswith(_OLDER)), *old[way][1:]])
+    head = ["published", *(f"{a:,.0f} to {b:,.0f}" if b < np.inf else f"{a:,.0f} and more" for a, b in BANDS)]
+    return f"## {_BANDS}\n\n" + table(head, rows)
 
 
 def main() -> None:
-    """Run the cases that are asked for, all by default."""
+    """Ask about the cases that are asked for, all by default, and write the page from all that is kept."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=20)
+    parser.add_argument("--joint", type=int, default=20)
     parser.add_argument("--case", action="append", choices=list(CASES))
     parser.add_argument("--way", action="append", choices=list(WAYS))
-    parser.add_argument("--seed", type=int, default=8001)
-    parser.add_argument("--print", action="store_true", dest="shown")
+    parser.add_argument("--seed", type=int, default=9001)
+    parser.add_argument("--no-page", action="store_true")
     chosen = parser.parse_args()
-    began = time.process_time()
-
-    def said(case: str, way: str, done: int) -> None:
-        if done == chosen.replicates:
-            sys.stderr.write(f"{time.process_time() - began:8.0f} CPU s  {case}, {way}\n")
-
-    board = run_cases(
+    ask(
         chosen.case or list(CASES),
         chosen.way or list(WAYS),
-        replicates=chosen.replicates,
-        seed=chosen.seed,
-        said=said,
+        chosen.replicates,
+        chosen.joint,
+        chosen.seed,
     )
-    if chosen.shown:
-        sys.stdout.write(board.to_markdown())
-    else:
-        before = PAGE.read_text(encoding="utf-8") if chosen.way and PAGE.exists() else ""
-        PAGE.write_text(page(board, before, chosen.replicates), encoding="utf-8")
+    if not chosen.no_page:
+        before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+        PAGE.write_text(page(kept_board(), before), encoding="utf-8")
 
 
 if __name__ == "__main__":

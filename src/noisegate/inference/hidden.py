@@ -330,7 +330,9 @@ class RowMisfit:
         own, width = added(taken, mean), added(taken, variance)
         some = (own > 0) & (noise > 0)
         squares = np.where(some, (found.sum - own) ** 2 / np.maximum(noise, 1e-12), 0.0)
-        strays = np.maximum(in_unit(squares) / np.maximum(in_unit(some.astype(np.float64)), 1.0), 1.0)
+        number = np.maximum(in_unit(some.astype(np.float64)), 1.0)
+        # Rows that stray by no more than chance do not stray.
+        strays = np.maximum(in_unit(squares) / number - np.sqrt(2 / number), 1.0)
         more = (strays[unit] - 1) * (width + noise) + (_SPREAD_OFF - 1) * width
         told = own**2 / np.maximum(width + more + noise, 1e-9)
         every = rows.of_groups(cells[taken], units[taken], many)

@@ -245,7 +245,8 @@ class Posterior:
         known = tuple((places, fit) for _, _, fit, places in fits)
         unit, level = self._anchored(self._solved(cells, known, None))
         errors, found = self.errors, unit.laws
-        errors.moments(cells, found.mean, found.variance, found.third)
+        share = self._tighter(cells, known)
+        errors.moments(cells, found.mean, share * found.variance, share**1.5 * found.third)
         unit = replace(unit, laws=found.without_moments())
         for part, effects, fit, places in fits:
             shared = SharedError.of(
@@ -254,6 +255,15 @@ class Posterior:
             mine = cells if len(places) == len(cells) else cells[places]
             errors.note(part, mine, shared.beside(level[places]))
             self._parts[part] = _Part(unit=unit, places=places)
+
+    def _tighter(self, cells: Ints, fits: Sequence[tuple[NDArray[np.int32], ProfileFit]], /) -> Floats:
+        """What each cell adds to how sums vary, as a share of the variance of its law."""
+        found = np.ones(len(cells))
+        hidden = np.isnan(self.evidence.base.values[cells])
+        for places, fit in fits:
+            if fit.humps is not None:
+                found[places] = np.where(hidden[places], fit.humps.tighter, 1.0)
+        return found
 
     def _work_out_levels(self, cells: Ints, /) -> None:
         """Solve a unit under the levels of its totals: what cells err together is not known then."""

@@ -26,6 +26,8 @@ from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals
 _LEAST_OWN = 0.05
 #: What is hidden may lie above the threshold by so many standard deviations of noise.
 _FAR = 2.0
+#: Rows that are nothing like the law, beforehand, and how far these lie from it, in standard deviations.
+_ROWS_APART, _FAR_APART = 0.05, 3.0
 #: Bounds of less than this share of an interval are taken as part of it.
 _SLIGHT = 0.1
 #: Bounds no wider than this share of the estimate widen it and do not replace it.
@@ -287,26 +289,19 @@ class CellErrors:
         if self.same is not None:
             own += self._twice(cells[taken], groups[taken], size)
         misfit = self.misfit(margin)
-        own = np.maximum(own + misfit.off(found.group, found.row, size), 1e-12)
+        own, off = np.maximum(own, 1e-12), misfit.off(found.group, found.row, size)
         # By what laws of cells, and not values alone, say that shown ones hold too much: rows may differ in kind.
         crossed = np.bincount(found.group, weights=found.share * misfit.crossed[found.row], minlength=size)
         apart = np.where(found.excess > 0, crossed - found.excess, 0.0)
         noise = np.maximum(found.variance + apart**2 / 4, 1e-12)
         away = found.sum + apart / 2 - centre
-        # What the means are further from rows than noise lets them be, the law is off by; and more, as they follow rows already.
-        off = np.maximum(away**2 - noise, 0.0) * ((own + noise) / noise) ** 2
-        open_to = own + noise + off
-        moved = away * (1 - (own + noise) / open_to)
-        variance = noise * (1 - noise / open_to)
-        if not misfit.apart:
-            # Sums of one estimate were made non-negative, rows as well: they may be what is off.
-            moved, variance = np.zeros(size), variance + moved**2
+        kept = (_Weighed.of if misfit.apart else _Weighed.of_one_estimate)(away, own, off, noise)
         spread = SumSpread(
-            centre=rest.centre + centre + moved,
-            variance=rest.variance + variance,
+            centre=rest.centre + centre + kept.moved,
+            variance=rest.variance + kept.variance,
             shared=rest.shared,
-            third=rest.third + third * (noise / open_to) ** 3,
-            fourth=found.fourth * (1 - noise / open_to) ** 4,
+            third=rest.third + third * kept.law**3,
+            fourth=found.fourth * (1 - kept.law) ** 4 + kept.fourth,
         )
         return spread, np.bincount(groups[taken], minlength=size).astype(np.float64)
 
@@ -328,6 +323,51 @@ class CellErrors:
         sd = np.sqrt(self.alone[cells])
         together = np.bincount(place, weights=sd) ** 2 - np.bincount(place, weights=sd**2)
         return np.asarray(np.bincount(distinct // len(self.mean), weights=together, minlength=size))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Weighed:
+    """What rows and the law say of sums together: how far the rows move them, their variance, the weight of the law beside the rows, and the fourth cumulant of not knowing whether it has one."""
+
+    moved: Floats
+    variance: Floats
+    law: Floats
+    fourth: Floats
+
+    @classmethod
+    def of(cls, away: Floats, width: Floats, off: Floats, noise: Floats, /) -> _Weighed:
+        """Where rows have noise of their own: they say the sum up to that, laws of cells up to `width`, and these are `off` besides; rows say `away` more than means.
+
+        Laws of cells were told by the rows already, and have moved by width / (width + noise) of what they were away before. Of what is left the share off / (width + off + noise) makes it the mean of both words, each as sure as it is.
+        But rows may be nothing like the law: then it has no word. How likely that is the distance tells, if such rows lie anywhere (by a Cauchy law) and others as far as both words let them.
+        """
+        both = width + off + noise
+        sds = (away * (width + noise) / noise) ** 2 / both
+        apart = _ROWS_APART / (np.pi * _FAR_APART * (1 + sds / _FAR_APART**2))
+        near = (1 - _ROWS_APART) * np.exp(-0.5 * np.minimum(sds, 700.0)) / np.sqrt(2 * np.pi)
+        chance = apart / (apart + near)
+        law, left = noise / both, away * (width + noise) / both
+        sure, to, back = (1 - law) * noise, (1 - chance) * left, chance * left
+        variance = (1 - chance) * sure + chance * noise + chance * (1 - chance) * left**2
+        fourth = (1 - chance) * (3 * sure**2 + 6 * sure * back**2 + back**4)
+        fourth += chance * (3 * noise**2 + 6 * noise * to**2 + to**4) - 3 * variance**2
+        return cls(
+            moved=away * off / both + back,
+            variance=variance,
+            law=(1 - chance) * law,
+            fourth=np.maximum(fourth, 0.0),
+        )
+
+    @classmethod
+    def of_one_estimate(cls, away: Floats, width: Floats, off: Floats, noise: Floats, /) -> _Weighed:
+        """Where all tables are sums of one estimate, which was made non-negative: the rows may be what is off, and move nothing."""
+        # What the means are further from rows than noise lets them be, the law is off by; and more, as they follow rows already.
+        both = width + off + noise
+        more = np.maximum(away**2 - noise, 0.0) * (both / noise) ** 2
+        law = noise / (both + more)
+        moved = away * more / (both + more)
+        none = np.zeros(len(away))
+        return cls(moved=none, variance=noise * (1 - law) + moved**2, law=law, fourth=none)
 
 
 def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:

@@ -12,7 +12,7 @@ from noisegate.testing.city import BINS, CITY, CityTruth, ModePlan, simulate_tab
 from noisegate.testing.count_laws import COUNT_LAWS, SPARSE_LAWS
 from noisegate.testing.mcmc import ChainPosterior, run_chain
 from noisegate.testing.oracles import enumerate_exact, from_residual, listed_likelihood, simulated_widths
-from noisegate.testing.scoreboard import SHARPEST, SURE, Scoreboard, Tallied, run_cases
+from noisegate.testing.scoreboard import HEAD, SHARPEST, SURE, Scoreboard, Tallied, run_cases
 from noisegate.testing.scoring import (
     ASKED,
     BANDS,
@@ -43,6 +43,7 @@ __all__ = [
     "CASES",
     "CITY",
     "COUNT_LAWS",
+    "HEAD",
     "HIDDEN",
     "KINDS",
     "LEVELS",

@@ -147,7 +147,7 @@ class Scoreboard:
             there = {pair[0] for pair in (*self.entries, *self.refused) if pair[1] == way}
             laws = [law for law in self.laws if law in there]
             rows = [self._row(law, law, way) for law in laws] + [self._row("all", None, way)]
-            parts += [f"## {way}", "", *_grid(_HEAD, rows), ""]
+            parts += [f"## {way}", "", *_grid(HEAD, rows), ""]
         bands = [self._by_band(way) for way in self.ways]
         head = [
             "published",
@@ -184,6 +184,7 @@ def run_cases(
     /,
     *,
     replicates: int,
+    first: int = 0,
     seed: int = 1,
     engine: Callable[[LinkedWorld], Answering] = LinkedWorld.engine,
     draws: int = 400,
@@ -192,12 +193,12 @@ def run_cases(
 ) -> Scoreboard:
     """Ask an engine about so many worlds of each case and way; the same seed gives the same worlds, whatever else is asked.
 
-    `said` is told how far it is.
+    With `first`, those before it are left out: they were asked about already. `said` is told how far it is.
     """
     board = Scoreboard()
     for case in cases:
         for way in ways:
-            for number in range(replicates if can_be_published(case, way) else 0):
+            for number in range(first, first + (replicates if can_be_published(case, way) else 0)):
                 place = (list(CASES).index(case), list(WAYS).index(way))
                 rng = np.random.default_rng([seed, *place, number])
                 world = publish_case(case, way, rng=rng, **size)
@@ -209,7 +210,8 @@ def run_cases(
     return board
 
 
-_HEAD = [
+#: The columns of the table.
+HEAD = [
     "counts",
     "one total",
     "a group",

@@ -40,7 +40,7 @@ _FEW = 30
 _CLASSES, _MOST_COUNT = 24, 500
 #: Of more cells than this share that show larger counts no humps are looked for.
 _MOST_LARGE = 0.02
-_ROUNDS, _FEW_ROUNDS, _SETTLED = 60, 30, 1e-3
+_ROUNDS, _FEW_ROUNDS, _ROUNDS_OF_ONE, _SETTLED = 60, 30, 10, 1e-3
 _NATS = 14.0
 #: Chances of a value that are so many nats below the largest are left out.
 _NATS_BESIDE = 40.0
@@ -49,6 +49,8 @@ _NOTHING = 1e-4
 #: Widths of humps that are tried: relative variances beyond Poisson, and powers of a Poisson law that make it narrower.
 _WIDTHS = ((0.0, 1.0), (0.03, 1.0), (0.1, 1.0), (0.3, 1.0), (0.0, 8.0))
 _NARROW = ((0.0, 4.0), (0.0, 16.0))
+#: Powers that are narrower still are weighed for what sums vary by, beside the last of these, which cells have for them.
+_NARROWER = (64.0, 256.0)
 #: Totals tell little of how wide the lowest hump is, and cells nothing: these widths are weighed as well.
 _LOWEST = (0.1, 0.3, 1.0)
 #: Two humps that are less likely than the negative binomial by more nats a cell than this are not looked at further; before they are seen humps are so many nats less likely.
@@ -188,6 +190,8 @@ class _Law:
     empty: bool = False
     #: The dispersion of the lowest hump, if it is another one.
     lowest: float | None = None
+    #: What counts vary by, as a share of what the law says (see `linked.problem.Humps`).
+    tighter: float = 1.0
 
     @property
     def dispersions(self) -> Floats:
@@ -269,6 +273,7 @@ def fit_humps(
         power=np.concatenate([np.full(len(law.share), law.power) for _, law in kept]),
         dispersion=np.concatenate([law.dispersions for _, law in kept]),
         temper=np.concatenate([np.full(len(law.share), law.temper) for _, law in kept]),
+        tighter=(float(weights[0]) + sum(weight * law.tighter for weight, law in kept)) / whole,
     )
 
 
@@ -313,7 +318,14 @@ def _weighed(seen: SeenCells, middle: float, plain: float, /) -> Iterator[tuple[
 
     for dispersion, temper in _NARROW:
         one = _Law(power=1.0, dispersion=dispersion, temper=temper, share=np.ones(1), factor=np.ones(1))
-        yield tried(one, 10)
+        value, law = tried(one, _ROUNDS_OF_ONE)
+        if temper == _NARROW[-1][1]:
+            finer = [tried(replace(one, temper=power), _ROUNDS_OF_ONE)[0] for power in _NARROWER]
+            weighed = np.array([value, *finer])
+            less = float(special.softmax(weighed) @ (temper / np.array([temper, *_NARROWER])))
+            value = float(special.logsumexp(weighed)) - math.log(len(weighed))
+            law = replace(law, tighter=less)
+        yield value, law
     for power in (0.0, 1.0):
         starts = [
             _Law(
