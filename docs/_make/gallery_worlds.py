@@ -200,7 +200,7 @@ def _jobseekers(shop: Workshop, /) -> Made:
     fit = found.to_json()["tables"][0]["noise"]
     cells = found.cells
     low, high = (cells[name].to_numpy() for name in ("lo", "hi"))
-    published = np.isnan(cells["published"].to_numpy(zero_copy_only=False).astype(float))
+    published = np.isnan(cells["published"].to_numpy().astype(float))
     truth = _in_order(world, cells)
     inside = (low <= truth) & (truth <= high)
     numbers = {

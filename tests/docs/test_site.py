@@ -96,7 +96,7 @@ def check_nothing_is_loaded_from_elsewhere(site):
 def check_notebooks_show_what_they_showed(site):
     text = (site / __version__ / "notebooks/assessor.html").read_text("utf-8")
     assert "laplace, scale" in text
-    assert "data:image/png;base64," in text
+    assert "data:image/svg+xml;base64," in text
 
 
 def check_the_search_knows_every_command(site):

@@ -1,23 +1,20 @@
 """Columns: on NumPy here, as Arrow streams and Parquet files for others, and back (docs/adr/032)."""
 
-from noisegate.columns.arrow import (
+from noisegate.columns.frame import Columns, Mask, Values
+from noisegate.columns.packing import PACKING_ERRORS, unpacked, zstandard
+from noisegate.columns.parquet import ROW_GROUP, ParquetWriter, parquet_octets, write_parquet
+from noisegate.columns.streams import (
     CodedTexts,
     StreamError,
     arrow_table,
     batches,
     coded_texts,
     concatenated,
-    numbers,
-    numbers_or_gaps,
-    whole,
-)
-from noisegate.columns.frame import Columns, Mask, Values
-from noisegate.columns.packing import PACKING_ERRORS, unpacked, zstandard
-from noisegate.columns.parquet import ROW_GROUP, ParquetWriter, parquet_octets, write_parquet
-from noisegate.columns.queries import (
     is_nested,
     kinds_of,
     literal,
+    numbers,
+    numbers_or_gaps,
     own_duckdb,
     quoted,
     read_numbers,
@@ -25,6 +22,7 @@ from noisegate.columns.queries import (
     registered,
     store,
     text_sql,
+    whole,
 )
 
 __all__ = [

@@ -165,12 +165,12 @@ class Columns:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def __arrow_c_schema__(self) -> object:
-        from noisegate.columns.arrow import arrow_table
+        from noisegate.columns.streams import arrow_table
 
         return arrow_table(self).schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        from noisegate.columns.arrow import arrow_table
+        from noisegate.columns.streams import arrow_table
 
         return arrow_table(self).__arrow_c_stream__(requested_schema)
 

@@ -26,9 +26,10 @@ from noisegate.reading.published import (
     describe,
     has_twice,
     row_ids,
+    table_files,
     table_name,
 )
-from noisegate.reading.reader import TableSources, read_sources, table_files
+from noisegate.reading.reader import TableSources, read_sources
 from noisegate.reading.structure import Structure, find_structure, place_on_card
 from noisegate.tables import (
     CARD,

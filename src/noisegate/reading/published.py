@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisegate.errors import InternalError, SpecError
+from noisegate.errors import DataError, InternalError, SpecError
 from noisegate.mechanisms import Marker
 from noisegate.reading.values import find_form, find_unknown
 from noisegate.tables import NO_ORDINAL, Dimension, Domain, Margin, folded, locate
@@ -33,6 +33,21 @@ _ENDINGS = (".gz", ".bz2", ".zst", ".csv", ".tsv", ".txt", ".parquet", ".pq")
 def source_name(source: Source, /) -> str:
     """A file's name without its folder, or a frame's own."""
     return source if isinstance(source, str) else source.name
+
+
+def table_files(path: Path, /) -> list[Path]:
+    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files, else all its workbooks."""
+    if not path.is_dir():
+        return [path]
+    for endings in ((".csv",), (".parquet",), (".xlsx", ".xlsb", ".xlsm", ".xls", ".ods")):
+        found = sorted(
+            file for file in path.iterdir() if file.suffix.casefold() in endings and file.is_file()
+        )
+        if found:
+            return found
+    raise DataError(
+        f"{path} is a directory without a CSV or Parquet file or a workbook; name the published tables."
+    )
 
 
 def table_name(source: Source, /) -> str:

@@ -50,6 +50,7 @@ from noisegate.reading.published import (
     Source,
     row_ids,
     source_name,
+    table_files,
     table_name,
 )
 from noisegate.reading.words import is_total
@@ -353,21 +354,6 @@ def _named(sources: TableSources, /) -> Iterator[tuple[str | None, TableSource]]
             yield f"table {place}", source
         else:
             yield from ((None, file) for file in table_files(Path(find_source(source))))
-
-
-def table_files(path: Path, /) -> list[Path]:
-    """The tables at `path`: itself, or all CSV files of a directory, else all its Parquet files, else all its workbooks."""
-    if not path.is_dir():
-        return [path]
-    for endings in ((".csv",), (".parquet",), (".xlsx", ".xlsb", ".xlsm", ".xls", ".ods")):
-        found = sorted(
-            file for file in path.iterdir() if file.suffix.casefold() in endings and file.is_file()
-        )
-        if found:
-            return found
-    raise DataError(
-        f"{path} is a directory without a CSV or Parquet file or a workbook; name the published tables."
-    )
 
 
 def find_source(source: TableSource, /, *, name: str | None = None) -> Source:

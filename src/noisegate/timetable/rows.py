@@ -120,7 +120,7 @@ class Rows:
     def keep(self, name: str, /, *, ids: Sequence[str]) -> None:
         """Make a table `name` of the engine with the numbers `n` of these `id`s."""
         numbers = Values.numbers(np.arange(len(ids), dtype=np.int32))
-        store(self.connection, name, Columns({"id": Values.texts(ids), "n": numbers}))
+        store(self.connection, name, Columns({"id": Values.texts(ids), "n": numbers}), shared=True)
 
     @contextmanager
     def reading(self, name: str, /) -> Iterator[None]:
