@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtr
 
 from noisegate.laws import BoundedUniform, DiscreteGaussian, DiscreteLaplace, LatticeLaw
 
@@ -47,8 +47,8 @@ _USUAL_OF = {
 _LUMPS = 1 / 6
 #: Of so many large counts that vary by a base more than so many values are shown.
 _MANY_LARGE, _FEW_VALUES = 40, 3
-#: Of at least so many totals, so unlikely by chance (in log units) are totals that agree too well with their parts.
-_FEWEST_EVEN, _EVEN = 10, -9.0
+#: Of at least so many totals, so unlikely by chance are totals that agree too well with their parts.
+_FEWEST_EVEN, _EVEN = 10, 1e-4
 #: Tilted further than this, only one count is left.
 _STEEPEST = 4.0
 #: No total tells more about such means than one that is off by so many standard deviations.
@@ -181,7 +181,7 @@ def _too_even(sums: Sequence[RoundedSums], base: int, place: int, /) -> bool:
             spread = np.maximum(one.classes @ variance, 1.0)
             squares += float(((one.residual - one.classes @ mean) ** 2 / spread).sum())
             free += max(one.residual.size - int(one.classes.any(axis=0).sum()), 0)
-    return free >= _FEWEST_EVEN and float(chi2.logcdf(squares, free)) < _EVEN
+    return free >= _FEWEST_EVEN and float(chdtr(free, squares)) < _EVEN
 
 
 def _together(logs: Mapping[Totals, float], /) -> float:
