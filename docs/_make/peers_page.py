@@ -186,9 +186,15 @@ def picture(kept: Mapping[str, Any], /) -> Picture:
     for seconds, way in ends:  # names are set apart, so that each can be read
         place = max(seconds, place * _APART)
         marks.append(Names(points=[(most, place)], texts=[way], colour=colours[kind(way)], size=11))
+    every = [seconds for found in ways.values() for _, seconds in found]
+    low, high = min(every) / 1.6, max(every) * 1.6
     plot = Plot(
         x=PlotAxis(scale=Log(0.45, 7), title="million events", ticks=[0.5, 1, 2], grid=False),
-        y=PlotAxis(scale=Log(0.5, 500), title="seconds", ticks=[1, 3, 10, 30, 100, 300]),
+        y=PlotAxis(
+            scale=Log(low, high),
+            title="seconds",
+            ticks=[t for t in (0.1, 0.3, 1, 3, 10, 30, 100, 300) if low <= t <= high],
+        ),
         marks=marks,
         width=640,
         height=320,
