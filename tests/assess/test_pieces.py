@@ -81,3 +81,30 @@ def test_only_a_total_below_its_parts_shows_independent_noise(tables, invent):
     given["daily"] = (given["daily"][0], hourly.sum(axis=2) + 3)
     found = assess(tables(**given))
     assert "independent-margins" not in [one.id for one in found.findings]
+
+
+def test_counts_of_few_values_are_no_sums(tmp_path):
+    """They rise anywhere, also at twice the least; and where every cell is shown nothing was cut."""
+    counts = np.where(np.arange(2400).reshape(100, 24) % 2, 12, 25)
+    for gone in (0.0, 0.05):
+        lacks = np.random.default_rng(0).random(counts.shape) < gone
+        lines = [f"{i},{j},{counts[i, j]}" for i, j in np.argwhere(~lacks)]
+        (tmp_path / "t.csv").write_text("\n".join(["place,hour,count", *lines]))
+        assert find_pieces(find_structure([read_table(tmp_path / "t.csv")]).base) is None
+
+
+def test_a_valley_between_two_humps_is_no_sum(tables):
+    """Counts of 18 and more with humps at 20 and 40: they thin out in between and rise again, but not at twice the least."""
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(np.where(rng.random((400, 24)) < 0.6, 20, 40))
+    (path,) = tables(
+        t=({"place": list(range(400)), "hour": list(range(24))}, np.where(counts >= 18, counts, 0))
+    )
+    assert find_pieces(find_structure([read_table(path)]).base) is None
+
+
+def test_sums_of_pieces_without_totals_are_not_called_safe(tables, invent):
+    given = summed_city(invent, np.random.default_rng(1))
+    found = assess(tables(hourly=given["hourly"]))
+    assert "hourly" in found.unrecognised
+    assert "hourly" in found.not_examined

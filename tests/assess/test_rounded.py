@@ -254,6 +254,12 @@ def test_one_value_over_and_over_is_no_lattice(values, base):
     assert find_lattice(np.repeat(values, 200)).base == base
 
 
+def test_large_counts_that_are_there_again_tell_only_once():
+    """Two totals of counts that never vary have a divisor; many different ones that have it are rounded."""
+    assert find_lattice(np.repeat([360, 585], 200)).base == 1
+    assert find_lattice(45 * np.arange(8, 20)).base == 45
+
+
 def test_hidden_ranges_are_inferred_without_a_murmur(tmp_path):
     """Counts as they are and zeros shown: no raw count leads to some values of the rule that hides, and nothing is said of infinity."""
     rng = np.random.default_rng(11)

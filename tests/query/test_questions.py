@@ -219,7 +219,7 @@ def test_markers_say_what_is_hidden_where_only_few_sums_tell(tmp_path):
         zip(found.labels["region"], zip(found.low.tolist(), found.high.tolist(), strict=True), strict=True)
     )
     assert told == {"North": (3, 3), "South": (9, 9), "East": (8, 8), "West": (6, 6)}
-    assert "the tables add up" in " ".join(tables.assumes)
+    assert "no sum of the tables shows noise" in " ".join(tables.assumes)
 
 
 def test_tables_that_only_add_up_are_summed(noisegate, tmp_path):
@@ -269,3 +269,50 @@ def test_tables_rounded_to_the_nearest_are_answered_by_bounds(noisegate, tmp_pat
     assert "the tables do not tell" in " ".join(out.split())
     rows = json.loads(file.read_text())["answers"]
     assert all((row["estimate"] is None) == row["withdrawn"] for row in rows)
+
+
+def test_markers_without_a_range_under_totals_are_taken_as_counted(noisegate, tmp_path):
+    """No sum is whole: that nothing shows noise is the condition, and no noise is made up."""
+    rows = ("A;1 204;c;1 290", "B;c;88;560")
+    lines = [
+        f"Lycée {name};{kind};{count}"
+        for name, *counts in (one.split(";") for one in rows)
+        for kind, count in zip(("Générale", "Techno", "Ensemble"), counts, strict=True)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["école;filière;effectif", *lines]), encoding="utf-8")
+    code, out, err = noisegate("query", tmp_path / "t.csv", "--by", "école", "--json", tmp_path / "a.json")
+    assert code == 0, err
+    rows = json.loads((tmp_path / "a.json").read_text())["answers"]
+    assert [(one["low"], one["high"]) for one in rows] == [(1290, 1290), (560, 560)]
+    assert "Laplace" not in out
+    assert "no sum of the tables shows noise" in " ".join(out.split())
+
+
+def test_absent_rows_leave_noise_possible(tmp_path):
+    """Every total lacks a row, as in 2016: totals are not taken as counted, and sums hold the truth."""
+    held = asked = 0
+    for seed in range(8):
+        rng = np.random.default_rng([5, seed, 4, 6])
+        raw = rng.poisson(rng.gamma(2, 15, (4, 6)))
+        raw[:, 0] = rng.integers(0, 15, 4)
+        base = raw + np.rint(rng.laplace(0, 1.4, raw.shape)).astype(int)
+        totals = raw.sum(axis=1) + np.rint(rng.laplace(0, 1.4, 4)).astype(int)
+        shown = [f"r{i},c{j},{base[i, j]}" for i in range(4) for j in range(6) if base[i, j] >= 18]
+        (tmp_path / "base.csv").write_text("\n".join(["row,column,count", *shown]))
+        (tmp_path / "rows.csv").write_text(
+            "\n".join(["row,count", *(f"r{i},{n}" for i, n in enumerate(totals))])
+        )
+        tables = package.open_tables([tmp_path / "base.csv", tmp_path / "rows.csv"])
+        said = [tables.answer(where={"row": [f"r{i}"]}) for i in range(4)]
+        held += sum(
+            one.low[0] <= true <= one.high[0] for one, true in zip(said, raw.sum(axis=1), strict=True)
+        )
+        asked += 4
+    assert binomtest(held, asked, 0.95).pvalue > 0.01
+
+
+def test_values_below_0_are_no_counts_as_they_are(noisegate, tmp_path):
+    (tmp_path / "t.csv").write_text("x,count\na,-3\nb,4\nc,7\n")
+    code, _, err = noisegate("query", tmp_path / "t.csv", "--noise", "none")
+    assert code != 0
+    assert "values below 0" in err

@@ -471,6 +471,20 @@ def test_32_banner_tables_have_a_table_for_each_breakdown(workbook, counts):
     assert shared.dimensions == ("Area",)
 
 
+def test_32_the_total_beside_breakdowns_is_one_of_each(workbook, counts):
+    rows: list[list[object]] = [["Area", "All persons", "Sex", "", "Age", "", ""], ["", "", *SEXES, *AGES]]
+    rows += [
+        [a, int(counts[i].sum()), *counts[i].sum(axis=0).tolist(), *counts[i].sum(axis=1).tolist()]
+        for i, a in enumerate(AREAS)
+    ]
+    found = structure_of(workbook("t.xlsx", {"T": rows}, merged={"T": ["C1:D1", "E1:G1"]}))
+    assert [names(one) for one in found.every] == [{"Area", "Age"}, {"Area", "Sex"}]
+    for one, summed in zip(found.every, ("Age", "Sex"), strict=True):
+        (link,) = one.links
+        assert link.summed == (summed,)
+        assert np.array_equal(link.parts, link.margin.dense())
+
+
 def test_33_several_sheets_and_a_sheet_without_a_table(workbook, counts):
     one = [
         ["area", "age", "count"],

@@ -388,11 +388,11 @@ def _by_paths(paths: _Paths, about: str, sums: _Sums | None, table: str) -> list
     ):
         return _product(under, alone, about, sums, table)
     if all(len(path) == 1 for rest in under.values() for path in rest.values()) and not kind_of_labels(tops):
-        found = [one for top in tops for one in _under_one(top, under[top], {}, about, sums, table)]
+        # Side by side stand several ways to tell the same people apart, so that a total of all is one of each.
+        whole = {place: path for place, path in alone.items() if is_total(path[0])}
+        found = [one for top in tops for one in _under_one(top, under[top], whole, about, sums, table)]
         return found + [
-            Spread(positions=(place,), measure=path[0])
-            for place, path in alone.items()
-            if not is_total(path[0])
+            Spread(positions=(place,), measure=path[0]) for place, path in alone.items() if place not in whole
         ]
     joined = {place: " / ".join(path) for place, path in paths.items()}
     return _flat(joined, about or _NAMELESS, sums, table)

@@ -87,7 +87,7 @@ def _lattice_of(whole: NDArray[np.float64], /) -> RoundingBase:
             odd = int((counts % base != 0).sum())
         if odd > most:
             refused.add(base)
-        elif _log_odds(counts.size, odd, base) >= _SURE:
+        elif _log_odds(counts.size, odd, base) >= _SURE and _differ(counts, odd, base):
             best = RoundingBase(base=base, exceptions=odd, n=int(counts.size))
     return best
 
@@ -129,6 +129,17 @@ _BASES = tuple((base, _least_factor(base)) for base in range(2, _LARGEST + 1))
 def rounding_bases(tables: Iterable[Table], /) -> dict[str, int]:
     """The base that the values of each table are rounded to, by its name; tables that are not rounded are left out."""
     return {table.name: base for table in tables if (base := find_lattice(table.values).base) > 1}
+
+
+def _differ(counts: NDArray[np.int64], odd: int, base: int, /) -> bool:
+    """Whether enough different values are multiples: a large count that is there again and again was counted alike, and tells no more than once.
+
+    Neighbours on the lattice are what rounding makes of one count, or of counts that differ by one.
+    """
+    large = counts > 3 * base
+    values = np.unique(counts[large])
+    n = int((~large).sum()) + values.size
+    return bool((np.diff(values) == base).any()) or _log_odds(n, min(odd, n), base) >= _SURE
 
 
 def _log_odds(n: int, odd: int, base: int, /) -> float:

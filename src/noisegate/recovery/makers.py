@@ -237,7 +237,7 @@ class Makers:
                 PointMass(),
                 "none",
                 "recovered",
-                ("the tables add up, so counts are inferred as they were before the cut",),
+                ("no sum of the tables shows noise, so counts are taken as they are",),
             )
         for other in structure.tables:
             borrowed = self._own(other)

@@ -12,6 +12,7 @@ are not used.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,8 @@ from noisegate.tables import MarginLink, Table
 _SIGMAS = 5.0
 #: And by which factor counts must rise at twice the cut.
 _STEEP = 1.2
+#: No single value makes up more than this share of the counts at the cut, or at twice of it.
+_MOST_OF_ONE = 0.6
 #: A sum is taken to be complete when its pieces average this many times the cut.
 _AMPLE = 1.5
 #: Bins that agencies publish, in minutes; the first that divides a step and is finer is assumed.
@@ -92,6 +95,8 @@ def _valley(cells: Table, /) -> str | None:
     counts = cells.values
     if cells.threshold.value is None or not np.issubdtype(counts.dtype, np.integer):
         return None
+    if cells.hidden.size or not cells.suppressed:
+        return None  # a marker stands for a whole cell, which was cut as one; and where nothing lacks there was no cut
     if find_lattice(counts).base > 1:  # rounding leaves nothing between multiples of its base
         return None
     cut = int(counts.min())
@@ -101,7 +106,12 @@ def _valley(cells: Table, /) -> str | None:
     starts = (cut, 2 * cut - width, 2 * cut)
     first, inside, after = (int(((counts >= low) & (counts < low + width)).sum()) for low in starts)
     rises = [(side - inside) / np.sqrt(max(side + inside, 1)) for side in (first, after)]
-    if min(rises) < _SIGMAS or after < _STEEP * inside:
+    if (
+        min(rises) < _SIGMAS
+        or after < _STEEP * inside
+        or not _breaks_at(counts.astype(np.int64), 2 * cut, width)
+        or _of_few_values(counts.astype(np.int64), starts[::2], width)
+    ):
         return None
     said = [
         f"{n:,} counts from {low} to {low + width - 1}"
@@ -111,6 +121,24 @@ def _valley(cells: Table, /) -> str | None:
         f"{said[0]}, {said[1]}, {said[2]}: they thin out up to twice the cut of {cut} and then rise, as sums of "
         "counts that were cut one by one do"
     )
+
+
+def _breaks_at(counts: Ints, place: int, width: int, /) -> bool:
+    """Whether counts fall up to a place and are more from there on at once: a valley between two humps turns gently, and where it likes."""
+
+    def number(low: int, high: int) -> int:
+        return int(((counts >= low) & (counts < high)).sum())
+
+    half = width // 2
+    before, last, first = (number(place + step * half, place + (step + 1) * half) for step in (-2, -1, 0))
+    rises = last - before > 2 * np.sqrt(last + before)
+    return bool(not rises and first > _STEEP * last)
+
+
+def _of_few_values(counts: Ints, starts: Sequence[int], width: int, /) -> bool:
+    """Whether one value makes up most of the counts from some place on: counts that hardly vary rise anywhere, and are no sums of pieces for it."""
+    windows = [np.bincount(counts[(counts >= low) & (counts < low + width)] - low) for low in starts]
+    return any(one.max() > _MOST_OF_ONE * one.sum() for one in windows)
 
 
 Floats = NDArray[np.float64]

@@ -79,7 +79,7 @@ def _like_others(
 ) -> Recognition:
     """A table with too few sums to tell, all of which hold, is exact if every table that it is compared with is: whoever adds noise to one total adds it to all."""
     mine = found[table.name]
-    if ledger is None or not mine.perhaps_exact or mine.slips:
+    if ledger is None or not mine.perhaps_exact or not mine.n or mine.slips:
         return mine
     families = ledger.of(table.name)
     others = {one.name for family in families for one in (family.parts, family.total)} - {table.name}
@@ -357,7 +357,15 @@ def _exact(table: Table, n: int, off: int, families: Sequence[Family], /) -> Rec
         )
         chance = 1 / (1 + math.exp(-odds))
         rivals = {kind: chance, "noise": 1 - chance} if n + open_rows else {}
-        return Recognition(table=table.name, kind="unknown", rivals=rivals, n=n, evidence=none)
+        marked = any(one.parts.hidden.size or one.total.hidden.size for one in families)
+        return Recognition(
+            table=table.name,
+            kind="unknown",
+            rivals=rivals,
+            n=n,
+            left_open=open_rows if marked else 0,
+            evidence=none,
+        )
     return Recognition(
         table=table.name,
         kind=kind,

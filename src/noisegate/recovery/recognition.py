@@ -66,6 +66,8 @@ class Recognition:
         Whether the same cell was seen to have the same noise in several tables, and zeros to stay 0.
     n, slips
         How many identities tell, and how many of them are off where the rest is exact.
+    left_open
+        How many sums leave for cells behind markers what these allow, where no noise is seen.
     evidence
         In words.
     """
@@ -87,6 +89,7 @@ class Recognition:
     zeros_kept: bool = False
     n: int = 0
     slips: int = 0
+    left_open: int = 0
 
     @property
     def raw_counts(self) -> bool:
@@ -95,9 +98,14 @@ class Recognition:
 
     @property
     def perhaps_exact(self) -> bool:
-        """Whether there are sums, all of them hold, and they are only too few to tell that counts are published as they are."""
+        """Whether there are sums, all of them hold, and they are only too few to tell that counts are published as they are.
+
+        Sums with members behind markers count too: who hides a cell by a marker seldom perturbs the others. Absent rows are no such sign.
+        """
         exact = {"exact", "hidden-ranges"} & self.rivals.keys()
-        return self.kind == "unknown" and bool(exact) and self.n > 0 and self.noise_sd is None
+        return (
+            self.kind == "unknown" and bool(exact) and self.n + self.left_open > 0 and self.noise_sd is None
+        )
 
     @property
     def without_noise(self) -> float:
@@ -111,8 +119,12 @@ class Recognition:
 
     @property
     def likely_exact(self) -> bool:
-        """Whether counts published as they are explain the table better than all else together, though that does not settle it."""
-        return self.kind == "unknown" and self.without_noise > 0.5 and self.noise_sd is None
+        """Whether counts published as they are explain the table better than all else together, though that does not settle it.
+
+        Absent rows leave any total possible, with noise or without: sums that all lack such a row are no reason.
+        """
+        least = 0.5 if self.n + self.left_open > 0 else _LIKELY
+        return self.kind == "unknown" and self.without_noise > least and self.noise_sd is None
 
     @property
     def rounded(self) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtr
 
+from noisegate.inference import with_means
 from noisegate.laws import BoundedUniform, DiscreteGaussian, DiscreteLaplace, LatticeLaw
 
 Floats = NDArray[np.float64]
@@ -50,7 +51,7 @@ _MANY_LARGE, _FEW_VALUES = 40, 3
 #: Of at least so many totals, so unlikely by chance are totals that agree too well with their parts.
 _FEWEST_EVEN, _EVEN = 10, 1e-4
 #: Tilted further than this, only one count is left.
-_STEEPEST, _HALVINGS = 4.0, 24
+_STEEPEST = 4.0
 #: No total tells more about such means than one that is off by so many standard deviations.
 _MOST_OFF = 4.0
 #: That totals which are no multiples of the base have noise, where their parts were only rounded, and where these have noise.
@@ -347,8 +348,10 @@ def _fitted_laws(sums: RoundedSums, base: int, place: int, /) -> tuple[list[Floa
     shift = np.linalg.solve(told, parts.T @ np.clip(off, -_MOST_OFF, _MOST_OFF))
     fee = -0.5 * float(shift @ shift) - 0.5 * float(np.linalg.slogdet(told)[1])
     moved, by = list(laws), shift * _LUMPS * base
-    tilted = _with_means(np.array([laws[which] for which in free]), mean[free] + by)
-    for which, law in zip(free.tolist(), tilted, strict=True):
+    some = np.array([laws[which] for which in free])
+    away = np.arange(some.shape[1]) - some.shape[1] // 2
+    tilted = with_means(np.log(some + _TINY), away, mean[free] + by, steepest=_STEEPEST)
+    for which, law in zip(free.tolist(), np.exp(tilted), strict=True):
         moved[which] = law
     return moved, fee
 
@@ -358,20 +361,6 @@ def _moments(law: Floats, /) -> tuple[float, float]:
     away = np.arange(law.size) - law.size // 2
     mean = float(away @ law)
     return mean, float((away - mean) ** 2 @ law)
-
-
-def _with_means(laws: Floats, means: Floats, /) -> Floats:
-    """Each law tilted so that it has this mean, or as near to it as its support lets it."""
-    away = np.arange(laws.shape[1]) - laws.shape[1] // 2
-    known = np.log(laws + _TINY)
-    low, high = np.full(len(laws), -_STEEPEST), np.full(len(laws), _STEEPEST)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        logs = known + middle[:, None] * away
-        tilted = np.exp(logs - logs.max(axis=1, keepdims=True))
-        less = tilted @ away < means * tilted.sum(axis=1)
-        low, high = np.where(less, middle, low), np.where(less, high, middle)
-    return np.asarray(tilted / tilted.sum(axis=1, keepdims=True))
 
 
 @lru_cache(maxsize=64)
