@@ -129,6 +129,7 @@ MEANINGS: Mapping[str, str] = {
     "inference.level": "level of the intervals in `cells.parquet`",
     "inference.cells": "cells that were inferred",
     "inference.suppressed": "those that are suppressed",
+    "inference.looked_at": "null if all cells were looked at; of very many cells how many were (`cells`, `suppressed`), in how many blocks of whole totals chosen at random, and of how many suppressed ones",
     "inference.structural_zeros": "cells that no vehicle can have filled",
     "inference.mechanisms": "mechanism that each table was taken to have",
     "inference.left_out": "tables that were not used, and why",

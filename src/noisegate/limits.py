@@ -153,6 +153,16 @@ class Limits:
         "Cells of a table that are inferred one by one, with bounded memory.",
         "cells are not inferred, which the assessment says: assess a mode or some days at a time",
     )
+    whole_cells: int = _limit(
+        2_000_000,
+        "Cells under totals with noise of their own that are worked out all at once; fewer where several laws of noise are possible.",
+        "worked out block by block, as far as a question touches them; an assessment looks at some blocks, chosen at random, and says so",
+    )
+    looked_cells: int = _limit(
+        400_000,
+        "Cells of very many that an assessment looks at, or that the blocks have which a question touches; fewer where several laws of noise are possible.",
+        "counts are estimates, with their errors; sums come from whole rows, profiles and records",
+    )
     series_cells: int = _limit(
         20_000_000,
         "Combinations of labels that are looked up; beyond, all are taken to be possible.",

@@ -95,6 +95,20 @@ def test_noise_just_above_the_threshold_is_not_taken_for_travel():
     assert fit.prior.mean.mean() < 0.8
 
 
+def test_slopes_that_are_carried_on_lead_to_the_same_intensities(monkeypatch):
+    """Of very many cells slopes are worked out once a sweep: levels end up where they would, beside what they are unsure by."""
+    rng = np.random.default_rng(8)
+    mean = np.exp(rng.normal(2.5, 0.7, 60))[:, None] * np.exp(rng.normal(0, 0.5, 40))[None, :]
+    counts = rng.poisson(mean)
+    values = np.where(counts >= 10, counts, np.nan).astype(float).ravel()
+    rows, columns = np.divmod(np.arange(values.size), 40)
+    plain = fit_profile(values, [rows, columns], mechanism=cut(), mains=2).mean
+    monkeypatch.setattr("noisegate.inference.profile.profile._MANY_CELLS", 0)
+    carried = fit_profile(values, [rows, columns], mechanism=cut(), mains=2).mean
+    assert not np.array_equal(plain, carried)
+    assert np.sqrt(np.mean(np.log(carried / plain) ** 2)) < 0.03
+
+
 def test_laws_that_depend_on_fractions_are_left_to_others():
     assert suits(cut())
     assert not suits(Mechanism(law=NOISE, zeros="perturb"))

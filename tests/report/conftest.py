@@ -383,6 +383,7 @@ def inferred():
             p_zero=np.where(told, 1e-9, 0.6),
         )
         return SimpleNamespace(
+            looked=None,
             cells=SimpleNamespace(
                 size=where.size,
                 dimensions=[

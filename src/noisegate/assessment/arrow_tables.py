@@ -21,15 +21,19 @@ _OWN = ("published", "vehicle", "stop", "on_time")
 
 
 def cells_batches(found: Inference | KnownCounts, /) -> Iterator[Columns]:
-    """The content of `cells.parquet`, some cells at a time.
+    """The content of `cells.parquet`, some cells at a time: all of the base, or of very many those that were looked at.
 
     Its columns: the dimensions, the published count (null when suppressed), and the estimate; of counts that only have
     bounds these, at level 1, and no estimate where they differ.
     """
     cells, values, columns_of = _inferred(found) if isinstance(found, Inference) else _bounded(found)
-    for start in range(0, cells.size, _ROWS_AT_ONCE):
-        here = slice(start, min(start + _ROWS_AT_ONCE, cells.size))
-        flat = np.arange(here.start, here.stop)
+    looked = found.looked if isinstance(found, Inference) else None
+    chosen = None if looked is None else looked.cells
+    rows = cells.size if chosen is None else chosen.size
+    for start in range(0, rows, _ROWS_AT_ONCE):
+        part = slice(start, min(start + _ROWS_AT_ONCE, rows))
+        here = part if chosen is None else chosen[part]
+        flat = np.arange(part.start, part.stop) if chosen is None else chosen[part]
         columns = {
             _column(dimension.name, _ESTIMATES): Values(values=codes, labels=dimension.labels)
             for dimension, codes in zip(cells.dimensions, cells.codes(flat), strict=True)
@@ -40,13 +44,14 @@ def cells_batches(found: Inference | KnownCounts, /) -> Iterator[Columns]:
         yield Columns(columns | columns_of(here))
 
 
-_Columns = Callable[[slice], dict[str, Values]]
+_Which = slice | NDArray[np.int64]
+_Columns = Callable[[_Which], dict[str, Values]]
 
 
 def _inferred(found: Inference, /) -> tuple[Table, NDArray[np.float64], _Columns]:
     posterior = found.posterior
 
-    def columns(here: slice) -> dict[str, Values]:
+    def columns(here: _Which) -> dict[str, Values]:
         return {
             "mean": Values.numbers(posterior.mean[here]),
             "sd": Values.numbers(posterior.sd[here]),
@@ -54,7 +59,7 @@ def _inferred(found: Inference, /) -> tuple[Table, NDArray[np.float64], _Columns
             "lo": Values.numbers(posterior.low[here]),
             "hi": Values.numbers(posterior.high[here]),
             "p_zero": Values.numbers(posterior.p_zero[here]),
-            "level": Values.numbers(np.full(here.stop - here.start, posterior.level)),
+            "level": Values.numbers(np.full(len(posterior.mean[here]), posterior.level)),
         }
 
     return found.cells, found.evidence.base.values, columns
@@ -63,7 +68,7 @@ def _inferred(found: Inference, /) -> tuple[Table, NDArray[np.float64], _Columns
 def _bounded(found: KnownCounts, /) -> tuple[Table, NDArray[np.float64], _Columns]:
     base = found.linked.tables[0]
 
-    def columns(here: slice) -> dict[str, Values]:
+    def columns(here: _Which) -> dict[str, Values]:
         low, high = found.bounds.low[here], found.bounds.high[here]
         open_, endless = low < high, high >= ENDLESS
         nobody = np.where(high == 0, 1.0, 0.0)

@@ -178,12 +178,11 @@ class Assessment:
         if self.privacy.source == "card":
             return {}
         return {
-            table.summary.name: table.recognition.evidence
+            table.summary.name: table.noise.reason if made is None else made.evidence
             for table in self.tables
-            if table.recognition is not None
-            and table.recognition.kind == "unknown"
-            and table.recognition.excluded is None
-            and table.noise.fit is None
+            for made in [table.recognition]
+            if table.noise.fit is None
+            and (made is None or (made.kind == "unknown" and made.excluded is None))
         }
 
     @property

@@ -54,6 +54,8 @@ def moments(inference: Inference, /) -> list[Moment]:
         codes = cells.codes(flat)
         day = np.zeros(flat.size, dtype=np.int64) if on is None else np.asarray(day_of)[codes[on]]
         place = np.where(day < 0, -1, day * len(times) + np.asarray(time_of)[codes[at]])
+        if inference.looked is not None:
+            place = np.where(inference.looked.block_of[flat] >= 0, place, -1)
         shown, told = _shown_and_told(inference, flat)
         for row, which in enumerate((place >= 0, (place >= 0) & shown, (place >= 0) & told)):
             tally[row] += np.bincount(place[which], minlength=tally.shape[1])
@@ -172,7 +174,8 @@ def _slices(size: int, /) -> Iterator[Ints]:
 def _shown_and_told(inference: Inference, flat: Ints, /) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether cells are published, and whether they are not and are shown to hold somebody all the same."""
     shown = ~np.isnan(inference.evidence.base.values[flat])
-    return shown, ~shown & (inference.posterior.p_zero[flat] < SURE)
+    told = ~shown & (inference.posterior.p_zero[flat] < SURE)
+    return shown, told if inference.looked is None else told & (inference.looked.block_of[flat] >= 0)
 
 
 def _grouped(

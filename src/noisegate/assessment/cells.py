@@ -94,7 +94,7 @@ def _advice(inference: Inference, /) -> str:
 
 def about_cells(inference: Inference, /, *, known: KnownCounts | None = None) -> list[Result]:
     """What the posteriors say about suppressed cells, beyond what sums prove of them (`known`)."""
-    hidden = np.flatnonzero(inference.evidence.suppressed)
+    hidden = np.flatnonzero(inference.hidden)
     if not hidden.size:
         return [_nothing_hidden(inference.cells)]
     return [
@@ -119,7 +119,7 @@ def about_no_inference(reason: str, /) -> list[Result]:
 def most_exposed(inference: Inference, /, limit: int = _LISTED) -> Ints:
     """Suppressed cells that surely hold somebody, the sharpest first; among equals the smallest count first."""
     posterior = inference.posterior
-    shown = np.flatnonzero(inference.evidence.suppressed & (posterior.low > 0))
+    shown = np.flatnonzero(inference.hidden & (posterior.low > 0))
     width = posterior.high[shown] - posterior.low[shown]
     return shown[np.lexsort((shown, posterior.mean[shown], width))[:limit]]
 
@@ -157,6 +157,10 @@ def _pinned(inference: Inference, hidden: Ints, known: KnownCounts | None, /) ->
         said = said.replace("suppressed", "more suppressed", 1) if (~rest).any() else said
         closer = f" with {posterior.level:.0%}, {sharp:,} of them to within 2"
     title = f"{said}{closer}"
+    if inference.looked is not None:
+        counted = hidden[filled & (width <= max(_WIDTHS))]
+        title += f"; of {hidden.size:,} looked at{inference.looked.said(counted)}"
+        numbers |= inference.looked.numbers(counted)
     return [
         Finding(
             id="pinned-cells",
@@ -190,7 +194,13 @@ def _present(inference: Inference, hidden: Ints, known: KnownCounts | None, /) -
     posterior = inference.posterior
     proven = np.zeros(hidden.size, bool) if known is None else known.bounds.low[hidden] > 0
     sure = hidden[(posterior.p_zero[hidden] < 1 - _SURE) | proven]
-    numbers = {"suppressed": int(hidden.size), "present": int(sure.size), "probability": _SURE}
+    numbers: dict[str, Any] = {
+        "suppressed": int(hidden.size),
+        "present": int(sure.size),
+        "probability": _SURE,
+    }
+    if inference.looked is not None:
+        numbers |= inference.looked.numbers(sure)
     if not sure.size:
         title = f"no suppressed cell of {inference.cells.name} is shown to hold anybody with more than {_SURE:.0%}"
         return [Check(id="presence", outcome="fine", title=title, numbers=numbers)]
@@ -208,13 +218,14 @@ def _present(inference: Inference, hidden: Ints, known: KnownCounts | None, /) -
         title = f"{sure.size:,} suppressed cells of {inference.cells.name} surely hold somebody, as markers and sums prove; nothing adds to that"
         return [Check(id="presence", outcome="known", title=title, numbers=numbers)]
     lonely = sure[np.lexsort((sure, posterior.mean[sure]))[:_LISTED]]
+    in_all = "" if inference.looked is None else f", of those looked at{inference.looked.said(sure)}"
     return [
         Finding(
             id="presence",
             severity="medium",
             title=(
                 f"{sure.size:,} of {hidden.size:,} suppressed cells of {inference.cells.name} are shown to hold "
-                f"somebody with more than {_SURE:.0%}"
+                f"somebody with more than {_SURE:.0%}{in_all}"
             ),
             numbers={**numbers, "fewest_people": _cells(inference, lonely)},
             baseline={"from": "what each cell's own marker or suppression says", "present": alone},
@@ -229,7 +240,7 @@ def _present(inference: Inference, hidden: Ints, known: KnownCounts | None, /) -
 def _sharpest(inference: Inference, /) -> list[Result]:
     """The totals under which suppressed cells are known best."""
     results: list[Result] = []
-    posterior, hidden = inference.posterior, inference.evidence.suppressed
+    posterior, hidden = inference.posterior, inference.hidden
     for rows, seen in inference.evidence.margins:
         group = np.where(hidden, rows.link.groups(), -1)
         mine = np.flatnonzero(group >= 0)
@@ -308,6 +319,10 @@ def _method(inference: Inference, /) -> Check:
     posterior, evidence = inference.posterior, inference.evidence
     used = " and ".join(seen.cells.name for _, seen in evidence.margins) or "no margin"
     said = [f"Assumed: {_belief(inference)}."]
+    cells = posterior.cells
+    if inference.looked is not None:
+        cells = len(inference.looked.cells)
+        said.insert(0, f"{inference.looked.words[0].upper()}{inference.looked.words[1:]}.")
     said += [f"Assumed: {line}." for line in evidence.assumes]
     said += [f"{name} is not used: {reason}." for name, reason in evidence.left_out]
     fit = inference.engine.checks if inference.engine.knows_sums else ()
@@ -315,9 +330,9 @@ def _method(inference: Inference, /) -> Check:
     return Check(
         id="inference",
         outcome="known",
-        title=f"{inference.attacker} attacker: {posterior.cells:,} cells inferred, linked by {used}",
+        title=f"{inference.attacker} attacker: {cells:,} cells inferred, linked by {used}",
         numbers={
-            "cells": posterior.cells,
+            "cells": cells,
             "exact": int(posterior.exact.sum()),
             "sweeps": posterior.iterations,
         },

@@ -112,6 +112,7 @@ class Dropped:
     level: float
     inference: Inference | None = None
     _excesses: dict[str, ThresholdExcess] = field(default_factory=dict, repr=False)
+    _said: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -226,7 +227,12 @@ class Dropped:
                     yield cells, label, {place: code}
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Rows and trips by table and mode, as plain values for JSON."""
+        """Rows and trips by table and mode, as plain values for JSON; worked out once."""
+        if not self._said:
+            self._said.extend(self._by_table_and_mode())
+        return [dict(one) for one in self._said]
+
+    def _by_table_and_mode(self) -> list[dict[str, Any]]:
         found = []
         for cells, mode, chosen in self.by_mode():
             rows = self.count(cells, chosen)

@@ -517,6 +517,8 @@ class Facts:
             if known is not None and self.structure.base.name in known.assumed:
                 # What is proven of the cells and what is likely rest on the same condition.
                 return self._attack_evidence(raw | frozenset(known.assumed))
+            if self.structure.base.name in self.bases:
+                return _NO_NOISE  # totals do not tell the scale of what is added before rounding
             self.report("weighing scales of noise")
             found = AttackEvidence.without_noise_known(*given, couplings=self.couplings, zero=zero)
         return _NO_NOISE if found is None else found
@@ -744,7 +746,19 @@ def find_facts(
     structure = read_structure(
         tables, overrides=overrides, card=None if card is None else Path(card), progress=report
     )
+    if isinstance(request.noise, PointMass):
+        _without_negatives(structure.tables)
     return Facts(structure, request, structure.release.card, report)
+
+
+def _without_negatives(tables: Sequence[Table], /) -> None:
+    """Refuse tables that are said to show counts as they are, and cannot."""
+    for table in tables:
+        if table.values.size and table.values.min() < 0:
+            raise DataError(
+                f"{table.name} holds values below 0, which no count is before noise; leave out --noise none, or state the noise, such as "
+                "--noise laplace:1.4."
+            )
 
 
 def _few(tables: Sequence[Table], /) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 
 from noisegate import limits
 from noisegate.assessment.evidence import AttackEvidence
+from noisegate.assessment.looked import LookedAt
 from noisegate.errors import DataError, SpecError
 from noisegate.inference import Attacker, Bools, CellEstimates, Engine, SumEstimates, engine_for
 from noisegate.mechanisms import describe
@@ -37,6 +38,8 @@ class Inference:
         What knows the cells and any sum of them, by the numbers of its evidence.
     totals
         For each table with suppressed rows, what they add up to; by the table's name.
+    looked
+        Which cells were looked at, if there are too many for all; the posterior of others is what is known without looking.
     """
 
     evidence: AttackEvidence
@@ -44,6 +47,12 @@ class Inference:
     posterior: CellEstimates
     engine: Engine
     totals: dict[str, SumEstimates] = field(default_factory=dict)
+    looked: LookedAt | None = None
+
+    @property
+    def hidden(self) -> Bools:
+        """Suppressed cells of the base that were looked at."""
+        return self.evidence.suppressed if self.looked is None else self.looked.hidden
 
     @property
     def cells(self) -> Table:
@@ -75,6 +84,7 @@ class Inference:
             "attacker": self.attacker,
             "level": posterior.level,
             "cells": posterior.cells,
+            "looked_at": None if self.looked is None else self.looked.to_json(),
             "suppressed": int(self.evidence.suppressed.sum()),
             "structural_zeros": 0 if self.evidence.zero is None else int(self.evidence.zero.sum()),
             "mechanisms": {
@@ -137,12 +147,17 @@ def infer_cells(
     for name, which in _asked(evidence).items() if engine.knows_sums else ():
         cells = np.flatnonzero(which)
         totals[name] = engine.sums(cells, np.zeros(len(cells), np.int64), size=1, level=level)
+    posterior, looked = evidence.placed(posterior), None
+    if engine.looked_at is not None:
+        looked = LookedAt.of(evidence, engine.looked_at)
+        looked.fill(posterior, evidence.base.values, evidence.known.base.noise)
     return Inference(
         evidence=evidence,
         attacker=attacker,
-        posterior=evidence.placed(posterior),
+        posterior=posterior,
         engine=engine,
         totals=totals,
+        looked=looked,
     )
 
 

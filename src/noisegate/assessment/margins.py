@@ -91,8 +91,9 @@ def about_margins(
             title = f"{margin}: {whole:,} of its rows have all cells of {base} published and add up, too few to tell"
         return [Check(id="margins", outcome="cannot tell", title=title, numbers=numbers)]
     derived = bool((rows.residual == 0).all())
+    empty = " (or every cell behind a marker is 0)" if rows.link.base.hidden.size else ""
     how = (
-        f"every row of {margin} is the sum of the published cells of {base}: it was derived from them"
+        f"every row of {margin} is the sum of the published cells of {base}: it was derived from them{empty}"
         if derived
         else f"{margin} adds up to {base} in all {int(rows.complete.sum()):,} rows that can be checked"
     )

@@ -58,6 +58,8 @@ def cell_states(inference: Inference, /) -> NDArray[np.uint8]:
     if shown.any():
         state[held & (width <= np.median(width[shown]))] = CellState.SHARP
     state[held & (width == 0)] = CellState.EXACT
+    if inference.looked is not None:
+        state[inference.looked.block_of < 0] = CellState.HIDDEN
     if evidence.zero is not None:
         state[evidence.zero] = CellState.IMPOSSIBLE
     state[shown] = CellState.PUBLISHED

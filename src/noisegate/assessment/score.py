@@ -104,7 +104,7 @@ def score(inference: Inference, truth: Truth, /, *, report: Report) -> AttackSco
     report("scoring the attack")
     evidence, posterior = inference.evidence, inference.posterior
     baseline = inference.alone() if evidence.linked else posterior
-    hidden = evidence.suppressed
+    hidden = inference.hidden
     groups = {"all": hidden, "non-empty": hidden & (truth.counts > 0)}
     for name, which in _groups(inference):
         groups[name] = hidden & which

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noisegate.inference.blocks import BlockPosterior
 from noisegate.inference.bounds import (
     ENDLESS,
     Bounds,
@@ -53,11 +54,15 @@ from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, 
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
 from noisegate.inference.profile.profile import cell_laws, fit_profile, suits
 from noisegate.inference.profile.sum_law import (
+    Beside,
     SharedError,
     checked_level,
     cumulant_intervals,
     lattice_law,
+    law_of_few,
+    quantile_of_two,
     sum_law,
+    with_means,
 )
 from noisegate.inference.roles import Layout
 from noisegate.inference.trial import FitCheck, HeldOut, ValueWindow, judge_held_out
@@ -68,6 +73,8 @@ __all__ = [
     "EQUAL",
     "GRID",
     "Attacker",
+    "Beside",
+    "BlockPosterior",
     "Bools",
     "Bounds",
     "CellEstimates",
@@ -132,11 +139,13 @@ __all__ = [
     "infer",
     "judge_held_out",
     "lattice_law",
+    "law_of_few",
     "level_logs",
     "level_posterior",
     "likely_scale",
     "link_cells",
     "parts_of",
+    "quantile_of_two",
     "shown_histogram",
     "smallest_contradiction",
     "solve_bounds",
@@ -145,4 +154,5 @@ __all__ = [
     "sum_law",
     "tally",
     "tilt",
+    "with_means",
 ]

@@ -326,12 +326,11 @@ class Anchor:
             return laws
         size = selection.size + 1
         before = self._histogram(laws, places, size)
-        off = selection.departure(
-            before + self._histogram(laws, shown, size),
-            told.values,
-            hidden=len(told.hidden),
-            total=told.total,
-        )
+        believed = before + self._histogram(laws, shown, size)
+        wider = self._evidence.wider
+        if wider is not None:
+            believed, told = believed * (len(wider.hidden) / len(told.hidden)), wider
+        off = selection.departure(believed, told.values, hidden=len(told.hidden), total=told.total)
         return self._weighed(laws, places, before * np.exp(np.append(off, off[-1])))
 
     def _shaped_all(self, laws: AnyLaws, /) -> AnyLaws:

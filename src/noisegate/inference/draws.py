@@ -174,11 +174,12 @@ class CellSampler:
             found += np.bincount(distinct // level.levels, weights=moved**2 - own, minlength=size)
         return found
 
-    def draw(self, rng: np.random.Generator, together: Floats, /) -> Ints:
-        """One table; `together` are the errors that all cells of all samplers have in common."""
+    def draw(self, rng: np.random.Generator, together: Floats, /, *, levels: Sequence[Floats] = ()) -> Ints:
+        """One table; `together` are the errors that all cells of all samplers have in common, `levels` those of the first effects, if other samplers have them too."""
         error = np.sqrt(self.alone) * rng.standard_normal(len(self.cells))
-        for level in self.effects:
-            np.add.at(error, level.places, level.moves * rng.standard_normal(level.levels)[level.codes])
+        for place, level in enumerate(self.effects):
+            drawn = levels[place] if place < len(levels) else rng.standard_normal(level.levels)
+            np.add.at(error, level.places, level.moves * drawn[level.codes])
         for one, z in zip(self.together, together.tolist(), strict=True):
             error += one * z
         if self.same is not None:

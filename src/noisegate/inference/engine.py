@@ -1,6 +1,6 @@
 """The one seam of inference: evidence in, posteriors of cells and of sums out.
 
-One engine, `Posterior`, serves all tables, whoever made them and whoever asks. What is believed beforehand is another matter: a profile of counts that is
+One engine, `Posterior`, serves all tables, whoever made them and whoever asks; of very many cells, block by block (`BlockPosterior`). What is believed beforehand is another matter: a profile of counts that is
 learnt from the tables, or, for an attacker who knows next to nothing, the levels of totals.
 """
 
@@ -11,6 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
+from noisegate import limits
+from noisegate.inference.blocks import BlockPosterior
 from noisegate.inference.evidence import Evidence
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import Ints, Prior
@@ -32,6 +34,10 @@ class Engine(Protocol):
     @property
     def knows_sums(self) -> bool:
         """Whether it knows how unsure the means of cells are, on which a sum of many depends."""
+
+    @property
+    def looked_at(self) -> list[Ints] | None:
+        """Where there are too many cells to look at, those of each block that `cells` is about, drawn at random; None if it is about all."""
 
     @property
     def flat(self) -> bool:
@@ -66,5 +72,9 @@ def engine_for(
 ) -> Engine:
     """The engine, with what an attacker (or an analyst, who is an informed one) believes; over all scales and laws of noise that was recovered."""
     say = report or (lambda _what, _done, _all: None)
-    found = Posterior(evidence=evidence, attacker=attacker, report=say)
+    whole = Posterior(evidence=evidence, attacker=attacker, report=say)
+    laws = len(MixedNoise(middle=whole).weights) if evidence.unsure_noise else 1
+    found: Posterior | BlockPosterior = whole
+    if whole.size * laws > limits.current().whole_cells:
+        found = BlockPosterior.of(whole, laws_of_noise=laws) or whole
     return MixedNoise(middle=found) if evidence.unsure_noise else found

@@ -236,6 +236,7 @@ class Evidence:
     rivals: tuple[RivalNoise, ...] = ()
     _excess: list[ThresholdExcess] = field(default_factory=list, init=False, repr=False)
     _cells_in: dict[str, Ints] = field(default_factory=dict, init=False, repr=False)
+    _wider: list[Population] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, release: Release, /, *, equal: Ints | None = None, zero: Bools | None = None) -> Evidence:
@@ -323,6 +324,31 @@ class Evidence:
             equal=self.equal_among(cells) if self.equal is not None else None,
             zero=None if self.zero is None else self.zero[cells],
         )
+
+    def block(self, cells: Ints, /) -> Evidence:
+        """The evidence about some cells, numbered from 0, that share no row of a margin with others; rows are numbered from 0 as well."""
+        base, layout = self.base, self.layout
+        own = replace(
+            base, values=base.values[cells], usable=None if base.usable is None else base.usable[cells]
+        )
+        return replace(
+            self,
+            layout=replace(layout, size=len(cells), decode=_decoded(layout.decode, cells)),
+            base=own,
+            margins=tuple(_block_of(margin, cells) for margin in self.margins),
+            equal=self.equal_among(cells) if self.equal is not None else None,
+            zero=None if self.zero is None else self.zero[cells],
+        )
+
+    def learn_from(self, whole: Evidence, wider: Population | None, /) -> None:
+        """Hold the excess of shown cells, and how many hidden ones hold 0, 1, 2 ..., for what more cells of the same noise tell of it, of which these are some drawn at random."""
+        self._excess[:] = [whole.excess]
+        self._wider[:] = [] if wider is None else [wider]
+
+    @property
+    def wider(self) -> Population | None:
+        """More cells of which these are some drawn at random, and which tell how many hidden ones hold 0, 1, 2 ...; None if nobody has said so."""
+        return self._wider[0] if self._wider else None
 
     @property
     def roles(self) -> Roles:
@@ -567,6 +593,15 @@ class Evidence:
             # Whole numbers with the same sum, up to one.
             rest = np.diff(np.rint(np.cumsum(left.rest[rows])), prepend=0.0)
             yield Sums.by(asked, rest, mechanism=mechanism, name="remainders")
+
+
+def _block_of(margin: Observation, cells: Ints, /) -> Observation:
+    """The rows of a margin that some cells add up in; no row holds other cells."""
+    rows, place = numbered(margin.where.of(cells))
+    codes = margin.where.codes
+    where = replace(margin.where, of=lambda places: place[places], codes=lambda some: codes(rows[some]))
+    usable = None if margin.usable is None else margin.usable[rows]
+    return replace(margin, values=margin.values[rows], rows=where, usable=usable)
 
 
 def _within(of: Callable[[Ints], Ints], cells: Ints, /) -> Callable[[Ints], Ints]:

@@ -53,6 +53,7 @@ _LEAST_DOUBT = 0.08
 #: What non-negative counts shift to empty cells is known to its own size: row by row and column by column it differs (measured: 0.1 to 3.5 times as much).
 _LACK_OFF = 1.0
 #: In all rows together it is known better, as the step that shifted it is taken again: of full or empty vehicles 65 to 87 were said where 48 to 115 were.
+#: Of what is hidden in all of these tables, reconciled, 50 % intervals hold 63 % (8 worlds, seed 777); with 0.25 50 % and with 1 88 %; of two-humped counts 69, 63 and 69.
 _LACK_OFF_TOGETHER = 0.5
 #: Estimates of more standard deviations than this give way less than small ones when counts are made non-negative.
 _SMALL_SDS = 2.0

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
+from noisegate.inference.blocks import BlockPosterior
 from noisegate.inference.evidence import MATTERS, Evidence
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
@@ -31,11 +32,11 @@ _AT_ONCE = 100_000
 class MixedNoise:
     """What is known of every cell and sum, over all scales and laws that the noise may have."""
 
-    middle: Posterior
-    _sides: list[Posterior] = field(init=False, default_factory=list)
+    middle: Posterior | BlockPosterior
+    _sides: list[Posterior | BlockPosterior] = field(init=False, default_factory=list)
 
     @property
-    def engines(self) -> list[Posterior]:
+    def engines(self) -> list[Posterior | BlockPosterior]:
         """One engine for each scale and law, the likeliest first; what it believes beforehand all others do."""
         if not self._sides:
             self._sides = [self.middle.under(other) for other in self._others()]
@@ -70,6 +71,11 @@ class MixedNoise:
         return self.middle.knows_sums
 
     @property
+    def looked_at(self) -> list[Ints] | None:
+        """The cells that estimates of cells are about, block by block; None if they are about all."""
+        return self.middle.looked_at
+
+    @property
     def flat(self) -> bool:
         """Whether every count is as likely as any other beforehand."""
         return self.middle.flat
@@ -81,6 +87,8 @@ class MixedNoise:
         every = [engine.moments() for engine in engines]
         found = CellEstimates.empty(self.middle.size, level=level)
         live = self.evidence.live
+        if self.looked_at is not None:
+            live = np.intersect1d(live, np.concatenate(self.looked_at), assume_unique=True)
         for first in range(0, len(live), _AT_ONCE):
             some = live[first : first + _AT_ONCE]
             laws = _mixed([engine.laws(some) for engine in engines], self.weights)

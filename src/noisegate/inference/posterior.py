@@ -37,10 +37,11 @@ from noisegate.inference.linked.problem import (
     NegativeBinomial,
     Prior,
     components,
+    numbers_in,
 )
-from noisegate.inference.profile.humps import MOST_SEEN, RivalWord, fit_humps, rivals_say
+from noisegate.inference.profile.humps import MOST_SEEN, HumpFit, RivalWord, fit_humps, rivals_say
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
-from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals, sum_law
+from noisegate.inference.profile.sum_law import SharedError
 from noisegate.inference.roles import Roles, group_and_day
 from noisegate.inference.trial import (
     FitCheck,
@@ -58,7 +59,7 @@ from noisegate.inference.trial import (
     tried,
     without_remainders,
 )
-from noisegate.inference.uncertainty import CellErrors, widen_cells, withdraw
+from noisegate.inference.uncertainty import CellErrors, SumSpread, SumWord, widen_cells, withdraw
 
 #: Who asks: the *informed* one, and every analyst, learns a profile from all tables, which place is busy when and how alike days are. The
 #: *minimal* one takes each day by itself and knows only the levels of the totals that were published; with no totals, nothing.
@@ -69,15 +70,9 @@ Report = Callable[[str, int, int], None]
 #: Units that are worked out at the same time: most of the work runs without the interpreter's lock.
 _THREADS = 2
 #: Linked units of at most this many cells pass messages between tables; for more only what wide sums say is used.
-_FEW_CELLS = 100_000
+FEW_CELLS = 100_000
 #: Estimates of cells are written this many at a time.
 _AT_ONCE = 100_000
-#: Sums of at most this many cells get the exact convolution, if all groups together have not too many.
-_FEW_TERMS, _FEW_IN_ALL = 64, 4_000
-
-
-#: Rows and cells whose sums are further apart than so many standard deviations of what rows say contradict each other.
-_APART = 1.96
 #: How units are solved, and how where only sums over many of them matter: all messages as Gaussians, in a tenth of the time.
 _SOLVE = Options(threads=1)
 _SOLVE_ROUGHLY = Options(threads=1, narrow_members=1)
@@ -129,6 +124,7 @@ class Posterior:
     """The laws of all cells, as an attacker knows them, and of sums of them.
 
     `prepare` works out the units of some cells; `cells` and `sums` do it themselves. With `plain` counts have one hump around their intensities, whatever they look like.
+    `effects` are what the cells of a part are predicted from, where its fit is of more cells than these; `wide` says that they are some of a part whose sums are over very many cells.
     """
 
     evidence: Evidence
@@ -137,24 +133,26 @@ class Posterior:
     options: Options = _SOLVE
     plain: bool = False
     errors: CellErrors = field(init=False)
-    _unit_of: Ints = field(init=False)
+    unit_of: Ints = field(init=False)
     fits: dict[int, ProfileFit] = field(default_factory=dict)
     held: dict[int, Prior] = field(default_factory=dict)
+    effects: dict[int, list[Ints]] = field(default_factory=dict)
+    wide: bool = False
     _parts: dict[int, _Part] = field(init=False, default_factory=dict)
     _samplers: dict[int, CellSampler] = field(init=False, default_factory=dict)
     _trust: Trust | None = None
-    _heard: tuple[FitCheck, ...] = field(init=False, default=())
-    _beside: list[LawBeside] = field(init=False, default_factory=list)
+    heard: tuple[FitCheck, ...] = field(init=False, default=())
+    beside: list[LawBeside] = field(init=False, default_factory=list)
     _window: ValueWindow | None = field(init=False, default=None)
     _held: dict[int, HeldOut] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.evidence, self._heard = without_remainders(self.evidence)
-        part_of, self._unit_of = _split(self.evidence)
+        self.evidence, self.heard = without_remainders(self.evidence)
+        part_of, self.unit_of = _split(self.evidence)
         totals, same = ShownTotals(evidence=self.evidence), representatives(self.evidence)
         self._window = ValueWindow.of(self.evidence.base.mechanism) if self.knows_sums else None
         self.errors = CellErrors(
-            evidence=self.evidence, totals=totals, part_of=part_of, unit_of=self._unit_of, same=same
+            evidence=self.evidence, totals=totals, part_of=part_of, unit_of=self.unit_of, same=same
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -166,6 +164,11 @@ class Posterior:
         for name, value in kept.items():
             setattr(self, name, value)
         self.report = lambda _what, _done, _all: None
+
+    @property
+    def trust(self) -> Trust | None:
+        """How far the learnt law may be trusted where no total speaks; None if nobody has asked."""
+        return self._trust
 
     @property
     def worked_out(self) -> int:
@@ -189,18 +192,24 @@ class Posterior:
         return all(isinstance(unit.levels, Flat) for unit in self._units())
 
     @property
+    def looked_at(self) -> list[Ints] | None:
+        """None: it looks at all cells."""
+        return None
+
+    @property
     def size(self) -> int:
         """How many cells there are."""
         return len(self.mean)
 
     @property
-    def _part_of(self) -> NDArray[np.int32]:
+    def part_of(self) -> NDArray[np.int32]:
+        """The part of each cell: what a profile is fitted to by itself."""
         return self.errors.part_of
 
     def prepare(self, cells: Ints | None = None, /) -> None:
         """Work out every unit that these cells touch, or every one, if it is not there yet; with all of them also what every sum needs."""
-        touched = np.arange(len(self._unit_of)) if cells is None else np.unique(self._part_of[cells])
-        missing = np.unique(self._unit_of[[part for part in touched.tolist() if part not in self._parts]])
+        touched = np.arange(len(self.unit_of)) if cells is None else numbers_in(self.part_of[cells])
+        missing = np.unique(self.unit_of[[part for part in touched.tolist() if part not in self._parts]])
         if not missing.size:
             return
         units = self._members(missing)
@@ -217,15 +226,15 @@ class Posterior:
                 self.report("working out what is missing", done, len(units))
         if cells is None and self.knows_sums:
             # Else the first sum would wait for it.
-            self._judge(np.arange(self.size))
+            self.judge(np.arange(self.size))
             for margin in self.errors.totals.margins:
                 self.errors.misfit(margin)
 
     def _members(self, units: Ints, /) -> list[Ints]:
         """The cells of each unit, ascending."""
-        number = np.full(int(self._unit_of.max()) + 1, -1)
+        number = np.full(int(self.unit_of.max()) + 1, -1)
         number[units] = np.arange(len(units))
-        unit = number[self._unit_of[self._part_of]]
+        unit = number[self.unit_of[self.part_of]]
         order = np.argsort(unit, kind="stable")
         starts = np.searchsorted(unit[order], np.arange(len(units) + 1))
         return [order[a:b] for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
@@ -235,11 +244,11 @@ class Posterior:
         if not self.knows_sums:
             self._work_out_levels(cells)
             return
-        part_of = self._part_of[cells]
-        live = self._live(cells)
+        part_of = self.part_of[cells]
+        live = self.live(cells)
         fits = [
-            (part, *self._fitted(part, cells[places]), places)
-            for part in np.unique(part_of[live]).tolist()
+            (part, *self.fitted(part, cells[places]), places)
+            for part in numbers_in(part_of[live]).tolist()
             for places in [np.flatnonzero(live & (part_of == part)).astype(np.int32)]
         ]
         known = tuple((places, fit) for _, _, fit, places in fits)
@@ -276,8 +285,8 @@ class Posterior:
         errors, found = self.errors, unit.laws
         errors.moments(cells, found.mean, found.variance, found.third)
         unit = replace(unit, laws=found.without_moments())
-        part_of = self._part_of[cells]
-        for part in np.unique(part_of).tolist():
+        part_of = self.part_of[cells]
+        for part in numbers_in(part_of).tolist():
             places = np.flatnonzero(part_of == part).astype(np.int32)
             errors.note(part, cells[places], SharedError.none(len(places)))
             self._parts[part] = _Part(unit=unit, places=places)
@@ -285,28 +294,30 @@ class Posterior:
     def _anchored(self, unit: _Unit, /) -> tuple[_Unit, Floats]:
         """The unit with hidden cells that add up to what shown totals leave for them, and how far the error of that moves each cell."""
         evidence, same = self.evidence, self.errors.same
-        free = self._live(unit.cells)
+        free = self.live(unit.cells)
         if same is not None:
             free &= np.bincount(same)[same[unit.cells]] == 1
         within = all(evidence.roles.serves(margin.where.labels) for margin in self.errors.totals.margins)
-        parts = self._part_of[unit.cells].astype(np.int64) if within else np.zeros(len(unit.cells), np.int64)
+        parts = self.part_of[unit.cells].astype(np.int64) if within else np.zeros(len(unit.cells), np.int64)
         humps = any(fit.humps is not None for _, fit in unit.fits)
         anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free, humps=humps)
         found = anchor.hold(unit.laws)
-        self._beside += found.beside
+        self.beside += found.beside
         if self.errors.totals.margins:
             self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
         return replace(unit, laws=found.laws), found.moves
 
-    def _live(self, cells: Ints, /) -> Bools:
+    def live(self, cells: Ints, /) -> Bools:
         """Which of these cells could hold something."""
         zero = self.evidence.zero
         return np.ones(len(cells), bool) if zero is None else ~zero[cells]
 
-    def _fitted(self, part: int, cells: Ints, /) -> tuple[list[Ints], ProfileFit]:
+    def fitted(self, part: int, cells: Ints, /) -> tuple[list[Ints], ProfileFit]:
         """What the cells of a part are predicted from, and how; a fit that is there already stays."""
         evidence, roles = self.evidence, self.evidence.roles
-        effects = roles.effects(evidence.layout, cells)
+        effects = self.effects.get(part)
+        if effects is None:
+            effects = roles.effects(evidence.layout, cells)
         if part not in self.fits:
             fit = fit_profile(
                 evidence.base.values[cells],
@@ -317,25 +328,29 @@ class Posterior:
             )
             held = self._held[part] = HeldOut.of(evidence.base.values[cells], fit.prior, self._window)
             prior = held.widened(fit.prior)
-            self.fits[part] = replace(
-                fit, mean=prior.mean, shape=prior.shape, humps=self._humps(cells, prior)
-            )
+            found = self._humps(cells, prior)
+            mean, humps = (prior.mean, None) if found is None else (found.mean, found.humps)
+            self.fits[part] = replace(fit, mean=mean, shape=prior.shape, humps=humps)
         return effects, self.fits[part]
 
-    def _humps(self, cells: Ints, prior: NegativeBinomial, /) -> Humps | None:
+    def _humps(self, cells: Ints, prior: NegativeBinomial, /) -> HumpFit | None:
         """Humps that counts of a part have around their intensities, as far as totals tell what hidden cells hold."""
-        if self.plain or len(cells) > _FEW_CELLS:
+        if self.plain or self.wide or len(cells) > FEW_CELLS:
             return None
         values, totals = self.evidence.base.values[cells], self.errors.totals
         rows = [totals.left_in(margin, cells, np.isnan(values)) for margin in totals.margins]
-        return fit_humps(
+        told, loose = (None, None) if self.evidence.consistent else totals.raked(cells, prior.mean)
+        found = fit_humps(
             values,
             prior,
             mechanism=self.evidence.base.mechanism,
             rows=rows,
             departs=self._departs(cells),
-            narrow=not self.evidence.consistent,
+            told=told,
         )
+        if found is not None and found.told and loose is not None:
+            self.errors.loose[cells] = loose
+        return found
 
     def _departs(self, cells: Ints, /) -> Callable[[Floats], Floats] | None:
         """By which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram of all cells of a part has; None if they do not."""
@@ -357,7 +372,7 @@ class Posterior:
     ) -> _Unit:
         """The laws of the cells of one unit, given the fits of its parts, or levels."""
         evidence, prior = self.evidence, _joined(fits, len(cells)) if levels is None else levels
-        large, usable = len(cells) > _FEW_CELLS, evidence.base.usable
+        large, usable = self.wide or len(cells) > FEW_CELLS, evidence.base.usable
         every = usable is None or (large and bool(usable[cells].all()))
         plain = suits(evidence.base.mechanism) and evidence.zero is None and every
         tied = evidence.equal_among(cells).size > 0
@@ -402,7 +417,7 @@ class Posterior:
         )
 
     def _one_part(self, cells: Ints, /) -> bool:
-        parts = self._part_of[cells]
+        parts = self.part_of[cells]
         return bool((parts == parts[0]).all())
 
     def cells(self, level: float, /) -> CellEstimates:
@@ -417,7 +432,7 @@ class Posterior:
         # Once all is worked out, means stay what they are: they need not be held twice.
         found = replace(found, mean=self.mean)
         np.sqrt(self.errors.variance, out=found.sd)
-        trust = self._judge(np.arange(self.size))
+        trust = self.judge(np.arange(self.size))
         if trust is not None and not trust.holds:
             widen_cells(self.errors, found)
         return found.judged(
@@ -445,15 +460,15 @@ class Posterior:
         if self.flat:
             return Flat()
         pieces = []
-        part_of, live = self._part_of[cells], self._live(cells)
-        for part in np.unique(part_of[live]).tolist():
+        part_of, live = self.part_of[cells], self.live(cells)
+        for part in numbers_in(part_of[live]).tolist():
             here = np.flatnonzero(live & (part_of == part))
             places, held = self.errors.place[cells[here]], self._parts[part].unit.levels
             if held is None:
                 pieces.append((here, self.fits[part].law_at(places)))
             elif isinstance(held, NegativeBinomial):
                 pieces.append((here, held.at(self._parts[part].places[places].astype(np.int64))))
-        return _placed(pieces, len(cells))
+        return placed(pieces, len(cells))
 
     def alone(self, level: float, /) -> CellEstimates:
         """The same under the same prior, from the record of each cell alone."""
@@ -471,17 +486,20 @@ class Posterior:
 
         With `cells`, only what these touch is worked out, and their counts are given.
         """
-        self.prepare(cells)
-        self._judge(np.arange(self.size) if cells is None else cells)
-        touched = None if cells is None else set(np.unique(self._part_of[cells]).tolist())
-        units = self._units(touched)
-        samplers = [self._sampler(unit) for unit in units]
+        samplers = self.samplers(cells)
         for _ in range(n):
             together = rng.standard_normal(2)
             counts = np.zeros(self.size, np.int64)
             for sampler in samplers:
                 counts[sampler.cells] = sampler.draw(rng, together)
             yield counts if cells is None else counts[cells]
+
+    def samplers(self, cells: Ints | None = None, /) -> list[CellSampler]:
+        """What draws the counts of the units that some cells touch, or of all."""
+        self.prepare(cells)
+        self.judge(np.arange(self.size) if cells is None else cells)
+        touched = None if cells is None else set(numbers_in(self.part_of[cells]).tolist())
+        return [self._sampler(unit) for unit in self._units(touched)]
 
     def _sampler(self, unit: _Unit, /) -> CellSampler:
         """What draws the counts of a unit."""
@@ -496,7 +514,7 @@ class Posterior:
                     codes=codes.astype(np.int64),
                     moves=moves.astype(np.float64),
                 )
-                for part in np.unique(self._part_of[cells]).tolist()
+                for part in numbers_in(self.part_of[cells]).tolist()
                 if part in errors.shared
                 for codes, moves in zip(errors.shared[part].codes, errors.shared[part].moves, strict=True)
             ]
@@ -530,7 +548,7 @@ class Posterior:
     def under(self, evidence: Evidence, /) -> Posterior:
         """What would be known under other noise, what is believed beforehand and how far it is trusted held as they are."""
         self.prepare()
-        self._judge(np.arange(self.size))
+        self.judge(np.arange(self.size))
         return Posterior(
             evidence=evidence,
             attacker=self.attacker,
@@ -541,18 +559,23 @@ class Posterior:
         )
 
     @property
+    def unsettled(self) -> tuple[int, int]:
+        """Of how many cells that were worked out messages had not settled, and how many these are in all."""
+        units = self._units()
+        return sum(unit.unsettled for unit in units), sum(len(unit.cells) for unit in units)
+
+    @property
     def checks(self) -> tuple[FitCheck, ...]:
         """What it found when it tried itself on the tables."""
         self.prepare()
-        units = self._units()
-        cells = sum(len(unit.cells) for unit in units)
-        trust = self._judge(np.arange(self.size))
-        found = settled(unsettled=sum(unit.unsettled for unit in units), cells=cells)
-        held = self._held_out() if self.knows_sums else None
+        unsettled, cells = self.unsettled
+        trust = self.judge(np.arange(self.size))
+        found = settled(unsettled=unsettled, cells=cells)
+        held = self.held_out() if self.knows_sums else None
         tried_out = tuple(one.check for one in (held, trust) if one is not None)
         if trust is not None and trust.beside is not None:
             tried_out = (*tried_out, trust.beside)
-        return (found, *self._heard, *against_totals(self._beside), *self._of_humps(), *tried_out)
+        return (found, *self.heard, *against_totals(self.beside), *self._of_humps(), *tried_out)
 
     def _of_humps(self) -> tuple[FitCheck, ...]:
         """What was learnt of the shape of counts around their intensities; nothing where one negative binomial is enough."""
@@ -571,75 +594,66 @@ class Posterior:
 
         The mean is the sum of the means of the cells. The variance is that of independent cells, and of what cells err together
         because what they are predicted from is not known for certain. But whole rows of a margin that shows them are known
-        up to the margin's noise, with no prior: where that is surer, the interval is theirs, and holds the mean as well.
+        up to the margin's noise, with no prior: where that is surer, the interval is theirs, and holds the mean as well. Sums of few hidden cells
+        have the law of these and of rows (`beside`), whose shortest half may well be without the mean.
         """
         self.prepare(cells)
-        live = self._live(cells)
+        live = self.live(cells)
         cells, groups = cells[live], groups[live]
-        trust = self._judge(cells)
-        mean = np.bincount(groups, weights=self.mean[cells], minlength=size).astype(np.float64)
-        spread, surest = self.errors.sums(cells, groups, size)
-        low, high = cumulant_intervals(
-            surest.centre, surest.variance, surest.third, level=level, fourth=surest.fourth
-        )
-        free = np.asarray(surest.variance == spread.variance)
-        # Laws of cells hold the errors of what they are predicted from, each as its own: the rest is what cells err together.
-        alone = np.bincount(groups, weights=self.errors.variance[cells], minlength=size)
-        more = np.maximum(spread.variance - alone, 0.0)
-        self._convolve(cells, groups, np.where(free, more, np.nan), level, low, high)
-        off = mean - surest.centre
-        # Where rows clearly say something else than their cells do, either may be right: the interval holds both, each with the noise of rows.
-        apart = np.where(np.abs(off) > _APART * np.sqrt(surest.variance), off, 0.0)
-        low = np.minimum(low, np.floor(low + np.minimum(apart, 0.0)).astype(np.int64))
-        high = np.maximum(high, np.ceil(high + np.maximum(apart, 0.0)).astype(np.int64))
-        found = SumEstimates(
-            level=level,
-            mean=mean,
-            # The mean is off by what they differ by, too.
-            sd=np.sqrt(surest.variance + off**2),
-            low=np.maximum(np.minimum(low, np.floor(mean).astype(np.int64)), 0),
-            high=np.maximum(high, np.ceil(mean).astype(np.int64)),
-        )
+        trust = self.judge(cells)
+        found = self.word(cells, groups, size).estimates(cells, groups, self.laws, level=level)
         return found if trust is None or trust.holds else withdraw(self.errors, found, cells, groups)
 
-    def _judge(self, cells: Ints, /) -> Trust | None:
+    def word(self, cells: Ints, groups: Ints, size: int, /) -> SumWord:
+        """What is known of each of `size` sums of cells that could hold something, before intervals are made of it."""
+        self.prepare(cells)
+        self.judge(cells)
+        spread, surest = self.errors.sums(cells, groups, size)
+        mean, alone = (
+            np.bincount(groups, weights=one[cells], minlength=size).astype(np.float64)
+            for one in (self.mean, self.errors.variance)
+        )
+        hidden = self._only_hidden(cells, groups, surest)
+        return SumWord(mean=mean, alone=alone, spread=spread, surest=surest, only_hidden=hidden)
+
+    def judge(self, cells: Ints, /) -> Trust | None:
         """Whether the learnt law may speak of those of these cells that no total tells; None if there are none, or nothing was learnt."""
         if not self.knows_sums or not self.errors.lacking(cells).any():
             return None
         if self._trust is None:
-            trust = tried(self.evidence, some_parts(self.evidence, self._part_of), self._learnt_again)
-            held = self._held_out()
+            trust = tried(self.evidence, some_parts(self.evidence, self.part_of), self._learnt_again)
+            held = self.held_out()
             trust = trust.among(self._rivals())
             self._trust = trust if held is None or held.holds else replace(trust, holds=False)
         self.errors.unseen = self._trust.off
         return self._trust
 
-    def _held_out(self) -> HeldOutCheck | None:
+    def held_out(self) -> HeldOutCheck | None:
         """What published cells say that were held out: those of the parts on which the law is tried, whatever was asked before."""
-        parts = np.unique(self._part_of[some_parts(self.evidence, self._part_of)]).tolist()
+        parts = np.unique(self.part_of[some_parts(self.evidence, self.part_of)]).tolist()
         for part in parts:
             if part not in self.fits:
-                cells = np.flatnonzero(self._part_of == part)
-                self._fitted(part, cells[self._live(cells)])
+                cells = np.flatnonzero(self.part_of == part)
+                self.fitted(part, cells[self.live(cells)])
         return judge_held_out([self._held[part] for part in parts if part in self._held])
 
     def _rivals(self) -> RivalWord | None:
         """What rivals of the learnt law say of hidden cells that no total tells, of those on which it is tried; None if there is too little to tell them by."""
-        cells = some_parts(self.evidence, self._part_of)
-        cells = cells[self._live(cells)]
+        cells = some_parts(self.evidence, self.part_of)
+        cells = cells[self.live(cells)]
         if len(cells) > MOST_SEEN:
             cells = np.sort(np.random.default_rng(1).choice(cells, MOST_SEEN, replace=False))
-        part_of, pieces = self._part_of[cells], []
-        for part in np.unique(part_of).tolist():
-            every = np.flatnonzero(self._part_of == part)
-            every = every[self._live(every)]
+        part_of, pieces = self.part_of[cells], []
+        for part in numbers_in(part_of).tolist():
+            every = np.flatnonzero(self.part_of == part)
+            every = every[self.live(every)]
             here = np.flatnonzero(part_of == part)
-            law = self._fitted(part, every)[1].prior
+            law = self.fitted(part, every)[1].prior
             pieces.append((here, law.at(np.searchsorted(every, cells[here]))))
         return rivals_say(
             self.evidence.base.values[cells],
             self.errors.lacking(cells),
-            _placed(pieces, len(cells)),
+            placed(pieces, len(cells)),
             mechanism=self.evidence.base.mechanism,
         )
 
@@ -651,34 +665,19 @@ class Posterior:
         off = float(np.sqrt(spread.shared[0]) / max(spread.centre[0], 1.0))
         return Retold(laws=other.laws(cells), off=off)
 
-    def _convolve(
-        self, cells: Ints, groups: Ints, shared: Floats, level: float, low: Ints, high: Ints, /
-    ) -> None:
-        """Replace the intervals of sums of few cells by exact ones; one cell has its own."""
-        terms = np.bincount(groups, minlength=len(low))
-        few = (terms <= _FEW_TERMS) & ~np.isnan(shared)
-        if not 0 < terms[few].sum() <= _FEW_IN_ALL:
-            return
-        kept = np.flatnonzero(few[groups])
-        kept = kept[np.argsort(groups[kept], kind="stable")]
-        laws = self.laws(cells[kept])
-        ends = np.flatnonzero(np.diff(groups[kept], append=-1)) + 1
-        for first, last in zip(np.concatenate([[0], ends[:-1]]).tolist(), ends.tolist(), strict=True):
-            group, mine = int(groups[kept[first]]), np.arange(first, last)
-            if len(mine) == 1:
-                own = CellEstimates.from_pmfs(laws.take(mine), level=level)
-                low[group], high[group] = own.low[0], own.high[0]
-                continue
-            law = sum_law(
-                laws.low[mine].tolist(), [laws.one(k) for k in mine], shared_variance=float(shared[group])
-            )
-            low[group], high[group] = law.interval(level)
+    def _only_hidden(self, cells: Ints, groups: Ints, spread: SumSpread, /) -> Bools:
+        """Which sums are of hidden cells that rows tell, each of which adds to how the sum varies what its law says."""
+        size = len(spread.mean)
+        shown = ~np.isnan(self.evidence.base.values[cells])
+        tight = [part for part, fit in self.fits.items() if fit.humps is not None and fit.humps.tighter < 1]
+        other = np.bincount(groups, weights=shown | np.isin(self.part_of[cells], tight), minlength=size)
+        return np.asarray((other == 0) & (spread.own == 0) & (spread.beside.sure > 0))
 
     def laws(self, cells: Ints, /) -> Pmfs:
         """The laws of some cells."""
-        part_of = self._part_of[cells]
+        part_of = self.part_of[cells]
         pieces, order = [], []
-        for number in np.unique(part_of).tolist():
+        for number in numbers_in(part_of).tolist():
             here, part = np.flatnonzero(part_of == number), self._parts[number]
             places = part.places[self.errors.place[cells[here]]].astype(np.int64)
             pieces.append(part.unit.laws.pmfs(places))
@@ -690,10 +689,10 @@ def _joined(fits: Sequence[tuple[NDArray[np.int32], ProfileFit]], size: int, /) 
     """The priors of parts put together."""
     if len(fits) == 1 and len(fits[0][0]) == size:
         return fits[0][1].law
-    return _placed([(places, fit.law) for places, fit in fits], size)
+    return placed([(places, fit.law) for places, fit in fits], size)
 
 
-def _placed(pieces: Sequence[tuple[NDArray[np.integer], NegativeBinomial]], size: int, /) -> NegativeBinomial:
+def placed(pieces: Sequence[tuple[NDArray[np.integer], NegativeBinomial]], size: int, /) -> NegativeBinomial:
     """Priors put together, each at its places; no count elsewhere."""
     mean, shape, share, stray = np.zeros(size), np.ones(size), np.zeros(size), np.zeros(size)
     humps: list[Humps] = []

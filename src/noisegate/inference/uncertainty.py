@@ -10,6 +10,7 @@ of cells that no total tells lie between nothing and these.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
@@ -18,41 +19,178 @@ from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.hidden import RowMisfit, ShownTotals
+from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
-from noisegate.inference.linked.problem import Bools, Floats, Ints, numbered, paired
-from noisegate.inference.profile.sum_law import SharedError, cumulant_intervals
+from noisegate.inference.linked.problem import Bools, Floats, Ints, numbered, numbers_in, paired
+from noisegate.inference.profile.sum_law import (
+    Beside,
+    SharedError,
+    SumLaw,
+    law_of_few,
+    outward_intervals,
+    quantile_of_two,
+    sum_law,
+)
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
 _LEAST_OWN = 0.05
 #: What is hidden may lie above the threshold by so many standard deviations of noise.
 _FAR = 2.0
-#: Rows that are nothing like the law, beforehand, and how far these lie from it, in standard deviations.
-_ROWS_APART, _FAR_APART = 0.05, 3.0
 #: Bounds of less than this share of an interval are taken as part of it.
 _SLIGHT = 0.1
+#: Sums of at most this many cells get the exact convolution, if all groups together have not too many.
+_FEW_TERMS, _FEW_IN_ALL = 64, 4_000
+#: Rows and cells whose sums are further apart than so many standard deviations of what rows say contradict each other.
+_APART = 1.96
 #: Bounds no wider than this share of the estimate widen it and do not replace it.
 _NEAR_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SumSpread:
-    """Where sums are and how uncertain: variance, of which `shared` is what cells err together, third central moment, and fourth cumulant."""
+    """Where sums are and how uncertain: by their cells (`mean`; `own` is the variance of those that no row tells, of which `shared` is what cells err together), and by what rows say of the others (`beside`); third central moment and fourth cumulant."""
 
-    centre: Floats
-    variance: Floats
+    mean: Floats
+    own: Floats
     shared: Floats
     third: Floats
     fourth: Floats
+    beside: Beside
+
+    @classmethod
+    def plain(
+        cls, centre: Floats, variance: Floats, /, *, shared: Floats, third: Floats, fourth: Floats
+    ) -> SumSpread:
+        """What is all of one kind, whoever says it."""
+        return cls(
+            mean=centre,
+            own=variance,
+            shared=shared,
+            third=third,
+            fourth=fourth,
+            beside=Beside.none(len(centre)),
+        )
+
+    @property
+    def centre(self) -> Floats:
+        """Where sums are on average."""
+        return np.asarray(self.mean + self.beside.moved)
+
+    @property
+    def variance(self) -> Floats:
+        """How unsure they are in all."""
+        return np.asarray(self.own + self.beside.variance)
+
+    def intervals(self, level: float, /) -> tuple[Ints, Ints]:
+        """Intervals of the sums."""
+        rows = self.beside
+        near = self.mean + rows.near, self.own + rows.sure, self.third, self.fourth
+        far = self.mean + rows.far, self.own + rows.loose, rows.chance
+        return outward_intervals(lambda share: quantile_of_two(near, *far, share), level=level)
+
+    def plus(self, other: SumSpread, /) -> SumSpread:
+        """The same of sums with more cells, which err apart from these."""
+        return SumSpread.plain(
+            self.centre + other.centre,
+            self.variance + other.variance,
+            shared=self.shared + other.shared,
+            third=self.third + other.third,
+            fourth=self.fourth + other.fourth,
+        )
 
     def where(self, mine: Bools, other: SumSpread, /) -> SumSpread:
         """Some of these, and the others of another."""
         return SumSpread(
-            centre=np.where(mine, self.centre, other.centre),
-            variance=np.where(mine, self.variance, other.variance),
+            mean=np.where(mine, self.mean, other.mean),
+            own=np.where(mine, self.own, other.own),
             shared=np.where(mine, self.shared, other.shared),
             third=np.where(mine, self.third, other.third),
             fourth=np.where(mine, self.fourth, other.fourth),
+            beside=self.beside.where(mine, other.beside),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SumWord:
+    """What is known of sums of cells: their `mean`, which is that of their cells, the variances of cells added up (`alone`), and how uncertain sums are by cells (`spread`) and by whatever is surest.
+
+    `only_hidden` says which are sums of hidden cells that rows tell.
+    """
+
+    mean: Floats
+    alone: Floats
+    spread: SumSpread
+    surest: SumSpread
+    only_hidden: Bools
+
+    def estimates(
+        self, cells: Ints, groups: Ints, laws: Callable[[Ints], Pmfs], /, *, level: float
+    ) -> SumEstimates:
+        """Estimates with intervals of this level; sums of few cells get theirs from the laws of these."""
+        mean, spread, surest = self.mean, self.spread, self.surest
+        low, high = surest.intervals(level)
+        few = _few(groups, len(mean))
+        free = np.asarray(surest.variance == spread.variance)
+        # Laws of cells hold the errors of what they are predicted from, each as its own: the rest is what cells err together.
+        more = np.maximum(spread.variance - self.alone, 0.0)
+        for group, some in _laws_of(cells, groups, few & free, laws):
+            low[group], high[group] = _of_few(some, float(more[group]), level)
+        rows = few & ~free & self.only_hidden
+        for group, some in _laws_of(cells, groups, rows, laws):
+            low[group], high[group] = self._of_rows(some, group).interval(level)
+        off = mean - surest.centre
+        # Where rows clearly say something else than their cells do, either may be right: the interval holds both, each with the noise of rows.
+        apart = np.where(np.abs(off) > _APART * np.sqrt(surest.variance), off, 0.0)
+        low = np.minimum(low, np.floor(low + np.minimum(apart, 0.0)).astype(np.int64))
+        high = np.maximum(high, np.ceil(high + np.maximum(apart, 0.0)).astype(np.int64))
+        return SumEstimates(
+            level=level,
+            mean=mean,
+            # The mean is off by what they differ by, too.
+            sd=np.sqrt(surest.variance + off**2),
+            low=np.maximum(np.where(rows, low, np.minimum(low, np.floor(mean).astype(np.int64))), 0),
+            high=np.where(rows, high, np.maximum(high, np.ceil(mean).astype(np.int64))),
+        )
+
+    def _of_rows(self, laws: Pmfs, group: int, /) -> SumLaw:
+        """The law of a sum of few cells of which rows tell as well."""
+        beside = self.surest.beside
+        kurtosis = float(self.surest.fourth[group] / beside.sure[group] ** 2)
+        return law_of_few(*_listed(laws), beside=beside, group=group, kurtosis=min(kurtosis, 3.0))
+
+
+def _few(groups: Ints, size: int, /) -> Bools:
+    """Which sums are of few cells, if these are not too many in all."""
+    terms = np.bincount(groups, minlength=size)
+    few = (terms > 0) & (terms <= _FEW_TERMS)
+    return few if terms[few].sum() <= _FEW_IN_ALL else np.zeros(size, bool)
+
+
+def _of_few(laws: Pmfs, shared: float, level: float, /) -> tuple[int, int]:
+    """The exact interval of a sum of few cells; one cell has its own."""
+    if len(laws.low) == 1:
+        own = CellEstimates.from_pmfs(laws, level=level)
+        return int(own.low[0]), int(own.high[0])
+    return sum_law(*_listed(laws), shared_variance=shared).interval(level)
+
+
+def _laws_of(
+    cells: Ints, groups: Ints, which: Bools, laws: Callable[[Ints], Pmfs], /
+) -> Iterator[tuple[int, Pmfs]]:
+    """The laws of the cells of some groups, group by group."""
+    kept = np.flatnonzero(which[groups])
+    if not kept.size:
+        return
+    kept = kept[np.argsort(groups[kept], kind="stable")]
+    every = laws(cells[kept])
+    ends = np.flatnonzero(np.diff(groups[kept], append=-1)) + 1
+    for first, last in zip(np.concatenate([[0], ends[:-1]]).tolist(), ends.tolist(), strict=True):
+        yield int(groups[kept[first]]), every.take(np.arange(first, last))
+
+
+def _listed(laws: Pmfs, /) -> tuple[list[int], list[Floats]]:
+    """The least count of each law, and the chances of it and of the next ones."""
+    return laws.low.tolist(), [laws.one(k) for k in range(len(laws.low))]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -62,7 +200,7 @@ class CellErrors:
     Attributes
     ----------
     mean, variance, third
-        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values.
+        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values, `loose` the relative variance of its intensity where totals alone tell that.
     part_of, place
         The part of each cell, and its place there (`unit_of` is the unit of each part); `shared` is what the cells of each part err together, and `cells_of` which these are.
     same
@@ -83,6 +221,7 @@ class CellErrors:
     alone: Floats = field(init=False)
     common: Floats = field(init=False)
     crossed: Floats = field(init=False)
+    loose: Floats = field(init=False)
     place: NDArray[np.int32] = field(init=False)
     shared: dict[int, SharedError] = field(init=False, default_factory=dict)
     cells_of: dict[int, Ints] = field(init=False, default_factory=dict)
@@ -95,7 +234,7 @@ class CellErrors:
     def __post_init__(self) -> None:
         size = self.evidence.layout.size
         self.mean, self.variance, self.third, self.alone, self.common = (np.zeros(size) for _ in range(5))
-        self.crossed = np.zeros(size)
+        self.crossed, self.loose = np.zeros(size), np.zeros(size)
         self.place = np.zeros(size, np.int32)
         self._row_variance = {margin.name: np.zeros(len(margin.values)) for margin in self.evidence.margins}
 
@@ -121,7 +260,7 @@ class CellErrors:
         if known is None or known[0] != len(self.shared):
             live = self.evidence.live
             units = self.unit_of[self.part_of[live]]
-            moments = self.mean[live], self.variance[live], self.crossed[live]
+            moments = self.mean[live], self.variance[live], self.crossed[live], self.loose[live]
             found = RowMisfit.of(self.totals.of(margin), live, units, *moments)
             known = self._misfits[margin.name] = (len(self.shared), found)
         return known[1]
@@ -199,11 +338,12 @@ class CellErrors:
         if self.same is not None:
             alone += self._twice(cells, groups, size)
         return SumSpread(
-            centre=self._added(self.mean, cells, groups, size),
-            variance=alone + shared,
+            mean=self._added(self.mean, cells, groups, size),
+            own=alone + shared,
             shared=shared,
             third=self._added(self.third, cells, groups, size),
             fourth=np.zeros(size),
+            beside=Beside.none(size),
         )
 
     def lacking(self, cells: Ints, /) -> Bools:
@@ -295,13 +435,17 @@ class CellErrors:
         apart = np.where(found.excess > 0, crossed - found.excess, 0.0)
         noise = np.maximum(found.variance + apart**2 / 4, 1e-12)
         away = found.sum + apart / 2 - centre
-        kept = (_Weighed.of if misfit.apart else _Weighed.of_one_estimate)(away, own, off, noise)
+        if misfit.apart:
+            kept = Beside.of(away, own, off, noise, rare=misfit.rare_in(found.group, found.row, size))
+        else:
+            kept = Beside.of_one_estimate(away, own, off, noise)
         spread = SumSpread(
-            centre=rest.centre + centre + kept.moved,
-            variance=rest.variance + kept.variance,
+            mean=rest.mean + centre,
+            own=rest.own,
             shared=rest.shared,
             third=rest.third + third * kept.law**3,
-            fourth=found.fourth * (1 - kept.law) ** 4 + kept.fourth,
+            fourth=found.fourth * (1 - kept.law) ** 4,
+            beside=kept,
         )
         return spread, np.bincount(groups[taken], minlength=size).astype(np.float64)
 
@@ -309,7 +453,7 @@ class CellErrors:
         """The variance of what cells err together, part by part."""
         found = np.bincount(groups, weights=self.common_moves(cells), minlength=size).astype(np.float64) ** 2
         part_of = self.part_of[cells]
-        for part in np.unique(part_of).tolist():
+        for part in numbers_in(part_of).tolist():
             here = part_of == part
             places = self.place[cells[here]].astype(np.int64)
             found += self.shared[part].variance(places, groups[here], size=size)
@@ -325,51 +469,6 @@ class CellErrors:
         return np.asarray(np.bincount(distinct // len(self.mean), weights=together, minlength=size))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Weighed:
-    """What rows and the law say of sums together: how far the rows move them, their variance, the weight of the law beside the rows, and the fourth cumulant of not knowing whether it has one."""
-
-    moved: Floats
-    variance: Floats
-    law: Floats
-    fourth: Floats
-
-    @classmethod
-    def of(cls, away: Floats, width: Floats, off: Floats, noise: Floats, /) -> _Weighed:
-        """Where rows have noise of their own: they say the sum up to that, laws of cells up to `width`, and these are `off` besides; rows say `away` more than means.
-
-        Laws of cells were told by the rows already, and have moved by width / (width + noise) of what they were away before. Of what is left the share off / (width + off + noise) makes it the mean of both words, each as sure as it is.
-        But rows may be nothing like the law: then it has no word. How likely that is the distance tells, if such rows lie anywhere (by a Cauchy law) and others as far as both words let them.
-        """
-        both = width + off + noise
-        sds = (away * (width + noise) / noise) ** 2 / both
-        apart = _ROWS_APART / (np.pi * _FAR_APART * (1 + sds / _FAR_APART**2))
-        near = (1 - _ROWS_APART) * np.exp(-0.5 * np.minimum(sds, 700.0)) / np.sqrt(2 * np.pi)
-        chance = apart / (apart + near)
-        law, left = noise / both, away * (width + noise) / both
-        sure, to, back = (1 - law) * noise, (1 - chance) * left, chance * left
-        variance = (1 - chance) * sure + chance * noise + chance * (1 - chance) * left**2
-        fourth = (1 - chance) * (3 * sure**2 + 6 * sure * back**2 + back**4)
-        fourth += chance * (3 * noise**2 + 6 * noise * to**2 + to**4) - 3 * variance**2
-        return cls(
-            moved=away * off / both + back,
-            variance=variance,
-            law=(1 - chance) * law,
-            fourth=np.maximum(fourth, 0.0),
-        )
-
-    @classmethod
-    def of_one_estimate(cls, away: Floats, width: Floats, off: Floats, noise: Floats, /) -> _Weighed:
-        """Where all tables are sums of one estimate, which was made non-negative: the rows may be what is off, and move nothing."""
-        # What the means are further from rows than noise lets them be, the law is off by; and more, as they follow rows already.
-        both = width + off + noise
-        more = np.maximum(away**2 - noise, 0.0) * (both / noise) ** 2
-        law = noise / (both + more)
-        moved = away * more / (both + more)
-        none = np.zeros(len(away))
-        return cls(moved=none, variance=noise * (1 - law) + moved**2, law=law, fourth=none)
-
-
 def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:
     """Which cells are in levels of whole rows: no row of theirs has cells of another level."""
     inside = row >= 0
@@ -380,8 +479,19 @@ def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:
     return np.asarray(~bad[levels])
 
 
-def withdraw(errors: CellErrors, found: SumEstimates, cells: Ints, groups: Ints, /) -> SumEstimates:
-    """The same estimates, widened to bounds or replaced by them where sums hang on cells that no total tells."""
+def withdraw(
+    errors: CellErrors,
+    found: SumEstimates,
+    cells: Ints,
+    groups: Ints,
+    /,
+    *,
+    surest: Callable[[Ints, Ints, int], SumSpread] | None = None,
+) -> SumEstimates:
+    """The same estimates, widened to bounds or replaced by them where sums hang on cells that no total tells.
+
+    `surest` says what is known of sums of the other cells, if that is more than the errors do.
+    """
     size = len(found.mean)
     lacking = errors.lacking(cells)
     most, left = np.full(size, np.inf), lacking.copy()
@@ -400,10 +510,9 @@ def withdraw(errors: CellErrors, found: SumEstimates, cells: Ints, groups: Ints,
     if not wide.any():
         return found
     rest = ~left & wide[groups]
-    spread = errors.sums(cells[rest], groups[rest], size)[1]
-    low, high = cumulant_intervals(
-        spread.centre, spread.variance, spread.third, level=found.level, fourth=spread.fourth
-    )
+    known = surest or (lambda *asked: errors.sums(*asked)[1])
+    spread = known(cells[rest], groups[rest], size)
+    low, high = spread.intervals(found.level)
     high = high + np.ceil(most).astype(np.int64)
     # Widened first: bounds that are near each other are an interval like any other.
     near = high - low <= _NEAR_SHARE * found.mean

@@ -188,12 +188,13 @@ def run_cases(
     seed: int = 1,
     engine: Callable[[LinkedWorld], Answering] = LinkedWorld.engine,
     draws: int = 400,
+    only_hidden: bool = False,
     said: Callable[[str, str, int], None] = lambda _case, _way, _done: None,
     **size: int,
 ) -> Scoreboard:
     """Ask an engine about so many worlds of each case and way; the same seed gives the same worlds, whatever else is asked.
 
-    With `first`, those before it are left out: they were asked about already. `said` is told how far it is.
+    With `first`, those before it are left out: they were asked about already. With `only_hidden` only hidden sums are asked for. `said` is told how far it is.
     """
     board = Scoreboard()
     for case in cases:
@@ -203,7 +204,8 @@ def run_cases(
                 rng = np.random.default_rng([seed, *place, number])
                 world = publish_case(case, way, rng=rng, **size)
                 try:
-                    board.add(case, way, ask_world(world, engine(world), rng=rng, draws=draws))
+                    replies = ask_world(world, engine(world), rng=rng, draws=draws, only_hidden=only_hidden)
+                    board.add(case, way, replies)
                 except DataError as reason:
                     board.refused.append((case, way, str(reason)))
                 said(case, way, number + 1)

@@ -114,9 +114,12 @@ def ask_world(
     rng: np.random.Generator,
     sums: int = 24,
     draws: int = 400,
+    only_hidden: bool = False,
 ) -> list[Replies]:
-    """Everything that the harness asks, of one world."""
+    """Everything that the harness asks, of one world; with `only_hidden` no more than hidden sums under totals."""
     generator = as_rng(rng)
+    if only_hidden:
+        return list(_hidden(world, engine))
     found = [_cells(world, engine), *_hidden(world, engine)]
     boxes = random_boxes(world, sums, rng=generator)
     found.append(_sums(world, engine, "random sums", *boxes))

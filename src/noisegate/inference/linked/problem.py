@@ -339,6 +339,11 @@ def codes_of_cells(values: ArrayLike, /, *, cells: int) -> Ints:
     return as_codes(given)
 
 
+def numbers_in(codes: NDArray[np.integer], /) -> Ints:
+    """The different numbers among small ones, ascending; sorting or hashing millions of them takes longer than counting."""
+    return np.flatnonzero(np.bincount(codes)).astype(np.int64)
+
+
 def compact(codes: Ints, /) -> tuple[Ints, Ints]:
     """The distinct codes in order, and the place of each code among them."""
     least = int(codes.min(initial=0))

@@ -235,6 +235,15 @@ def shifted(temper: float, /) -> float:
     return 0.5 * (1 - 1 / temper)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HumpFit:
+    """Humps that counts of a part have around their intensities, and these: others than those that cells tell where totals tell them better (`told`)."""
+
+    humps: Humps
+    mean: Floats
+    told: bool
+
+
 def fit_humps(
     values: Floats,
     prior: NegativeBinomial,
@@ -243,37 +252,56 @@ def fit_humps(
     mechanism: Mechanism,
     rows: Sequence[LeftInRows],
     departs: Callable[[Floats], Floats] | None = None,
-    narrow: bool = True,
-) -> Humps | None:
+    told: Floats | None = None,
+) -> HumpFit | None:
     """The humps that counts of a part have beside the negative binomial that was learnt of them; None if it is likelier, or too little is seen.
 
-    `departs` says by which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram has; humps must be likelier than that, too. Laws that are `narrow`er than Poisson are for tables whose noises are independent.
+    `departs` says by which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram has; humps must be likelier than that, too. With `told`, intensities that add up to shown totals, laws narrower than Poisson are tried:
+    counts that hardly vary add up to what their intensities do, so totals tell these far better than cells with their noise.
     """
     seen = SeenCells.of(values, prior, mechanism, rows)
     if seen is None or seen.told.sum() < _FEW:
         return None
-    middle = float(np.exp(np.average(np.log(seen.level))))
+    middle = _middle(seen)
     plain = _plain_evidence(seen, departs)
+    narrow = told is not None
     found = [one for one in _weighed(seen, middle, plain) if narrow or one[1].temper == 1]
-    if not found:
-        return None
     evidence = np.array([plain, *(value - _UNLIKELY for value, _ in found)])
-    weights = special.softmax(evidence)
-    kept = [
-        (weight, law) for weight, (_, law) in zip(weights[1:], found, strict=True) if weight >= _LEAST_WEIGHT
-    ]
-    if not kept or weights[0] > 1 - _LEAST_WEIGHT:
+    if told is not None:
+        other = SeenCells.of(values, replace(prior, mean=told), mechanism, rows)
+        laws = [] if other is None else list(_narrow_laws(other, _middle(other)))
+        likely = np.array([value - _UNLIKELY for value, _ in laws])
+        # Narrow laws around what cells tell are no rivals: they have what cells tell of their own noise, and totals against them.
+        rivals = evidence[[True, *(law.temper == 1 for _, law in found)]]
+        if other is not None and special.logsumexp(likely) > special.logsumexp(rivals):
+            humps = _mixed(other, 0.0, list(zip(special.softmax(likely).tolist(), laws, strict=True)))
+            return None if humps is None else HumpFit(humps=humps, mean=told, told=True)
+    weights = special.softmax(evidence).tolist()
+    humps = _mixed(seen, weights[0], list(zip(weights[1:], found, strict=True)))
+    return None if humps is None else HumpFit(humps=humps, mean=prior.mean, told=False)
+
+
+def _middle(seen: SeenCells, /) -> float:
+    return float(np.exp(np.average(np.log(seen.level))))
+
+
+def _mixed(
+    seen: SeenCells, plain: float, found: Sequence[tuple[float, tuple[float, _Law]]], /
+) -> Humps | None:
+    """Laws with their weights as one, beside the plain law with its own; None if that has nearly all."""
+    kept = [(weight, law) for weight, (_, law) in found if weight >= _LEAST_WEIGHT]
+    if not kept or plain > 1 - _LEAST_WEIGHT:
         return None
-    whole = float(weights[0]) + sum(float(weight) for weight, _ in kept)
+    middle, whole = _middle(seen), plain + sum(weight for weight, _ in kept)
     return Humps(
         stray=_strays(seen, kept, middle),
-        plain=float(weights[0]) / whole,
+        plain=plain / whole,
         share=np.concatenate([weight / whole * law.share for weight, law in kept]),
         factor=np.concatenate([law.factor * middle ** (1 - law.power) for _, law in kept]),
         power=np.concatenate([np.full(len(law.share), law.power) for _, law in kept]),
         dispersion=np.concatenate([law.dispersions for _, law in kept]),
         temper=np.concatenate([np.full(len(law.share), law.temper) for _, law in kept]),
-        tighter=(float(weights[0]) + sum(weight * law.tighter for weight, law in kept)) / whole,
+        tighter=(plain + sum(weight * law.tighter for weight, law in kept)) / whole,
     )
 
 
@@ -308,24 +336,36 @@ def _plain_evidence(seen: SeenCells, departs: Callable[[Floats], Floats] | None,
     return max(found, _evidence(seen, law, np.ones(1)) - 0.5 * _SMOOTH * math.log(seen.cells))
 
 
-def _weighed(seen: SeenCells, middle: float, plain: float, /) -> Iterator[tuple[float, _Law]]:
-    """Laws of humps that are not much less likely than the plain one, with their evidence."""
+def _tried(seen: SeenCells, law: _Law, middle: float, rounds: int = _ROUNDS, /) -> tuple[float, _Law]:
+    """A law that was fitted, and its evidence."""
+    fitted = _fitted(seen, law, middle, rounds)
+    evidence = _evidence(seen, fitted.masses(seen, middle), fitted.share)
+    return evidence - 0.5 * fitted.parameters * math.log(seen.cells), fitted
 
-    def tried(law: _Law, rounds: int = _ROUNDS) -> tuple[float, _Law]:
-        fitted = _fitted(seen, law, middle, rounds)
-        evidence = _evidence(seen, fitted.masses(seen, middle), fitted.share)
-        return evidence - 0.5 * fitted.parameters * math.log(seen.cells), fitted
 
+def _narrow_laws(seen: SeenCells, middle: float, /) -> Iterator[tuple[float, _Law]]:
+    """Laws of one hump that are narrower than Poisson, with their evidence."""
     for dispersion, temper in _NARROW:
         one = _Law(power=1.0, dispersion=dispersion, temper=temper, share=np.ones(1), factor=np.ones(1))
-        value, law = tried(one, _ROUNDS_OF_ONE)
+        value, law = _tried(seen, one, middle, _ROUNDS_OF_ONE)
         if temper == _NARROW[-1][1]:
-            finer = [tried(replace(one, temper=power), _ROUNDS_OF_ONE)[0] for power in _NARROWER]
+            finer = [
+                _tried(seen, replace(one, temper=power), middle, _ROUNDS_OF_ONE)[0] for power in _NARROWER
+            ]
             weighed = np.array([value, *finer])
             less = float(special.softmax(weighed) @ (temper / np.array([temper, *_NARROWER])))
             value = float(special.logsumexp(weighed)) - math.log(len(weighed))
             law = replace(law, tighter=less)
         yield value, law
+
+
+def _weighed(seen: SeenCells, middle: float, plain: float, /) -> Iterator[tuple[float, _Law]]:
+    """Laws of humps that are not much less likely than the plain one, with their evidence."""
+
+    def tried(law: _Law, rounds: int = _ROUNDS) -> tuple[float, _Law]:
+        return _tried(seen, law, middle, rounds)
+
+    yield from _narrow_laws(seen, middle)
     for power in (0.0, 1.0):
         starts = [
             _Law(

@@ -36,10 +36,13 @@ from noisegate.inference.profile.observed import (
     AT_MOST,
     DISPERSIONS,
     EQUAL,
+    LEAST_LOG,
+    MOST_LOG,
     NoisySums,
     Observed,
     by_level,
     log_mass,
+    shifted,
 )
 from noisegate.laws import compiled
 
@@ -71,14 +74,22 @@ class ProfileEffect:
         size = int(codes.max(initial=0)) + 1
         return cls(codes=codes, value=np.zeros(size), own=np.full(size, 0.05), common=np.zeros(size))
 
-    def follow(self, observed: Observed, /) -> float:
-        """Move every level to what its cells and sums say; how far levels moved."""
-        slope, bend = observed.slopes()
+    def follow(self, observed: Observed, /, *, slopes: tuple[Floats, Floats] | None = None) -> float:
+        """Move every level to what its cells and sums say; how far levels moved.
+
+        `slopes` are what these said before other levels moved, carried on along their bend; they are carried on further.
+        """
+        slope, bend = slopes or observed.slopes()
         pull, curvature = by_level(self.codes, slope, bend, len(self.value))
         exposure = np.maximum(curvature, 1e-9) / np.exp(self.value)
         count = np.maximum(pull + curvature, 0.0)
         step = np.log((self.shape + count) / (self.shape + exposure)) - self.value
-        return self.shift(observed, np.clip(step, -_LONGEST_STEP, _LONGEST_STEP))
+        step = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
+        if slopes is None:
+            return self.shift(observed, step)
+        self.value = self.value + step
+        shifted(self.codes, step, observed.eta, slope, bend, LEAST_LOG, MOST_LOG)
+        return math.sqrt(float(np.mean(step**2)))
 
     def evidence(self, observed: Observed, /) -> tuple[Floats, Floats]:
         """What single cells say of each level, as a count and an exposure; a missing cell has no count."""

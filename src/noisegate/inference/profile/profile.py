@@ -54,6 +54,8 @@ _LONGEST_STEP = 1.5
 _SETTLED = 0.02
 #: The same for levels of which little is shown.
 _NEARLY_SETTLED = 0.2
+#: Of more cells slopes are worked out once for all effects of a sweep, and carried along their bend from one to the next.
+_MANY_CELLS = 500_000
 #: Levels whose cells and rows count for more than this are known well enough by their likeliest value.
 _SURE = 10.0
 #: Fewer levels than this say nothing about the law of levels.
@@ -185,12 +187,14 @@ def _renew_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /) -
 
 def _fit_mains(observed: Observed, mains: Sequence[ProfileEffect], /) -> None:
     """The overall level and the effects of single dimensions."""
+    many = len(observed.eta) > _MANY_CELLS
     for _ in range(_ROUNDS):
         for _ in range(_SWEEPS):
             slope, bend = observed.slopes()
             step = float(np.clip(slope.sum() / max(bend.sum(), 1e-9), -_LONGEST_STEP, _LONGEST_STEP))
             observed.move(step)
-            if max([abs(step), *(effect.follow(observed) for effect in mains)]) < _SETTLED:
+            carried = (slope - bend * step, bend) if many else None
+            if max([abs(step), *(effect.follow(observed, slopes=carried) for effect in mains)]) < _SETTLED:
                 break
         if _renew_dispersion(observed, mains):
             break
