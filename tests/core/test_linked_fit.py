@@ -10,7 +10,6 @@ from noisegate.inference import (
     Problem,
     Sums,
     as_codes,
-    compact,
     crossed,
     fit_prior,
     infer,
@@ -147,11 +146,5 @@ def test_predictive_evidence_is_that_of_scipy():
     assert _log_evidence(low, start, p, mean, shape, share) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("span", [10, 10**9])
-def test_compact_codes(span):
-    rng = np.random.default_rng(span)
-    codes = rng.integers(-3, span, 200)
-    distinct, place = compact(codes)
-    np.testing.assert_array_equal(distinct, np.unique(codes))
-    np.testing.assert_array_equal(distinct[place], codes)
+def test_codes_of_words():
     assert as_codes(["b", "a", "b"]).tolist() == [1, 0, 1]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from noisegate.assessment.facts import Facts
 
 Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 ASSUMES = (
     "each margin counts the same events as the base, with noise of its own",
@@ -112,6 +113,7 @@ class Dropped:
     level: float
     inference: Inference | None = None
     _excesses: dict[str, ThresholdExcess] = field(default_factory=dict, repr=False)
+    _group_of: dict[str, Ints] = field(default_factory=dict, repr=False)
     _said: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -176,8 +178,9 @@ class Dropped:
         inside = _margin_rows(rows, chosen)
         if part is None or whole is None or inside is None or not inside.any():
             return None
-        groups = link.group_of(base.cells)
-        mine = np.isin(groups, rows.rows[inside]) & chosen_cells(base, chosen)
+        there = np.zeros(link.margin.size + 1, dtype=bool)  # the last is for cells of no row
+        there[rows.rows[inside]] = True
+        mine = there[self._groups(rows)] & chosen_cells(base, chosen)
         members = (rows.link.margin.values[np.searchsorted(link.margin.cells, rows.rows[inside])]).astype(
             float
         )
@@ -201,6 +204,13 @@ class Dropped:
             noises=sum(n for _, n in laws),
             rows_missing=int(possible.sum()),
         )
+
+    def _groups(self, rows: MarginRows, /) -> Ints:
+        """The row of a margin of each published cell of the base; -1 for none."""
+        name = rows.link.margin.name
+        if name not in self._group_of:
+            self._group_of[name] = rows.link.group_of(self.structure.base.cells)
+        return self._group_of[name]
 
     def _law(self, cells: Table, /) -> Law | None:
         """The noise of a table, as it shows in published values."""

@@ -70,9 +70,8 @@ class Inference:
         if not chosen:
             return self.totals[self.cells.name]
         cells = np.flatnonzero(self.evidence.suppressed)
-        codes = self.cells.codes(cells)
         for which, code in chosen.items():
-            cells, codes = cells[codes[which] == code], codes[:, codes[which] == code]
+            cells = cells[self.cells.domain.label_codes(which, cells) == code]
         place = self.evidence.place
         numbers = cells if place is None else place[cells][place[cells] >= 0]
         return self.engine.sums(numbers, np.zeros(len(numbers), np.int64), size=1, level=self.posterior.level)

@@ -92,10 +92,9 @@ class PossibleRows:
 
 def chosen_cells(cells: Table, chosen: Mapping[int, int], /) -> Flags:
     """Which published cells have the chosen values."""
-    codes = cells.codes(cells.cells)
     out = np.ones(cells.cells.size, dtype=bool)
     for place, code in chosen.items():
-        out &= codes[place] == code
+        out &= cells.domain.label_codes(place, cells.cells) == code
     return out
 
 

@@ -26,10 +26,11 @@ from noisegate.inference.excess import ThresholdSelection, shown_histogram, thre
 from noisegate.inference.hidden import PRIOR_OFF, LeftInRows, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs, gathered
 from noisegate.inference.linked.posterior import CellEstimates
-from noisegate.inference.linked.problem import Bools, Floats, Ints, compact
+from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.profile.profile import CellLaws
 from noisegate.inference.trial import LawBeside
 from noisegate.laws import compiled
+from noisegate.tables import compact
 
 #: Ends of laws that hold less than this are not kept.
 _TRIM = 1e-7

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Observation
-from noisegate.inference.linked.problem import Ints, compact
+from noisegate.inference.linked.problem import Ints
 from noisegate.inference.posterior import FEW_CELLS, Posterior
+from noisegate.tables import compact
 
 #: Blocks that are drawn are at least so many: they tell how much blocks differ.
 FEWEST_BLOCKS = 3

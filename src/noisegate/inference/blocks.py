@@ -29,22 +29,14 @@ from noisegate.inference.evidence import Evidence, Population
 from noisegate.inference.hidden import ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
-from noisegate.inference.linked.problem import (
-    Bools,
-    Flat,
-    Floats,
-    Ints,
-    NegativeBinomial,
-    Prior,
-    compact,
-    numbers_in,
-)
+from noisegate.inference.linked.problem import Bools, Flat, Floats, Ints, NegativeBinomial, Prior
 from noisegate.inference.many_cells import SumsOfMany
 from noisegate.inference.posterior import CellMoments, Posterior, placed
 from noisegate.inference.profile.profile import ProfileFit
 from noisegate.inference.profile.sum_law import Beside
 from noisegate.inference.trial import FitCheck, against_totals, settled
 from noisegate.inference.uncertainty import CellErrors, SumSpread, SumWord, withdraw
+from noisegate.tables import compact, numbers_in
 
 #: Blocks that are worked out at the same time: most of the work runs without the interpreter's lock.
 _THREADS = 2
@@ -142,6 +134,7 @@ class BlockPosterior:
     def learn(self, parts: Sequence[int], /) -> None:
         """Learn the profiles of some parts, two at a time."""
         missing = [part for part in parts if part >= 0 and part not in self._fits]
+        _ = self.evidence.excess  # once, not by each of them
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             for done, _ in enumerate(pool.map(self.fit, missing), 1):
                 self.whole.report("learning how counts vary", done, len(missing))
@@ -172,7 +165,6 @@ class BlockPosterior:
         """Some blocks, worked out, two at a time."""
         self.whole.judge(np.concatenate([self.blocks.cells[number] for number in numbers]).astype(np.int64))
         self.learn(sorted({self.blocks.part[number] for number in numbers}))
-        _ = self.evidence.excess
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             found = []
             for done, one in enumerate(pool.map(self._block, numbers), 1):

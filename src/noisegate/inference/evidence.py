@@ -34,7 +34,7 @@ from noisegate.inference.excess import (
     TotalSeen,
     threshold_of,
 )
-from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums, numbered
+from noisegate.inference.linked.problem import Bools, Floats, Identities, Ints, Problem, Sums
 from noisegate.inference.nonnegative import taken_off
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums
 from noisegate.inference.roles import Layout, Roles
@@ -48,7 +48,7 @@ from noisegate.laws import (
     fourth_cumulant,
 )
 from noisegate.mechanisms import Mechanism, Zeros
-from noisegate.tables import Card, Domain, Margin, Release, Table
+from noisegate.tables import Card, Domain, Margin, Release, Table, numbered
 
 #: A scale that is known better than this, as a share of itself, is taken as it is: intervals would be wider by less than 1 in 100.
 MATTERS = 0.03
@@ -413,10 +413,10 @@ class Evidence:
         ]
         best = max(range(len(measured)), key=lambda k: (int(covered[k].sum()), -len(measured[k].values)))
         margin, inside = measured[best], cells[covered[best]]
-        used = np.unique(rows[best][covered[best]])
+        held = np.bincount(rows[best][covered[best]], minlength=len(margin.values))
+        used = np.flatnonzero(held)
         # Rows of which only some cells are asked for say nothing of these.
-        whole = np.bincount(rows[best][covered[best]], minlength=len(margin.values))[used]
-        if not used.size or (whole != self.cells_in(margin)[used]).any():
+        if not used.size or (held != self.cells_in(margin))[used].any():
             return None
         values = base.values[inside]
         shown = ~np.isnan(values)

@@ -23,8 +23,9 @@ import numpy as np
 
 from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
-from noisegate.inference.linked.problem import Bools, Floats, Ints, compact, paired
+from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.profile.sum_law import chance_apart, quantile
+from noisegate.tables import compact, paired
 
 #: The prior may be off by this share of all hidden cells of a part together.
 PRIOR_OFF = 0.7

@@ -17,11 +17,12 @@ from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.hidden import PRIOR_OFF, FromRows
 from noisegate.inference.linked.inference import infer
 from noisegate.inference.linked.posterior import SumEstimates
-from noisegate.inference.linked.problem import Bools, Floats, Ints, numbers_in
+from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.posterior import Posterior
 from noisegate.inference.profile.profile import cell_laws, suits
 from noisegate.inference.profile.sum_law import SharedError
 from noisegate.inference.uncertainty import SumSpread
+from noisegate.tables import numbers_in
 
 if TYPE_CHECKING:
     from noisegate.inference.blocks import BlockPosterior

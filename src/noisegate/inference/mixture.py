@@ -88,7 +88,9 @@ class MixedNoise:
         found = CellEstimates.empty(self.middle.size, level=level)
         live = self.evidence.live
         if self.looked_at is not None:
-            live = np.intersect1d(live, np.concatenate(self.looked_at), assume_unique=True)
+            looked = np.zeros(self.middle.size, bool)
+            looked[np.concatenate(self.looked_at)] = True
+            live = live[looked[live]]
         for first in range(0, len(live), _AT_ONCE):
             some = live[first : first + _AT_ONCE]
             laws = _mixed([engine.laws(some) for engine in engines], self.weights)

@@ -37,7 +37,6 @@ from noisegate.inference.linked.problem import (
     NegativeBinomial,
     Prior,
     components,
-    numbers_in,
 )
 from noisegate.inference.profile.humps import MOST_SEEN, HumpFit, RivalWord, fit_humps, rivals_say
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
@@ -60,6 +59,7 @@ from noisegate.inference.trial import (
     without_remainders,
 )
 from noisegate.inference.uncertainty import CellErrors, SumSpread, SumWord, widen_cells, withdraw
+from noisegate.tables import numbers_in
 
 #: Who asks: the *informed* one, and every analyst, learns a profile from all tables, which place is busy when and how alike days are. The
 #: *minimal* one takes each day by itself and knows only the levels of the totals that were published; with no totals, nothing.

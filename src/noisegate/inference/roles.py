@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisegate.inference.linked.problem import Ints, crossed, numbered
-from noisegate.tables import Domain, kind_of
+from noisegate.inference.linked.problem import Ints, crossed
+from noisegate.tables import Domain, kind_of, numbered
 
 _MOST_CROSSED = 3
 #: Values of a dimension that set its groups apart (a mode, a direction); with more it is a row.

@@ -21,7 +21,7 @@ from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.hidden import RowMisfit, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
-from noisegate.inference.linked.problem import Bools, Floats, Ints, numbered, numbers_in, paired
+from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.profile.sum_law import (
     Beside,
     SharedError,
@@ -31,6 +31,7 @@ from noisegate.inference.profile.sum_law import (
     quantile_of_two,
     sum_law,
 )
+from noisegate.tables import numbered, numbers_in, paired
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
 _LEAST_OWN = 0.05

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from noisegate.reading.dimensions import declared, spellings, time_grid, unite
 from noisegate.reading.hierarchy import parents_of
 from noisegate.reading.published import Codes, Hierarchy, PublishedTable
-from noisegate.tables import NO_ORDINAL, Dimension, Kind, folded
+from noisegate.tables import NO_ORDINAL, Dimension, Kind, folded, how_many
 
 #: Words that mean the same thing at the head of a column.
 _SYNONYMS = (
@@ -235,8 +235,8 @@ def _says_nothing(table: PublishedTable, position: int, kept: list[int]) -> bool
     if size == 1:
         return True
     for place in kept:
-        values = np.unique(table.codes[place]).size
-        pairs = np.unique(table.codes[place].astype(np.int64) * size + column).size
+        values = how_many(table.codes[place])
+        pairs = how_many(table.codes[place].astype(np.int64) * size + column)
         if pairs == values and (values >= 10 or table.rows >= 2 * values):
             return True
     return False

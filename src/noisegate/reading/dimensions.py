@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisegate.errors import SpecError
 from noisegate.reading.columns import Column
@@ -26,7 +25,7 @@ from noisegate.reading.values import (
     split_moments,
 )
 from noisegate.reading.words import is_code, spaced
-from noisegate.tables import NO_ORDINAL, Dimension, Kind, folded
+from noisegate.tables import NO_ORDINAL, Dimension, Kind, folded, how_many
 
 #: A column that is blank in more than this share of rows holds remarks.
 _MOSTLY = 0.9
@@ -101,14 +100,6 @@ def _twins(columns: Sequence[Column], override: TableOverride) -> tuple[dict[Col
     return said, codes
 
 
-def _different(codes: NDArray[np.integer]) -> int:
-    """How many different codes there are."""
-    if not codes.size:
-        return 0
-    dense = codes.min() >= 0 and codes.max() <= 2 * codes.size
-    return int(np.count_nonzero(np.bincount(codes))) if dense else int(np.unique(codes).size)
-
-
 def _codeness(column: Column) -> int:
     """How much a column looks like codes: by its name, by values without blanks that have digits or are short and in capitals."""
     labels = [label for label in column.labels if label]
@@ -130,8 +121,8 @@ def _paired(one: Column, other: Column) -> bool:
     if both.mean() < 0.5:
         return False
     left, right = one.codes[both].astype(np.int64), other.codes[both].astype(np.int64)
-    values = _different(left)
-    if values < 2 or values != _different(right) or _different(left * len(other.labels) + right) != values:
+    values = how_many(left)
+    if values < 2 or values != how_many(right) or how_many(left * len(other.labels) + right) != values:
         return False
     if [one.labels[k] for k in left.tolist()] == [other.labels[k] for k in right.tolist()]:
         return True
@@ -192,11 +183,11 @@ def _told_apart(kept: Sequence[Column], without: Column) -> bool:
 
 def _combined(column: Column, kept: Sequence[Column]) -> str:
     """Whether a column of codes stands for several others together, such as the number of a series or of a row."""
-    own = _different(column.codes)
+    own = how_many(column.codes)
     if own < _FEWEST_COMBINED or not _codeness(column):
         return ""
     rest = [other for other in kept if other is not column and not _says_several(other, kept)]
-    sizes = [_different(other.codes) for other in rest]
+    sizes = [how_many(other.codes) for other in rest]
     many = len(rest) >= 2 and own >= 2 * max(sizes)
     crossed = many and math.prod(sizes) <= 2 * column.codes.size
     return "codes of what the other columns say together" if crossed and _told_apart(rest, column) else ""
@@ -204,13 +195,13 @@ def _combined(column: Column, kept: Sequence[Column]) -> str:
 
 def _says_several(column: Column, kept: Sequence[Column]) -> bool:
     """Whether each value of a column of codes has one value in two others or more, each of which has fewer."""
-    own = _different(column.codes)
+    own = how_many(column.codes)
     if own < _FEWEST_COMBINED or not _codeness(column):
         return False
     return (
         sum(
             len(other.labels) < own
-            and _different(column.codes.astype(np.int64) * len(other.labels) + other.codes) == own
+            and how_many(column.codes.astype(np.int64) * len(other.labels) + other.codes) == own
             for other in kept
             if other is not column
         )
@@ -220,17 +211,17 @@ def _says_several(column: Column, kept: Sequence[Column]) -> bool:
 
 def _accompanies(column: Column, kept: Sequence[Column]) -> str:
     """Whether a few dates go with the values of another column, such as the reporting period of a measure."""
-    values = _different(column.codes)
+    values = how_many(column.codes)
     if not 2 <= values <= 12:
         return ""
     labels = [label for label in column.labels if folded(label) not in UNKNOWN_WORDS]
     if not labels or find_form(column.name, labels, unknown=[False] * len(labels)).kind is not Kind.DATE:
         return ""
     for other in kept:
-        size = _different(other.codes)
+        size = how_many(other.codes)
         if other is column or size <= 2 * values or column.codes.size < 3 * size:
             continue
-        pairs = _different(other.codes.astype(np.int64) * len(column.labels) + column.codes)
+        pairs = how_many(other.codes.astype(np.int64) * len(column.labels) + column.codes)
         if pairs == size:
             return f"dates that go with {other.name}"
     return ""

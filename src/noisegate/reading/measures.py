@@ -17,6 +17,7 @@ from noisegate.reading.columns import Column
 from noisegate.reading.layout import Laid
 from noisegate.reading.published import Bools, ExtraColumn, SetAside, row_ids
 from noisegate.reading.words import chooses_measure, is_code, is_no_count, spaced
+from noisegate.tables import how_many
 
 #: Values that a column which chooses between measures may have.
 _MOST_MEASURES = 500
@@ -169,9 +170,7 @@ def _by_decimals(laid: Laid, odd: Bools, gone: Bools) -> list[tuple[str, Bools]]
 def _named(laid: Laid) -> Laid:
     """The table without a column that says the same measure in every row; with several, that is a dimension never summed over."""
     single = {
-        k: column
-        for k, column in _keys(laid)
-        if chooses_measure(column.name) and np.unique(column.codes).size == 1
+        k: column for k, column in _keys(laid) if chooses_measure(column.name) and how_many(column.codes) == 1
     }
     if not single:
         return laid
@@ -183,7 +182,7 @@ def _named(laid: Laid) -> Laid:
 def _without_attributes(laid: Laid) -> Laid:
     """The table without columns that say something of each measure, such as its unit or its reporting period."""
     choosing = [column for _, column in _keys(laid) if chooses_measure(column.name)]
-    sizes = [np.unique(column.codes).size for column in choosing]
+    sizes = [how_many(column.codes) for column in choosing]
     if not choosing or max(sizes) < 3:
         return laid
     leader = choosing[int(np.argmax(sizes))]
@@ -191,7 +190,7 @@ def _without_attributes(laid: Laid) -> Laid:
         k: column
         for k, column in _keys(laid)
         if not chooses_measure(column.name)
-        and 2 <= np.unique(column.codes).size < max(sizes)
+        and 2 <= how_many(column.codes) < max(sizes)
         and _determines(leader, column)
     }
     if len(gone) > 1 and _stand_for(leader, list(gone.values())):
@@ -206,7 +205,7 @@ def _stand_for(one: Column, others: Sequence[Column]) -> bool:
     """Whether values of several columns together go with one value of a column."""
     ids = row_ids(np.stack([other.codes for other in others]), tuple(len(other.labels) for other in others))
     _, code = np.unique(ids, return_inverse=True)
-    pairs = np.unique(code.astype(np.int64) * len(one.labels) + one.codes).size
+    pairs = how_many(code.astype(np.int64) * len(one.labels) + one.codes)
     return bool(pairs == code.max(initial=-1) + 1)
 
 
@@ -216,8 +215,8 @@ def _label(column: Column) -> str:
 
 def _determines(one: Column, other: Column) -> bool:
     """Whether each value of the first goes with one value of the second."""
-    pairs = np.unique(one.codes.astype(np.int64) * len(other.labels) + other.codes).size
-    return bool(pairs == np.unique(one.codes).size)
+    pairs = how_many(one.codes.astype(np.int64) * len(other.labels) + other.codes)
+    return bool(pairs == how_many(one.codes))
 
 
 def _without(laid: Laid, drop: set[int], /, *, measure: str | None = None, name: str | None = None) -> Laid:
@@ -232,21 +231,21 @@ def _without(laid: Laid, drop: set[int], /, *, measure: str | None = None, name:
 def _by_breakdown(laid: Laid) -> list[Laid]:
     """A table for each breakdown; a column with one value there says nothing of its own, as "England" in the row of England."""
     for place, column in _keys(laid):
-        present = np.unique(column.codes)
-        if not _BREAKDOWN.fullmatch(spaced(column.name)) or not 2 <= present.size <= 20:
+        if (
+            not _BREAKDOWN.fullmatch(spaced(column.name))
+            or not 2 <= (present := how_many(column.codes)) <= 20
+        ):
             continue
-        others = {k: other for k, other in _keys(laid) if k != place and np.unique(other.codes).size > 1}
+        others = {k: other for k, other in _keys(laid) if k != place and how_many(other.codes) > 1}
         inner = [
-            k
-            for k, other in others.items()
-            if _determines(other, column) and np.unique(other.codes).size > present.size
+            k for k, other in others.items() if _determines(other, column) and how_many(other.codes) > present
         ]
         if not inner and not _jointly(list(others.values()), column):
             continue
         found = []
         for code in dict.fromkeys(column.codes.tolist()):
             part = replace(laid, raw=laid.raw.take(column.codes == code))
-            single = {k for k in others if np.unique(part.raw.columns[k].codes).size == 1}
+            single = {k for k in others if how_many(part.raw.columns[k].codes) == 1}
             one = _without(part, single | {place}, name=column.labels[code])
             names = [laid.raw.columns[k].name for k in inner]
             found.append(_called(one, names, column.labels[code]) if inner else one)
@@ -262,10 +261,10 @@ def _jointly(others: list[Column], column: Column) -> bool:
     ids = row_ids(np.stack([other.codes for other in others]), sizes)
     pairs = row_ids(np.stack([ids, column.codes.astype(np.int64)]), (int(ids.max()) + 1, len(column.labels)))
     idle = {
-        tuple(np.unique(other.codes[column.codes == code]).size == 1 for other in others)
+        tuple(how_many(other.codes[column.codes == code]) == 1 for other in others)
         for code in np.unique(column.codes).tolist()
     }
-    return bool(np.unique(pairs).size == np.unique(ids).size) and len(idle) > 1
+    return bool(how_many(pairs) == how_many(ids)) and len(idle) > 1
 
 
 def _called(laid: Laid, inner: list[str], breakdown: str) -> Laid:

@@ -37,7 +37,10 @@ def split_totals(table: PublishedTable, override: TableOverride, /) -> list[Publ
     words = {
         folded(table.dimensions[one.dimension].labels[one.total]) for one in every if one.total is not None
     } - {""}
-    every = [one if one.sums else find_totals(table, one.dimension, override, also=words) for one in every]
+    if words:
+        every = [
+            one if one.sums else find_totals(table, one.dimension, override, also=words) for one in every
+        ]
     table = _without_untold(
         replace(table, notes=(*table.notes, *(note for one in every for note in one.notes))), every
     )

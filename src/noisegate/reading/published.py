@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from noisegate.errors import DataError, InternalError, SpecError
 from noisegate.mechanisms import Marker
 from noisegate.reading.values import find_form, find_unknown
-from noisegate.tables import NO_ORDINAL, Dimension, Domain, Margin, folded, locate
+from noisegate.tables import NO_ORDINAL, Dimension, Domain, Margin, folded, how_many, locate
 
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
@@ -211,7 +211,7 @@ def has_twice(ids: Ints, /) -> bool:
     """Whether a number is there more than once; rows are often in order."""
     if not ids.size or (ids[1:] > ids[:-1]).all():
         return False
-    return bool(np.unique(ids).size < ids.size)
+    return how_many(ids) < ids.size
 
 
 class MisplacedError(SpecError):

@@ -48,6 +48,7 @@ from noisegate.reading.published import (
     PublishedTable,
     SetAside,
     Source,
+    has_twice,
     row_ids,
     source_name,
     table_files,
@@ -522,6 +523,8 @@ class _Rows:
 
     def _first_of_each(self, ids: Ints, counts: Counts, rows: Ints) -> Ints:
         """The first row of each cell, in file order; later ones are set aside."""
+        if not has_twice(ids):
+            return np.arange(ids.size)
         _, first, cell = np.unique(ids, return_index=True, return_inverse=True)
         again = np.ones(ids.size, dtype=bool)
         again[first] = False

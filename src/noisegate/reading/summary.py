@@ -11,7 +11,7 @@ import numpy as np
 from noisegate.mechanisms import Marker, Threshold
 from noisegate.reading.published import ExtraColumn, PublishedTable, SetAside
 from noisegate.reading.structure import Structure
-from noisegate.tables import Kind, MarginLink, Table
+from noisegate.tables import Kind, MarginLink, Table, how_many
 
 #: How many values a list in the summary shows.
 _SHOWN = 10
@@ -46,7 +46,7 @@ class DimensionSummary:
             kind=str(dimension.kind),
             written=dimension.written,
             values=dimension.size,
-            shown=int(np.unique(table.codes(table.cells)[position]).size),
+            shown=how_many(table.codes(table.cells)[position]),
             first=known[0] if known else "",
             last=known[-1] if known else "",
             unknown=tuple(label for label, away in zip(dimension.labels, gone, strict=True) if away),

@@ -23,7 +23,7 @@ from noisegate.reading.dimensions import merged_values
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import PublishedTable, row_ids
 from noisegate.reading.words import age_band, is_country, is_total
-from noisegate.tables import Dimension, Kind, folded
+from noisegate.tables import Dimension, Kind, compact, folded
 
 #: How far a total may be from the sum of its parts: a share of it, and noise on every part.
 RELATIVE, NOISE = 0.1, 5.0
@@ -135,17 +135,13 @@ def _unworded(table: PublishedTable, position: int) -> Totals:
 def _all_in_blocks(table: PublishedTable, position: int, full: Grid) -> Totals:
     """Subtotals that no word names and that cover every value, each the exact sum of those beside it; several rows and several of them are no chance."""
     dimension, order = table.dimensions[position], _order(table, position)
-    sizes = np.unique(full, axis=0).shape[0]
-    for backwards in (False, True) if sizes >= _ROWS_OF_BLOCKS else ():
+    several = bool((full != full[:1]).any())
+    for backwards in (False, True) if several else ():
         blocks = _blocks(full, order[::-1] if backwards else order)
         leaves = [code for code in order if code not in blocks]
         if len(blocks) > 1 and set(leaves) == {code for members in blocks.values() for code in members}:
             return _levelled(position, dimension, blocks, leaves)
     return Totals(dimension=position)
-
-
-#: Different rows in which subtotals that no word names must be sums.
-_ROWS_OF_BLOCKS = 2
 
 
 def _no_less(grid: Grid, code: int, others: Sequence[int]) -> bool:
@@ -279,7 +275,7 @@ def _adds_up(table: PublishedTable, position: int, code: int) -> bool:
     """Whether the counts with this value are sums of those with the others."""
     others = [i for i in range(len(table.dimensions)) if i != position]
     sizes = tuple(table.dimensions[i].size for i in others)
-    _, group = np.unique(row_ids(table.codes[others], sizes), return_inverse=True)
+    group = compact(row_ids(table.codes[others], sizes))[1]
     groups = int(group.max(initial=-1)) + 1
     is_sum = table.codes[position] == code
     counts = table.counts.astype(np.float64)
@@ -302,7 +298,7 @@ def _grid(table: PublishedTable, position: int) -> Grid | None:
     """The counts by group of the other dimensions and value of this one; NaN where nothing is published."""
     others = [i for i in range(len(table.dimensions)) if i != position]
     sizes = tuple(table.dimensions[i].size for i in others)
-    _, group = np.unique(row_ids(table.codes[others], sizes), return_inverse=True)
+    group = compact(row_ids(table.codes[others], sizes))[1]
     shape = (int(group.max(initial=-1)) + 1, table.dimensions[position].size)
     if shape[0] * shape[1] > _MOST_GRID:
         return None

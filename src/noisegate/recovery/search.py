@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from noisegate import limits
-from noisegate.inference import compact
 from noisegate.laws import Floats, Ints
 from noisegate.reading import describe as describe_labels
 from noisegate.reading import row_ids
@@ -25,7 +24,7 @@ from noisegate.recovery.couplings import (
     selected,
 )
 from noisegate.recovery.equality import find_pairs
-from noisegate.tables import Table, folded
+from noisegate.tables import Table, compact, folded
 
 #: Words for the two ends of a ride.
 _ENDS = (

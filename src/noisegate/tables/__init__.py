@@ -44,6 +44,7 @@ from noisegate.tables.dimension import (
 from noisegate.tables.domain import Domain
 from noisegate.tables.hazards import HAZARDS, hazards_against, hazards_statement, read_hazards
 from noisegate.tables.margin import Margin
+from noisegate.tables.numbering import compact, how_many, numbered, numbers_in, paired
 from noisegate.tables.question import Asked, Form, Question
 from noisegate.tables.registry import REGISTRY, read_record, record_against, registry_record
 from noisegate.tables.selection import Groups, Selection
@@ -130,6 +131,7 @@ __all__ = [
     "alternatives",
     "clock_of",
     "combine",
+    "compact",
     "condition_text",
     "conditions_of",
     "crate_against",
@@ -138,11 +140,15 @@ __all__ = [
     "folded",
     "hazards_against",
     "hazards_statement",
+    "how_many",
     "kind_of",
     "label_code",
     "listed",
     "locate",
     "members",
+    "numbered",
+    "numbers_in",
+    "paired",
     "read_crate",
     "read_document",
     "read_hazards",

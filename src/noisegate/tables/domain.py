@@ -17,7 +17,7 @@ merged values); value codes are also label codes, groups come after them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Any, Self
@@ -220,15 +220,35 @@ class Domain:
 
     def decode_into(self, out: Sequence[NDArray[np.integer]], cells: Ints, /) -> None:
         """Write the label codes of cells to one array for each dimension."""
+        for index, here, flat in self._by_block(cells):
+            block = self.blocks[index]
+            for axis, entry in zip(block.axes, block.entries(flat), strict=True):
+                for row, dimension in enumerate(axis.dimensions):
+                    out[dimension][here] = entry if axis.plain(row) else axis.entries[row][entry]
+
+    def label_codes(self, dimension: int, cells: Ints, /) -> Ints:
+        """The label codes of one dimension for each cell; the others are not worked out."""
+        out = np.empty(cells.shape, np.int64)
+        for index, here, flat in self._by_block(cells):
+            block = self.blocks[index]
+            place = block.axis(dimension)
+            axis = block.axes[place]
+            entry = flat // block.strides[place] % axis.size
+            row = axis.place(dimension)
+            out[here] = entry if axis.plain(row) else axis.entries[row][entry]
+        return out
+
+    def _by_block(self, cells: Ints, /) -> Iterator[tuple[int, Ints | EllipsisType, Ints]]:
+        """Each block that has some of the cells, the places of these, and their numbers counted from its start."""
         if cells.size and (cells.min() < 0 or cells.max() >= self.size):
             raise InternalError("a cell number is outside the domain")
         if len(self.blocks) == 1:
-            self._decode_block(0, cells, out, ...)
+            yield 0, ..., cells
             return
         home = self.block_of(cells)
         for index in np.unique(home).tolist():
             here = np.flatnonzero(home == index)
-            self._decode_block(index, cells[here], out, here)
+            yield index, here, cells[here] - self.offsets[index]
 
     def block_of(self, cells: Ints, /) -> Ints:
         """The block that each cell lies in."""
@@ -245,15 +265,6 @@ class Domain:
     def slices(self, most: int, /) -> list[range]:
         """The cells in stretches of at most `most`, in order."""
         return [range(start, min(start + most, self.size)) for start in range(0, self.size, most)]
-
-    def _decode_block(
-        self, index: int, flat: Ints, out: Sequence[NDArray[np.integer]], here: Ints | EllipsisType, /
-    ) -> None:
-        block = self.blocks[index]
-        entries = block.entries(flat - self.offsets[index] if index else flat)
-        for axis, entry in zip(block.axes, entries, strict=True):
-            for row, dimension in enumerate(axis.dimensions):
-                out[dimension][here] = entry if axis.plain(row) else axis.entries[row][entry]
 
     def _lookup(self, place: int, axis: tuple[int, ...], /) -> Lookup:
         axes = [block.axes[place] for block in self.blocks]

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.linked.problem import Floats, Ints, NegativeBinomial, compact, same_partition, tally
+from noisegate.inference.linked.problem import Floats, Ints, NegativeBinomial, same_partition, tally
 from noisegate.laws import compiled
+from noisegate.tables import compact
 
 _LEAST_STRENGTH, _MOST_STRENGTH = 1e-2, 1e6
 #: EM creeps where levels show little, so its steps are lengthened there, up to these limits.

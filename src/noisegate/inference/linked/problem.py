@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import DataError, SpecError
-from noisegate.laws import compiled
 from noisegate.mechanisms import Mechanism
+from noisegate.tables import compact
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-#: Fewer codes than this are sorted.
-_WORTH_HASHING = 5_000
 #: Shares that are to add up to one may be off by this.
 _SHARES_OFF = 1e-6
 
@@ -337,70 +335,6 @@ def codes_of_cells(values: ArrayLike, /, *, cells: int) -> Ints:
             "codes of effects and groups", found=given.shape, allowed=f"one for each of {cells} cells"
         )
     return as_codes(given)
-
-
-def numbers_in(codes: NDArray[np.integer], /) -> Ints:
-    """The different numbers among small ones, ascending; sorting or hashing millions of them takes longer than counting."""
-    return np.flatnonzero(np.bincount(codes)).astype(np.int64)
-
-
-def compact(codes: Ints, /) -> tuple[Ints, Ints]:
-    """The distinct codes in order, and the place of each code among them."""
-    least = int(codes.min(initial=0))
-    span = int(codes.max(initial=0)) - least + 1
-    if span > 4 * len(codes) + 1000:
-        if len(codes) < _WORTH_HASHING:
-            distinct, place = np.unique(codes, return_inverse=True)
-            return distinct, place.astype(np.int64)
-        distinct, place = _by_hash(np.ascontiguousarray(codes, dtype=np.int64), len(codes).bit_length() + 1)
-        order = np.argsort(distinct)
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        return distinct[order], rank[place]
-    present = np.zeros(span, dtype=bool)
-    present[codes - least] = True
-    rank = np.cumsum(present) - 1
-    return np.flatnonzero(present) + least, rank[codes - least]
-
-
-@compiled
-def _by_hash(codes: Ints, bits: int, /) -> tuple[Ints, Ints]:
-    """The distinct codes as they appear, and the place of each code among them; sorting all of them would take several times as long."""
-    size = 1 << bits
-    held, place_of = np.zeros(size, np.int64), np.full(size, -1, np.int64)
-    distinct, place = np.empty(len(codes), np.int64), np.empty(len(codes), np.int64)
-    count = 0
-    for i in range(len(codes)):
-        code = codes[i]
-        slot = np.int64((np.uint64(code) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
-        while place_of[slot] >= 0 and held[slot] != code:
-            slot = (slot + 1) & (size - 1)
-        if place_of[slot] < 0:
-            held[slot], place_of[slot] = code, count
-            distinct[count] = code
-            count += 1
-        place[i] = place_of[slot]
-    return distinct[:count], place
-
-
-def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
-    """The distinct codes in their order, and the place of each code among them; -1 is none, and so is its place."""
-    distinct, place = compact(codes)
-    none = int(distinct.size > 0 and distinct[0] < 0)
-    return distinct[none:], place - none
-
-
-def paired(groups: Ints, rows: Ints, size: int, /) -> tuple[Ints, Ints, Ints]:
-    """The distinct pairs of a group and one of `size` rows, in any order, and the place of each cell's pair among them."""
-    first = np.zeros(size, np.int64)
-    first[rows] = groups
-    if (first[rows] == groups).all():
-        at, place = compact(rows)
-        return first[at], at, place
-    pairs = np.ascontiguousarray(groups * size + rows, dtype=np.int64)
-    many = len(pairs) >= _WORTH_HASHING
-    keys, place = _by_hash(pairs, len(pairs).bit_length() + 1) if many else compact(pairs)
-    return *np.divmod(keys, size), place
 
 
 def same_partition(a: NDArray[np.integer], b: NDArray[np.integer], /) -> bool:

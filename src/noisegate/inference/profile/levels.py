@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.linked.problem import compact
 from noisegate.inference.profile.observed import (
     AT_MOST,
     DISPERSIONS,
@@ -45,6 +44,7 @@ from noisegate.inference.profile.observed import (
     shifted,
 )
 from noisegate.laws import compiled
+from noisegate.tables import compact
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -36,13 +36,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.errors import SpecError
-from noisegate.inference.linked.problem import NegativeBinomial, compact
+from noisegate.inference.linked.problem import NegativeBinomial
 from noisegate.laws import (
     LatticeLaw,
     RoundedGaussian,
     Tabulated,
 )
 from noisegate.margins import ErrorLaw, characteristic
+from noisegate.tables import compact
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
