@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.excess import ThresholdSelection, shown_histogram, threshold_of
+from noisegate.inference.excess import (
+    ThresholdExcess,
+    ThresholdSelection,
+    shown_histogram,
+    threshold_of,
+)
 from noisegate.inference.hidden import PRIOR_OFF, LeftInRows, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs, gathered
 from noisegate.inference.linked.posterior import CellEstimates
@@ -254,7 +259,7 @@ class Anchor:
             zip(margins, found, strict=True), key=lambda one: (int(one[1][0].sum()), -one[1][2])
         )
         shown = self._beside(margin, places[taken])
-        excess, seen = self._excess(laws, shown)
+        excess, seen = self._excess(laws, shown, places[taken])
         beside = LawBeside(
             left=left,
             variance=variance,
@@ -281,11 +286,12 @@ class Anchor:
             beside=beside,
         )
 
-    def _excess(self, laws: AnyLaws, shown: Ints, /) -> tuple[_Excess, _Excess]:
+    def _excess(self, laws: AnyLaws, shown: Ints, hidden: Ints, /) -> tuple[_Excess, _Excess]:
         """By how much some shown values exceed raw counts, by all that is known and by their share in all excess alone.
 
         What all shown values exceed by is known without a prior; how much of it is that of some rows is not, if rows differ: a prior that knows which rows are
-        busy has its word, by how far it draws single values down. Each counts as far as it is sure.
+        busy has its word, by how far it draws single values down. Each counts as far as it is sure. Where these rows are so many that their own histogram and totals
+        tell it better, they do: a prior says where hidden people are, and not how many.
         """
         evidence = self._evidence
         values = evidence.base.values[self.cells[shown]]
@@ -298,7 +304,22 @@ class Anchor:
         own = (_DRAWN * max(drawn, float(seen[0]))) ** 2 + 1e-6
         both = (float(seen[0]) * own + drawn * apart) / (own + apart)
         alone = _Excess(mean=float(seen[0]), variance=float(doubt[0]), drawn=drawn)
-        return _Excess(mean=both, variance=float(doubt[0]) + own * apart / (own + apart), drawn=drawn), alone
+        mixed = _Excess(mean=both, variance=float(doubt[0]) + own * apart / (own + apart), drawn=drawn)
+        # Sums of one estimate hold what making counts non-negative shifted, which is told by all of them.
+        by_rows = self._own_excess(shown, hidden, drawn) if apart > 0 and not evidence.consistent else None
+        return by_rows if by_rows is not None and by_rows.variance < mixed.variance else mixed, alone
+
+    def _own_excess(self, shown: Ints, hidden: Ints, drawn: float, /) -> _Excess | None:
+        """By how much shown values of some rows exceed raw counts, by their own histogram and totals; None if these do not tell."""
+        evidence = self._evidence
+        told = evidence.population(np.sort(self.cells[np.concatenate([shown, hidden])]))
+        if told is None or len(told.values) < len(shown):
+            return None
+        made = ThresholdExcess.of(
+            told.values, evidence.base.mechanism, hidden=len(told.hidden), total=told.total
+        )
+        found, doubt = made.added(told.values, np.zeros(len(told.values), np.int64), 1)
+        return _Excess(mean=float(found[0]), variance=float(doubt[0]), drawn=drawn)
 
     def _strays(self, laws: AnyLaws, shown: Ints, /) -> float:
         """The variance of what a law takes off shown values, by their noise."""

@@ -35,7 +35,7 @@ from noisegate.inference.posterior import CellMoments, Posterior, placed
 from noisegate.inference.profile.profile import ProfileFit
 from noisegate.inference.profile.sum_law import Beside
 from noisegate.inference.trial import FitCheck, against_totals, settled
-from noisegate.inference.uncertainty import CellErrors, SumSpread, SumWord, withdraw
+from noisegate.inference.uncertainty import ByValues, CellErrors, SumSpread, SumWord, withdraw
 from noisegate.tables import compact, numbers_in
 
 #: Blocks that are worked out at the same time: most of the work runs without the interpreter's lock.
@@ -311,6 +311,12 @@ class BlockPosterior:
             spread=together(lambda one: one.spread),
             surest=together(lambda one: one.surest),
             only_hidden=~several & (added(lambda one: one.only_hidden.astype(np.float64)) > 0),
+            values=ByValues(
+                away=added(lambda one: one.values.away),
+                noise=added(lambda one: one.values.noise),
+                doubt=added(lambda one: one.values.doubt),
+            ),
+            split=added(lambda one: one.split),
         )
 
     def _in_several(self, cells: Ints, groups: Ints, size: int, /) -> Bools:

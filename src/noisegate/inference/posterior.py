@@ -52,13 +52,14 @@ from noisegate.inference.trial import (
     ValueWindow,
     against_totals,
     judge_held_out,
+    law_off,
     settled,
     shapes,
     some_parts,
     tried,
     without_remainders,
 )
-from noisegate.inference.uncertainty import CellErrors, SumSpread, SumWord, widen_cells, withdraw
+from noisegate.inference.uncertainty import ByValues, CellErrors, SumSpread, SumWord, widen_cells, withdraw
 from noisegate.tables import numbers_in
 
 #: Who asks: the *informed* one, and every analyst, learns a profile from all tables, which place is busy when and how alike days are. The
@@ -608,13 +609,23 @@ class Posterior:
         """What is known of each of `size` sums of cells that could hold something, before intervals are made of it."""
         self.prepare(cells)
         self.judge(cells)
+        self.errors.law_off = law_off(self.beside)
         spread, surest = self.errors.sums(cells, groups, size)
         mean, alone = (
             np.bincount(groups, weights=one[cells], minlength=size).astype(np.float64)
             for one in (self.mean, self.errors.variance)
         )
         hidden = self._only_hidden(cells, groups, surest)
-        return SumWord(mean=mean, alone=alone, spread=spread, surest=surest, only_hidden=hidden)
+        values = ByValues.of(self.evidence, cells, groups, size, self.mean[cells])
+        return SumWord(
+            mean=mean,
+            alone=alone,
+            spread=spread,
+            surest=surest,
+            only_hidden=hidden,
+            values=values,
+            split=self.errors.split(cells, groups, size),
+        )
 
     def judge(self, cells: Ints, /) -> Trust | None:
         """Whether the learnt law may speak of those of these cells that no total tells; None if there are none, or nothing was learnt."""

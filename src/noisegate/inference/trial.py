@@ -108,6 +108,13 @@ class LawBeside:
     drawn: float
 
 
+def law_off(found: Sequence[LawBeside], /) -> float:
+    """By which share a learnt law is off about all hidden cells of a part together, beyond what the noise of totals lets it be."""
+    squares = sum(one.said**2 for one in found)
+    off = sum((one.left - one.said) ** 2 - one.variance for one in found)
+    return math.sqrt(max(off, 0.0) / squares) if squares > 0 else 0.0
+
+
 def against_totals(found: Sequence[LawBeside], /) -> tuple[FitCheck, ...]:
     """Whether the learnt law by itself gives what tables tell with no prior: of hidden sums (MATH 10 e), and of values above the threshold.
 

@@ -43,6 +43,10 @@ _SLIGHT = 0.1
 _FEW_TERMS, _FEW_IN_ALL = 64, 4_000
 #: Rows and cells whose sums are further apart than so many standard deviations of what rows say contradict each other.
 _APART = 1.96
+#: Sums differ from those of their values by chance, by at least this share of the noise of these.
+_LEAST_APART = 0.1
+#: A sum whose variance is less than this share of the noise of its values is told by rows: by cells it is hardly ever half as unsure as its values are.
+_FAR_SURER = 0.25
 #: Bounds no wider than this share of the estimate widen it and do not replace it.
 _NEAR_SHARE = 0.1
 
@@ -112,10 +116,41 @@ class SumSpread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ByValues:
+    """What shown values of sums say by themselves, with no prior: how far their sum, less what selection adds, is from that of the means of their cells (`away`), the variance of their noise, and that of what selection adds (`doubt`)."""
+
+    away: Floats
+    noise: Floats
+    doubt: Floats
+
+    @classmethod
+    def of(cls, evidence: Evidence, cells: Ints, groups: Ints, size: int, means: Floats, /) -> ByValues:
+        """Of the shown ones of the cells of each of `size` groups, whose means these are."""
+        base = evidence.base
+        values = base.values[cells]
+        shown = np.isfinite(values)
+        if not 0 < base.noise < np.inf or not shown.any():
+            return cls(away=np.zeros(size), noise=np.zeros(size), doubt=np.zeros(size))
+        values, group = values[shown], groups[shown]
+        excess, doubt = evidence.excess.added(values, group, size)
+        away = np.bincount(group, weights=values - means[shown], minlength=size) - excess
+        return cls(away=away, noise=base.noise * np.bincount(group, minlength=size), doubt=doubt)
+
+    def contradict(self, variance: Floats, /) -> Floats:
+        """How far values are from sums that are known up to this variance, where that is clearly further than their noise lets them be; nothing of sums that are far surer than their values, which rows tell.
+
+        If all is right a sum and the sum of its values differ by the noise that the sum is surer by.
+        """
+        chance = np.maximum(self.noise - variance, _LEAST_APART * self.noise) + self.doubt
+        clear = (variance > _FAR_SURER * self.noise) & (np.abs(self.away) > _APART * np.sqrt(chance))
+        return np.where(clear, self.away, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SumWord:
     """What is known of sums of cells: their `mean`, which is that of their cells, the variances of cells added up (`alone`), and how uncertain sums are by cells (`spread`) and by whatever is surest.
 
-    `only_hidden` says which are sums of hidden cells that rows tell.
+    `only_hidden` says which are sums of hidden cells that rows tell, `values` what shown values say by themselves, and `split` how far sums move if hidden people lie elsewhere in their rows.
     """
 
     mean: Floats
@@ -123,12 +158,15 @@ class SumWord:
     spread: SumSpread
     surest: SumSpread
     only_hidden: Bools
+    values: ByValues
+    split: Floats
 
     def estimates(
         self, cells: Ints, groups: Ints, laws: Callable[[Ints], Pmfs], /, *, level: float
     ) -> SumEstimates:
         """Estimates with intervals of this level; sums of few cells get theirs from the laws of these."""
-        mean, spread, surest = self.mean, self.spread, self.surest
+        mean = self.mean
+        spread, surest = (replace(one, own=one.own + self.split**2) for one in (self.spread, self.surest))
         low, high = surest.intervals(level)
         few = _few(groups, len(mean))
         free = np.asarray(surest.variance == spread.variance)
@@ -142,6 +180,9 @@ class SumWord:
         off = mean - surest.centre
         # Where rows clearly say something else than their cells do, either may be right: the interval holds both, each with the noise of rows.
         apart = np.where(np.abs(off) > _APART * np.sqrt(surest.variance), off, 0.0)
+        # So may shown values, of sums that rows tell no better than these do.
+        values = self.values.contradict(surest.variance)
+        apart = np.where(np.abs(values) > np.abs(apart), values, apart)
         low = np.minimum(low, np.floor(low + np.minimum(apart, 0.0)).astype(np.int64))
         high = np.maximum(high, np.ceil(high + np.maximum(apart, 0.0)).astype(np.int64))
         return SumEstimates(
@@ -208,6 +249,8 @@ class CellErrors:
         For each cell one of those that hold its count; None if all differ.
     unseen
         What no row of some margin shows is known by its prior alone, and that may be wrong for all of it: by this share of it. How large it is, a trial says (`trial`).
+    law_off
+        By which share the law is off about all hidden cells of rows that are shown, beyond what the noise of these lets it be.
     """
 
     evidence: Evidence
@@ -216,6 +259,7 @@ class CellErrors:
     unit_of: Ints
     same: Ints | None
     unseen: float = 0.0
+    law_off: float = 0.0
     mean: Floats = field(init=False)
     variance: Floats = field(init=False)
     third: Floats = field(init=False)
@@ -275,6 +319,24 @@ class CellErrors:
             better = (more > taken) | ((more == taken) & (more > 0) & (found.variance < best.variance))
             best, taken = best.where(~better, found), np.maximum(taken, more)
         return by_cells, best
+
+    def split(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
+        """How far sums move if hidden people lie elsewhere in their rows than the law has them, by a standard deviation of what all of them are off by together.
+
+        Whole rows do not move. A law that is off about how many are hidden in all is no surer about where they are.
+        """
+        if not self.law_off or not size:
+            return np.zeros(size)
+        hidden = np.isnan(self.evidence.base.values[cells])
+        found = np.full(size, np.inf)
+        for margin in self.totals.margins:
+            row = margin.where.of(cells)
+            inside = hidden & (row >= 0) & margin.shown(np.maximum(row, 0))
+            group, at, place = paired(groups[inside], row[inside], len(margin.values))
+            mine = np.bincount(place, weights=self.mean[cells[inside]], minlength=len(at))
+            rest = np.maximum(1 - mine / np.maximum(self.misfit(margin).mean[at], 1e-9), 0.0)
+            found = np.minimum(found, np.bincount(group, weights=mine * rest, minlength=size))
+        return np.where(np.isfinite(found), self.law_off * found, 0.0)
 
     def _told_by_totals(self, shared: SharedError, cells: Ints, /) -> SharedError:
         """What cells err together, once shown totals have said what whole levels of an effect add up to.
