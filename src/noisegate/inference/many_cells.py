@@ -21,7 +21,8 @@ from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.posterior import Posterior
 from noisegate.inference.profile.profile import cell_laws, suits
 from noisegate.inference.profile.sum_law import SharedError
-from noisegate.inference.uncertainty import SumSpread
+from noisegate.inference.trial import law_off
+from noisegate.inference.uncertainty import ByValues, SumSpread
 from noisegate.tables import numbers_in
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ class SumsOfMany:
 
     def estimates(self, cells: Ints, groups: Ints, size: int, level: float, /) -> SumEstimates:
         """Estimates of sums of so many cells that only rows, profiles and records are asked."""
-        found = self.spread(cells, groups, size)
+        found, values = self._told(cells, groups, size)
         mean = np.maximum(found.centre, 0.0)
-        low, high = found.intervals(level)
+        low, high = values.held(*found.intervals(level), found.variance)
         return SumEstimates(
             level=level,
             mean=mean,
@@ -70,7 +71,11 @@ class SumsOfMany:
         )
 
     def spread(self, cells: Ints, groups: Ints, size: int, /) -> SumSpread:
-        """Whole rows by what they show, up to their noise; cells of rows that are not shown as such cells are in blocks that were drawn; all others by the profile and their own record."""
+        """Where sums are, and how uncertain."""
+        return self._told(cells, groups, size)[0]
+
+    def _told(self, cells: Ints, groups: Ints, size: int, /) -> tuple[SumSpread, ByValues]:
+        """Whole rows by what they show, up to their noise; cells of rows that are not shown as such cells are in blocks that were drawn; all others by the profile and their own record, beside what their values say."""
         margins = self.whole.errors.totals.margins
         which, taken, found = self._whole_rows(cells, groups, size)
         for place, margin in enumerate(margins):
@@ -80,9 +85,11 @@ class SumsOfMany:
             taken[lost] = True
             if lost.size:
                 found = found.plus(self._in_hidden_rows(margin, cells[lost], groups[lost], size))
+        values = ByValues.none(size)
         if not taken.all():
-            found = found.plus(self._by_records(cells[~taken], groups[~taken], size))
-        return replace(found, own=np.maximum(found.own, 1e-12))
+            records, values = self._by_records(cells[~taken], groups[~taken], size)
+            found = found.plus(records)
+        return replace(found, own=np.maximum(found.own, 1e-12)), values
 
     def _whole_rows(self, cells: Ints, groups: Ints, size: int, /) -> tuple[Ints, Bools, SumSpread]:
         """For each group the margin that says most of it, which cells are in whole rows of that, and what these say."""
@@ -145,16 +152,14 @@ class SumsOfMany:
             known = self._lost[margin.name] = (ratio, sum(width) / max(sum(number), 1.0), off)
         return known
 
-    def _by_records(self, cells: Ints, groups: Ints, size: int, /) -> SumSpread:
-        """Sums of cells by the profile and the record of each, moved as totals move such cells in blocks that were drawn."""
-        none = np.zeros(size)
-        if not cells.size:
-            return SumSpread.plain(none, none, shared=none, third=none, fourth=none)
+    def _by_records(self, cells: Ints, groups: Ints, size: int, /) -> tuple[SumSpread, ByValues]:
+        """Sums of cells by the profile and the record of each, moved as totals move such cells in blocks that were drawn, and what the values among the records say."""
         part_of = self.whole.part_of[cells]
         parts = numbers_in(part_of).tolist()
         self.engine.learn(parts)
         moved = self._moved_by_totals()
-        centre, alone, shared, third, common, unseen = (np.zeros(size) for _ in range(6))
+        centre, alone, shared, third, common, unseen, elsewhere = (np.zeros(size) for _ in range(7))
+        values, law_off = ByValues.none(size), self._law_off()
         off = np.zeros((moved.kinds, size))
         for part in parts:
             here = np.flatnonzero(part_of == part)
@@ -172,8 +177,16 @@ class SumsOfMany:
             off += np.bincount(kind * size + group, weights=by, minlength=off.size).reshape(off.shape)
             lacking = self.whole.errors.lacking(cells[here])
             unseen += _trusted(self.whole) * added(np.where(lacking, one.mean, 0.0))
-        shared = shared + common**2 + unseen**2 + (off**2).sum(axis=0)
-        return SumSpread.plain(centre, alone + shared, shared=shared, third=third, fourth=none)
+            elsewhere += law_off * added(np.where(np.isnan(one.values) & ~lacking, one.mean, 0.0))
+            values = values.plus(ByValues.of(self.evidence, cells[here], group, size, one.mean))
+        shared = shared + common**2 + unseen**2 + elsewhere**2 + (off**2).sum(axis=0)
+        spread = SumSpread.plain(centre, alone + shared, shared=shared, third=third, fourth=np.zeros(size))
+        return spread, values
+
+    def _law_off(self) -> float:
+        """By which share the law is off about hidden cells, in blocks that were drawn."""
+        drawn = self.engine.work_out(self.engine.drawn())
+        return law_off([one for block in drawn for one in block.beside])
 
     def _record(self, part: int, cells: Ints, /) -> _Records:
         """What the profile and the record of each say of some cells of a part."""

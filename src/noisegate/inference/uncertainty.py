@@ -130,11 +130,27 @@ class ByValues:
         values = base.values[cells]
         shown = np.isfinite(values)
         if not 0 < base.noise < np.inf or not shown.any():
-            return cls(away=np.zeros(size), noise=np.zeros(size), doubt=np.zeros(size))
+            return cls.none(size)
         values, group = values[shown], groups[shown]
         excess, doubt = evidence.excess.added(values, group, size)
         away = np.bincount(group, weights=values - means[shown], minlength=size) - excess
-        return cls(away=away, noise=base.noise * np.bincount(group, minlength=size), doubt=doubt)
+        noise = np.asarray(base.noise * np.bincount(group, minlength=size), dtype=np.float64)
+        return cls(away=away, noise=noise, doubt=doubt)
+
+    @classmethod
+    def none(cls, size: int, /) -> ByValues:
+        """Of sums without shown values."""
+        return cls(away=np.zeros(size), noise=np.zeros(size), doubt=np.zeros(size))
+
+    def plus(self, other: ByValues, /) -> ByValues:
+        """The same of sums with more cells."""
+        return ByValues(
+            away=self.away + other.away, noise=self.noise + other.noise, doubt=self.doubt + other.doubt
+        )
+
+    def held(self, low: Ints, high: Ints, variance: Floats, /) -> tuple[Ints, Ints]:
+        """Intervals of sums that are known up to this variance, such that they hold what values say as well where the two contradict each other."""
+        return _holding(low, high, self.contradict(variance))
 
     def contradict(self, variance: Floats, /) -> Floats:
         """How far values are from sums that are known up to this variance, where that is clearly further than their noise lets them be; nothing of sums that are far surer than their values, which rows tell.
@@ -183,8 +199,7 @@ class SumWord:
         # So may shown values, of sums that rows tell no better than these do.
         values = self.values.contradict(surest.variance)
         apart = np.where(np.abs(values) > np.abs(apart), values, apart)
-        low = np.minimum(low, np.floor(low + np.minimum(apart, 0.0)).astype(np.int64))
-        high = np.maximum(high, np.ceil(high + np.maximum(apart, 0.0)).astype(np.int64))
+        low, high = _holding(low, high, apart)
         return SumEstimates(
             level=level,
             mean=mean,
@@ -199,6 +214,14 @@ class SumWord:
         beside = self.surest.beside
         kurtosis = float(self.surest.fourth[group] / beside.sure[group] ** 2)
         return law_of_few(*_listed(laws), beside=beside, group=group, kurtosis=min(kurtosis, 3.0))
+
+
+def _holding(low: Ints, high: Ints, apart: Floats, /) -> tuple[Ints, Ints]:
+    """Intervals that also hold what is so far from their middle, as surely."""
+    return (
+        np.floor(low + np.minimum(apart, 0.0)).astype(np.int64),
+        np.ceil(high + np.maximum(apart, 0.0)).astype(np.int64),
+    )
 
 
 def _few(groups: Ints, size: int, /) -> Bools:
