@@ -1,0 +1,68 @@
+"""Sums that are no rows, in a city whose counts come in twenties: the learnt law is wrong about hidden cells and about shown ones.
+
+What rows, values and all hidden cells together say needs no law; sums hold it where the law says otherwise.
+"""
+
+import numpy as np
+import pytest
+
+from noisegate.inference import uncertainty
+from noisegate.laws import DiscreteLaplace
+from noisegate.mechanisms import Mechanism
+from noisegate.testing import make_world
+
+SHAPE = {"mode": 4, "date": 14, "time": 96, "place": 16}
+MARGINS = {"by time": ["mode", "date", "time"], "by place": ["mode", "date", "place"]}
+MADE = Mechanism(law=DiscreteLaplace(3.0), threshold=20, rule="ge", zeros="perturb")
+
+
+def city(seed, *, lumps):
+    """Places are busy or quiet, hours as well, and each place has a rhythm of its own; people come one by one or in vehicles of twenty."""
+    rng = np.random.default_rng(seed)
+    modes, days, times, places = SHAPE.values()
+    hour = np.arange(times) / 4
+    profile = 0.03 + np.exp(-((hour - 8) ** 2) / 2) + np.exp(-((hour - 17.5) ** 2) / 3)
+    rate = rng.gamma(20, 1 / 20, (modes, days, 1, 1)) * np.array([1, 0.6, 0.2, 0.1]).reshape(modes, 1, 1, 1)
+    rate = rate * profile[:, None] / np.arange(1, places + 1) * rng.gamma(6, 1 / 6, (modes, 1, times, places))
+    rate *= 4 / rate.mean()
+    counts = rng.poisson(20 * (rng.poisson(rate) if lumps else rate))
+    return make_world(SHAPE, margins=MARGINS, mechanism=MADE, counts=counts, rng=rng), counts
+
+
+def held(seeds, *, lumps):
+    """The share of mornings of a place, mode by mode and in all, that lie in their 95 % intervals, and the mean width of these beside the truth."""
+    inside, widths = [], []
+    for seed in seeds:
+        world, counts = city(seed, lumps=lumps)
+        engine = world.engine()
+        codes = np.indices(counts.shape).reshape(4, -1)
+        cells = np.flatnonzero((codes[2] >= 28) & (codes[2] < 36))
+        place, mode = codes[3][cells], codes[0][cells]
+        for groups, size in ((place, 16), (mode * 16 + place, 64)):
+            truth = np.bincount(groups, weights=counts.ravel()[cells], minlength=size)
+            said = engine.sums(cells, groups, size=size, level=0.95)
+            inside.append((said.low <= truth) & (truth <= said.high))
+            widths.append((said.high - said.low) / truth)
+    return float(np.concatenate(inside).mean()), float(np.concatenate(widths).mean())
+
+
+def test_mornings_of_a_city_of_vehicles_hold_the_truth():
+    share, _ = held(range(2), lumps=True)
+    assert share > 0.87
+
+
+@pytest.mark.slow
+def test_without_values_and_what_the_law_is_off_by_they_do_not(monkeypatch):
+    monkeypatch.setattr(uncertainty.ByValues, "contradict", lambda self, variance: np.zeros(len(variance)))
+    monkeypatch.setattr(uncertainty.CellErrors, "split", lambda self, cells, groups, size: np.zeros(size))
+    share, _ = held(range(2), lumps=True)
+    assert share < 0.8
+
+
+@pytest.mark.slow
+def test_a_smooth_city_pays_little_for_it(monkeypatch):
+    share, width = held(range(10, 12), lumps=False)
+    assert share > 0.92
+    monkeypatch.setattr(uncertainty.ByValues, "contradict", lambda self, variance: np.zeros(len(variance)))
+    monkeypatch.setattr(uncertainty.CellErrors, "split", lambda self, cells, groups, size: np.zeros(size))
+    assert width < 1.15 * held(range(10, 12), lumps=False)[1]
