@@ -46,6 +46,13 @@ def held(seeds, *, lumps):
     return float(np.concatenate(inside).mean()), float(np.concatenate(widths).mean())
 
 
+def by_the_law_alone(monkeypatch):
+    monkeypatch.setattr(uncertainty.ByValues, "contradict", lambda _values, variance: np.zeros(len(variance)))
+    monkeypatch.setattr(
+        uncertainty.CellErrors, "split", lambda _errors, _cells, _groups, size: np.zeros(size)
+    )
+
+
 def test_mornings_of_a_city_of_vehicles_hold_the_truth():
     share, _ = held(range(2), lumps=True)
     assert share > 0.87
@@ -53,8 +60,7 @@ def test_mornings_of_a_city_of_vehicles_hold_the_truth():
 
 @pytest.mark.slow
 def test_without_values_and_what_the_law_is_off_by_they_do_not(monkeypatch):
-    monkeypatch.setattr(uncertainty.ByValues, "contradict", lambda self, variance: np.zeros(len(variance)))
-    monkeypatch.setattr(uncertainty.CellErrors, "split", lambda self, cells, groups, size: np.zeros(size))
+    by_the_law_alone(monkeypatch)
     share, _ = held(range(2), lumps=True)
     assert share < 0.8
 
@@ -63,6 +69,5 @@ def test_without_values_and_what_the_law_is_off_by_they_do_not(monkeypatch):
 def test_a_smooth_city_pays_little_for_it(monkeypatch):
     share, width = held(range(10, 12), lumps=False)
     assert share > 0.92
-    monkeypatch.setattr(uncertainty.ByValues, "contradict", lambda self, variance: np.zeros(len(variance)))
-    monkeypatch.setattr(uncertainty.CellErrors, "split", lambda self, cells, groups, size: np.zeros(size))
+    by_the_law_alone(monkeypatch)
     assert width < 1.15 * held(range(10, 12), lumps=False)[1]
