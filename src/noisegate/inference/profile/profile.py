@@ -86,7 +86,7 @@ _FAR_BELOW = 0.3
 class ProfileFit:
     """What the other cells say of each cell (the mean and the shape of its count), and how uncertain each level of each effect is.
 
-    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`); `humps` are other laws that counts may have around their intensities.
+    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`); `humps` are other laws that counts may have around their intensities, and `loose` the relative variances of these where totals alone tell them. `logs` are log-intensities by all cells, until they are no longer needed: what other cells say of a hidden one is higher, as its own absence is left out.
     """
 
     mean: Floats
@@ -95,6 +95,8 @@ class ProfileFit:
     own: tuple[Floats, ...]
     common: tuple[Floats, ...]
     humps: Humps | None = None
+    loose: Floats | None = None
+    logs: Floats | None = None
 
     @property
     def prior(self) -> NegativeBinomial:
@@ -175,6 +177,7 @@ def fit_profile(
         dispersion=observed.dispersion,
         own=tuple(effect.own for effect in every),
         common=tuple(effect.common for effect in every),
+        logs=observed.eta,
     )
 
 
