@@ -50,7 +50,7 @@ _NOTHING = 1e-4
 _WIDTHS = ((0.0, 1.0), (0.03, 1.0), (0.1, 1.0), (0.3, 1.0), (0.0, 8.0))
 _NARROW = ((0.0, 4.0), (0.0, 16.0))
 #: Powers that are narrower still are weighed for what sums vary by, beside the last of these, which cells have for them.
-_NARROWER = (64.0, 256.0, 1024.0, 4096.0)
+_NARROWER = (64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0)
 #: Totals tell little of how wide the lowest hump is, and cells nothing: these widths are weighed as well.
 _LOWEST = (0.1, 0.3, 1.0)
 #: Two humps that are less likely than the negative binomial by more nats a cell than this are not looked at further; before they are seen humps are so many nats less likely.
