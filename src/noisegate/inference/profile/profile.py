@@ -86,7 +86,7 @@ _FAR_BELOW = 0.3
 class ProfileFit:
     """What the other cells say of each cell (the mean and the shape of its count), and how uncertain each level of each effect is.
 
-    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`); `humps` are other laws that counts may have around their intensities, and `loose` the relative variances of these where totals alone tell them. `logs` are log-intensities by all cells, until they are no longer needed: what other cells say of a hidden one is higher, as its own absence is left out.
+    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`), `seen` is the mean intensity of cells that are shown; `humps` are other laws that counts may have around their intensities, and `loose` the relative variances of these where totals alone tell them. `logs` are log-intensities by all cells, until they are no longer needed: what other cells say of a hidden one is higher, as its own absence is left out.
     """
 
     mean: Floats
@@ -94,6 +94,7 @@ class ProfileFit:
     dispersion: float
     own: tuple[Floats, ...]
     common: tuple[Floats, ...]
+    seen: float = 0.0
     humps: Humps | None = None
     loose: Floats | None = None
     logs: Floats | None = None
@@ -115,8 +116,9 @@ class ProfileFit:
         """
         plain = 1.0 if self.humps is None else self.humps.plain
         mean, shape = self.mean[cells], self.shape[cells]
-        party = 1 + mean / shape
-        more = np.exp(-mean / party) - np.exp(-shape * np.log(party))
+        # How large parties are is told where counts are shown.
+        party = 1 + np.maximum(mean, self.seen) / shape
+        more = np.exp(-mean / party) - np.exp(-shape * np.log1p(mean / shape))
         return np.asarray(plain * np.clip(0.5 * more, 0.0, _MOST_LUMPS))
 
     @property
@@ -171,8 +173,10 @@ def fit_profile(
         _fit_pairs(observed, fitted)
     apart, spread = without_own(observed, fitted)
     bounded = np.minimum(spread, MOST_SPREAD)
+    mean = np.exp(np.clip(apart, LEAST_LOG, MOST_LOG))
     return ProfileFit(
-        mean=np.exp(np.clip(apart, LEAST_LOG, MOST_LOG)),
+        mean=mean,
+        seen=float(mean[observed.shown].mean()) if observed.shown.size else 0.0,
         shape=1 / (observed.dispersion + np.expm1(bounded)),
         dispersion=observed.dispersion,
         own=tuple(effect.own for effect in every),
