@@ -352,9 +352,7 @@ class Posterior:
             prior = held.widened(fit.prior)
             found, loose = self._humps(cells, prior, fit.logs)
             mean, humps = (prior.mean, None) if found is None else (found.mean, found.humps)
-            self.fits[part] = replace(
-                fit, mean=mean, shape=prior.shape, humps=humps, loose=loose, logs=None
-            )
+            self.fits[part] = replace(fit, mean=mean, shape=prior.shape, humps=humps, loose=loose, logs=None)
         return effects, self.fits[part]
 
     def _humps(

@@ -49,7 +49,8 @@ _NOTHING = 1e-4
 #: Widths of humps that are tried: relative variances beyond Poisson, and powers of a Poisson law that make it narrower.
 _WIDTHS = ((0.0, 1.0), (0.03, 1.0), (0.1, 1.0), (0.3, 1.0), (0.0, 8.0))
 _NARROW = ((0.0, 4.0), (0.0, 16.0))
-#: Powers that are narrower still are weighed for what sums vary by, beside the last of these, which cells have for them.
+#: Powers that are narrower still are weighed for what sums vary by, beside the last of these, which cells have for them: up to counts that do not vary at all. With the first four of these, fixed counts, one total (30 worlds, seed 4242): 63 and 60 % at 50 as in 2016 and with exact margins,
+#: interval scores 6.2 and 4.7; with all six 61 and 57, 6.0 and 4.4.
 _NARROWER = (64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0)
 #: Totals tell little of how wide the lowest hump is, and cells nothing: these widths are weighed as well.
 _LOWEST = (0.1, 0.3, 1.0)
@@ -352,13 +353,11 @@ def _narrow_laws(seen: SeenCells, middle: float, /) -> Iterator[tuple[float, _La
         one = _Law(power=1.0, dispersion=dispersion, temper=temper, share=np.ones(1), factor=np.ones(1))
         value, law = _tried(seen, one, middle, _ROUNDS_OF_ONE)
         if temper == _NARROW[-1][1]:
-            finer = [
-                _tried(seen, replace(one, temper=power), middle, _ROUNDS_OF_ONE) for power in _NARROWER
-            ]
-            weighed = [value, *(one for one, _ in finer)]
-            value = float(special.logsumexp(weighed)) - math.log(len(weighed))
+            finer = (replace(one, temper=power) for power in _NARROWER)
+            every = [(value, law), *(_tried(seen, each, middle, _ROUNDS_OF_ONE) for each in finer)]
+            value = float(special.logsumexp([each for each, _ in every])) - math.log(len(every))
             alone = replace(seen, rows=())
-            by_cells = [_evidence(alone, each.masses(seen, middle), each.share) for each in (law, *(one for _, one in finer))]
+            by_cells = [_evidence(alone, each.masses(seen, middle), each.share) for _, each in every]
             less = float(special.softmax(by_cells) @ (temper / np.array([temper, *_NARROWER])))
             law = replace(law, tighter=less)
         yield value, law

@@ -75,7 +75,7 @@ _EMPTY_SHARE = 0.015
 #: counts of 7 and 11 where 45 are expected were said to be 0 for sure in one of eight cases, since a cell could be empty for a reason of its own but not nearly so. Of 72 such cells intervals held
 #: 68 %; with it 79, with half of it 76, with twice as much 81.
 _STRAY_SHARE = _EMPTY_SHARE
-#: That parties make empty cells likelier than a negative binomial law has it adds this at most. Of cells in parties of three that "surely hold somebody", independent totals, 94 of 97 and 136 of 141 did without (8 worlds each, seed 777), 51 of 52 and 75 of 76 with it; uniform and negative binomial counts keep their
+#: That parties make empty cells likelier than a negative binomial law has it adds this at most. Of cells in parties of three that "surely hold somebody", independent totals, 94 of 97 and 136 of 141 did without (8 worlds each, seed 777), 51 of 52 and 75 of 76 with it, and with the size of parties by shown cells 197 of 198 (48 worlds, seeds 777 and 4242; 396 of 406 before); uniform and negative binomial counts keep their
 #: log score of "empty?" to 0.006 nats.
 _MOST_LUMPS = 0.02
 #: A hump that is below this share of the intensities is hardly told from empty cells.
