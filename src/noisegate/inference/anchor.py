@@ -54,6 +54,8 @@ _ROW_ROUNDS = 3
 _CLEARLY = 8.0
 #: Noise below this share of what the cells of a row vary by is none.
 _EXACT = 0.01
+#: Half of all squares of normal errors are below this.
+_MEDIAN = 0.455
 #: Humps were learnt from what totals leave: all hidden cells of a part together are off by this share at most.
 _HUMPS_OFF = 0.05
 #: Of normal laws further from zero than this, in standard deviations, nothing is cut off.
@@ -500,6 +502,9 @@ def _settle(
     squares = (left - mean) ** 2 * (width + noise) / noise**2
     weights = np.where(exact, 0.0, noise / (width + noise))
     strays = float(weights @ squares / max(float(weights.sum()), 1e-12))
+    if (share < 1).any() and not exact.all():
+        # Counts that hardly vary are as far from most rows as noise lets them be: those that a single value took away say nothing of others.
+        strays = min(strays, float(np.median(squares[~exact])) / _MEDIAN)
     strays = max(1.0, strays - clear * np.sqrt(2 / max(int((~exact).sum()), 1)))
     wanted = np.where(exact, left, left - (left - mean) / strays)
     sd = np.sqrt(noise * (1 - noise / (strays * (width + noise))))
