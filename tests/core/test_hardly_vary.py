@@ -96,12 +96,13 @@ def test_groups_of_rows_are_known_as_well_as_totals_tell_them(way, widest):
 
 
 def test_how_little_counts_vary_cells_say_and_not_totals_that_told_intensities():
+    """Where noise took totals of columns along, laws whose means followed it looked likelier: a quarter of the room was left."""
     narrow = []
-    for seed in range(6):
-        engine = fixed("as in 2016", seed).engine()
+    for seed in (1, 4, 7, 13):
+        engine = publish_case("fixed", "as in 2016", rng=np.random.default_rng([4242, 5, 0, seed])).engine()
         engine.prepare()
         narrow += [fit.humps.tighter for fit in engine.fits.values()]
-    assert max(narrow) < 0.15
+    assert max(narrow) < 0.1
 
 
 def test_other_noise_leaves_intensities_that_totals_tell_as_loose():
