@@ -363,8 +363,7 @@ class Posterior:
             return None, None
         values, totals = self.evidence.base.values[cells], self.errors.totals
         rows = [totals.left_in(margin, cells, np.isnan(values)) for margin in totals.margins]
-        whole = prior.mean if logs is None else np.exp(logs)
-        told, loose = (None, None) if self.evidence.consistent else totals.raked(cells, whole)
+        told = None if self.evidence.consistent else totals.raked(cells, prior.mean)[0]
         found = fit_humps(
             values,
             prior,
@@ -373,7 +372,11 @@ class Posterior:
             departs=self._departs(cells),
             told=told,
         )
-        return found, loose if found is not None and found.told else None
+        if found is None or not found.told or logs is None:
+            return found, None
+        # Laws are judged by what other cells say of each: what all say has its own value in it.
+        mean, loose = totals.raked(cells, np.exp(logs))
+        return replace(found, mean=mean), loose
 
     def _departs(self, cells: Ints, /) -> Callable[[Floats], Floats] | None:
         """By which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram of all cells of a part has; None if they do not."""
