@@ -37,7 +37,7 @@ _APART_ROUNDS = 5
 #: Intensities are raked so often, and rows keep at least this share of theirs.
 _RAKED, _LEAST_RAKED = 5, 0.2
 #: Where counts hardly vary, what rows stray by is the law's fault if it is more than chance by so many standard deviations: noise is far larger than what cells vary by, and so is what it strays by by chance.
-#: Groups of fixed counts, as in 2016 and with exact margins (30 worlds, seed 4242): at 1 70 and 86 % at 50, interval scores 20 and 19; at 2 64 and 88, 18 and 14; at 4 62 and 87, 17 and 13.
+#: Groups of fixed counts, as in 2016 and with exact margins (24 worlds, seed 4242): at 1 99 / 60 and 96 / 63, interval scores 17 and 17; at 2 95 / 52 and 96 / 57, 16 and 11; at 4 95 / 49 and 96 / 51, 15 and 9.
 _CLEARLY = 2.0
 #: So many margins tell the intensity of a cell, by what they show of its rows.
 _TELLING = 2
