@@ -1,10 +1,11 @@
 """Counts that hardly vary: totals tell their intensities, and so what all rows are off by together; and parties, whose size is told where counts are shown."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from noisegate.inference import Beside, ShownTotals
-from noisegate.inference.profile import ProfileFit
 from noisegate.testing import BASE, Tallied, ask_world, make_world, publish_case, recipe_2016
 
 
@@ -117,11 +118,9 @@ def test_other_noise_leaves_intensities_that_totals_tell_as_loose():
 
 def test_how_large_parties_are_is_told_where_counts_are_shown():
     """A dispersion of a tenth is parties of three where 20 people are seen: nobody is there with e^-4 where 12 are expected, not with e^-5.5."""
-    own, shown = (
-        ProfileFit(
-            mean=np.array([12.0]), shape=np.array([10.0]), dispersion=0.1, own=(), common=(), seen=seen
-        ).law.zero_share[0]
-        for seen in (0.0, 20.0)
-    )
+    engine = fixed("independent", 1).engine()
+    engine.prepare()
+    fit = replace(engine.fits[0], mean=np.array([12.0]), shape=np.array([10.0]), humps=None)
+    own, shown = (replace(fit, seen=seen).law.zero_share[0] for seen in (0.0, 20.0))
     plain = 2.2**-10.0
     assert shown - own == pytest.approx(0.5 * (np.exp(-4) - plain) - 0.5 * (np.exp(-12 / 2.2) - plain))
