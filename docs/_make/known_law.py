@@ -13,52 +13,64 @@ from noisegate.testing import BASE, LEVELS, LinkedWorld, Replies, Tallied, publi
 
 Floats = NDArray[np.float64]
 
-_MOST = 120
-#: Laws that are the same in all cells, as `noisegate.testing` draws them.
+_MOST, _MOST_RURAL = 120, 16
+#: Kinds of rural rows that are alike likely: how busy they are.
+_BUSY = 0.1 * np.exp(0.7 * stats.norm.ppf((np.arange(15) + 0.5) / 15))
+#: Laws that are the same in all cells of a row, as `noisegate.testing` draws them: one, or one for each of some kinds of rows that are alike likely.
 KNOWN: dict[str, Callable[[NDArray[np.int64]], Floats]] = {
     "two-humped": lambda x: 0.5 * stats.poisson.pmf(x, 2) + 0.5 * stats.poisson.pmf(x, 30),
     "uniform": lambda x: np.where(x <= 40, 1 / 41, 0.0),
     "full or empty": lambda x: 0.5 * (x == 0) + 0.5 * stats.poisson.pmf(x, 20),
+    "rural": lambda x: stats.poisson.pmf(x, _BUSY[:, None]),
 }
 #: Ways with noise of their own in every table.
 KNOWN_WAYS = ("as in 2016", "independent", "gaussian", "exact margins")
 
 
-def _added(laws: list[Floats], /) -> Floats:
-    found = np.ones(1)
+def _added(laws: list[Floats], /) -> tuple[Floats, float]:
+    """The law of a sum, and the log of how likely it is that all of it is as it is seen."""
+    found, chance = np.ones(1), 0.0
     for law in laws:
         found = np.convolve(found, law / law.sum())
-    return found
+        chance += float(np.log(law.sum()))
+    return found, chance
 
 
-def rows_by_law(world: LinkedWorld, law: Floats, /) -> Replies:
-    """The exact law of what is hidden in each shown row: law of its hidden cells, of its shown ones, and noise of its total."""
+def _of_row(law: Floats, world: LinkedWorld, shown: Floats, total: float, /) -> Floats:
+    """How likely each sum of what is hidden in a row is, by the law of its cells, with what is shown and its total."""
     counts = np.arange(len(law))
     base, name = world.mechanisms[BASE], next(iter(world.margins))
+    there = ~np.isnan(shown)
+    before, unseen = _added([law * np.exp(base.log_likelihood(np.nan, counts))] * int((~there).sum()))
+    beside, seen = _added(
+        [law * np.exp(base.log_likelihood(value, counts)) for value in shown[there].tolist()]
+    )
+    sums = np.arange(len(before) + len(beside) - 1)
+    told = np.exp(world.mechanisms[name].log_likelihood(total, sums))
+    return np.asarray(before * np.correlate(told, beside, mode="valid") * np.exp(unseen + seen))
+
+
+def rows_by_law(world: LinkedWorld, laws: Floats, /) -> Replies:
+    """The exact law of what is hidden in each shown row: law of its hidden cells, of its shown ones, and noise of its total."""
+    name = next(iter(world.margins))
     row = world.margins[name].of(np.arange(world.domain.size))
     truth, low, high = [], [], []
     for place, total in enumerate(world.published[name].tolist()):
         mine = np.flatnonzero(row == place)
         shown = world.published[BASE][mine]
-        there = ~np.isnan(shown)
-        if np.isnan(total) or there.all():
+        if np.isnan(total) or not np.isnan(shown).any():
             continue
-        hidden = law * np.exp(base.log_likelihood(np.nan, counts))
-        before = _added([hidden] * int((~there).sum()))
-        beside = _added([law * np.exp(base.log_likelihood(value, counts)) for value in shown[there].tolist()])
-        sums = np.arange(len(before) + len(beside) - 1)
-        told = np.exp(world.mechanisms[name].log_likelihood(total, sums))
-        mass = before * np.correlate(told, beside, mode="valid")
-        found = SumLaw(first=0, mass=mass / mass.sum())
+        mass = sum(_of_row(law, world, shown, total) for law in np.atleast_2d(laws))
+        found = SumLaw(first=0, mass=np.asarray(mass / np.sum(mass)))
         ends = [found.interval(level) for level in LEVELS]
-        truth.append(float(world.counts[mine][~there].sum()))
+        truth.append(float(world.counts[mine][np.isnan(shown)].sum()))
         low.append([float(a) for a, _ in ends])
         high.append([float(b) for _, b in ends])
     return Replies(
         kind="hidden, one total",
         truth=np.array(truth),
-        low=np.array(low).T,
-        high=np.array(high).T,
+        low=np.array(low).reshape(-1, len(LEVELS)).T,
+        high=np.array(high).reshape(-1, len(LEVELS)).T,
         withdrawn=np.zeros(len(truth), bool),
     )
 
@@ -70,9 +82,10 @@ def known_table(*, worlds: int = 20, seed: int = 9001) -> str:
         figures = []
         for place, way in enumerate(KNOWN_WAYS):
             rngs = (np.random.default_rng([seed, place, number]) for number in range(worlds))
-            some = [rows_by_law(publish_case(case, way, rng=rng), law(np.arange(_MOST))) for rng in rngs]
+            most = _MOST_RURAL if case == "rural" else _MOST
+            some = [rows_by_law(publish_case(case, way, rng=rng), law(np.arange(most))) for rng in rngs]
             found = Tallied.of(some)
-            assert found is not None
-            figures.append(f"{100 * found.wide:.0f} / {100 * found.half:.0f}")
+            # Nothing is said of totals that are all hidden.
+            figures.append("–" if found is None else f"{100 * found.wide:.0f} / {100 * found.half:.0f}")
         lines.append(f"| {case} | " + " | ".join(figures) + " |")
     return "\n".join(lines)

@@ -58,6 +58,10 @@ _LEAST_ROWS = 2
 _ROW_ROUNDS = 3
 #: Laws of several humps stray further by chance: rows have their way if they stray by so many standard deviations more.
 _CLEARLY = 8.0
+#: Noise below this share of what the cells of a row vary by is none.
+_EXACT = 0.01
+#: Half of all squares of normal errors are below this.
+_MEDIAN = 0.455
 #: Humps were learnt from what totals leave: all hidden cells of a part together are off by this share at most.
 _HUMPS_OFF = 0.05
 #: Of normal laws further from zero than this, in standard deviations, nothing is cut off.
@@ -209,12 +213,18 @@ class Anchored:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Anchor:
-    """What shown totals say of the cells of a unit; cells that hold the same count as others are left as they are."""
+    """What shown totals say of the cells of a unit; cells that hold the same count as others are left as they are.
+
+    `intensity` are intensities that totals alone tell and `loose` their relative variances, NaN elsewhere, and `share` what cells add to how sums vary, as a share of the variances of their laws.
+    """
 
     totals: ShownTotals
     cells: Ints
     parts: Ints
     free: Bools
+    loose: Floats
+    intensity: Floats
+    share: Floats
     humps: bool = False
 
     def hold(self, given: AnyLaws, /) -> Anchored:
@@ -229,6 +239,7 @@ class Anchor:
         if not margins or not hidden.any():
             return Anchored(laws=given, moves=np.zeros(len(self.cells)), beside=())
         laws = self._shaped(given.copied(), hidden)
+        self._steady(laws, np.flatnonzero(hidden & ~np.isnan(self.intensity)))
         wanted = [
             self._wanted(given, laws, np.flatnonzero(hidden & (self.parts == part)))
             for part in np.unique(self.parts[hidden])
@@ -270,9 +281,7 @@ class Anchor:
         )
         left, variance = left + excess.mean - seen.mean, variance - seen.variance + excess.variance
         mean = float(laws.mean[places[taken]].sum())
-        # Sums of one estimate repeat its errors: humps that were learnt from them are no surer than they are.
-        sure = self.humps and not self._evidence.consistent
-        doubt = ((_HUMPS_OFF if sure else PRIOR_OFF) * mean) ** 2
+        doubt = self._doubt(laws, places[taken], mean)
         total = (left * doubt + mean * variance) / max(doubt + variance, 1e-12)
         total = max(total, _LEAST_LEFT * mean)
         # What a sure law gives hidden cells more than totals leave, shown ones have less.
@@ -285,6 +294,23 @@ class Anchor:
             shown_sum=float(self._evidence.base.values[self.cells[shown]].sum()) - excess.mean - given_way,
             beside=beside,
         )
+
+    def _steady(self, laws: AnyLaws, hidden: Ints, /) -> None:
+        """Move hidden cells to where they are if counts vary by a share of what their laws say: from their intensities by that share of it."""
+        wanted = self.intensity[hidden] + self.share[hidden] * (laws.mean[hidden] - self.intensity[hidden])
+        _move_groups(laws, hidden, np.arange(len(hidden)), wanted, np.ones(len(hidden)))
+
+    def _doubt(self, laws: AnyLaws, hidden: Ints, mean: float, /) -> float:
+        """The variance of what laws give hidden cells together."""
+        # Sums of one estimate repeat its errors: humps that were learnt from them are no surer than they are.
+        sure = self.humps and not self._evidence.consistent
+        doubt, loose = ((_HUMPS_OFF if sure else PRIOR_OFF) * mean) ** 2, self.loose[hidden]
+        if np.isnan(loose).any():
+            return doubt
+        # Counts that hardly vary around intensities that totals tell are off by what is left of either.
+        one = np.zeros(len(hidden), np.int64)
+        off = self.totals.loosely(self.cells[hidden], laws.mean[hidden], loose, one, 1)
+        return min(doubt, float(off[0] + self.share[hidden] @ laws.variance[hidden]))
 
     def _excess(self, laws: AnyLaws, shown: Ints, hidden: Ints, /) -> tuple[_Excess, _Excess]:
         """By how much some shown values exceed raw counts, by all that is known and by their share in all excess alone.
@@ -329,8 +355,8 @@ class Anchor:
     def _hold_levels(self, laws: AnyLaws, wanted: Sequence[_Level], /) -> None:
         """Move hidden cells of each part, and shown ones, so that they add up to what is wanted."""
         for level in wanted:
-            _move(laws, level.shown, level.shown_sum)
-            _move(laws, level.hidden, level.sum)
+            _move(laws, level.shown, level.shown_sum, self.share[level.shown])
+            _move(laws, level.hidden, level.sum, self.share[level.hidden])
 
     @property
     def _evidence(self) -> Evidence:
@@ -421,8 +447,9 @@ class Anchor:
             np.bincount(rows.codes[~free], weights=one[tied], minlength=size)
             for one in (laws.mean, laws.variance)
         ]
-        clear = _CLEARLY if self.humps else 1.0
-        _settle(laws, rows.places[free], rows.codes[free], rows.left - held[0], rows.noise + held[1], clear)
+        clear, places = _CLEARLY if self.humps else 1.0, rows.places[free]
+        left, noise = rows.left - held[0], rows.noise + held[1]
+        _settle(laws, places, rows.codes[free], left, noise, share=self.share[places], clear=clear)
 
     def _hold_shown(self, laws: AnyLaws, rows: LeftInRows, /) -> None:
         """Move shown cells of rows of which the total says far more than they do, so that cells add up to what it leaves.
@@ -438,8 +465,8 @@ class Anchor:
         off = np.where(clear, (rows.left - mean) * width / np.maximum(width + rows.noise, 1e-12), 0.0)
         chosen = shown & clear[rows.codes]
         now = np.bincount(rows.codes[chosen], weights=laws.mean[rows.places[chosen]], minlength=size)
-        which, codes = compact(rows.codes[chosen])
-        _move_groups(laws, rows.places[chosen], codes, np.maximum((now + off)[which], 0.0))
+        (which, codes), places = compact(rows.codes[chosen]), rows.places[chosen]
+        _move_groups(laws, places, codes, np.maximum((now + off)[which], 0.0), self.share[places])
 
     def _beside(self, margin: Observation, hidden: Ints, /) -> Ints:
         """The shown cells of those rows of a margin that hold some hidden ones."""
@@ -471,7 +498,17 @@ class _Excess:
     drawn: float
 
 
-def _settle(laws: AnyLaws, places: Ints, codes: Ints, left: Floats, noise: Floats, clear: float, /) -> None:
+def _settle(
+    laws: AnyLaws,
+    places: Ints,
+    codes: Ints,
+    left: Floats,
+    noise: Floats,
+    /,
+    *,
+    share: Floats,
+    clear: float,
+) -> None:
     """Move cells of rows to what is left for them, known up to noise of this variance, as far as the prior is wrong about rows.
 
     If it is right, what is left strays from the means of the cells by so much: as far as it strays more, rows have their way.
@@ -481,13 +518,19 @@ def _settle(laws: AnyLaws, places: Ints, codes: Ints, left: Floats, noise: Float
         return
     left, noise = left[rows], np.maximum(noise[rows], 1e-9)
     mean = np.bincount(codes, weights=laws.mean[places])
-    width = np.maximum(np.bincount(codes, weights=laws.variance[places]), 1e-9)
+    width = np.maximum(np.bincount(codes, weights=share * laws.variance[places]), 1e-9)
+    # A row that is exact beside what its cells vary by has its way whatever strays, and says nothing of others: cells are as near to it as messages had settled.
+    exact = noise <= _EXACT * width
     squares = (left - mean) ** 2 * (width + noise) / noise**2
-    strays = float(np.average(squares, weights=noise / (width + noise)))
-    strays = max(1.0, strays - clear * np.sqrt(2 / len(rows)))
-    wanted = left - (left - mean) / strays
+    weights = np.where(exact, 0.0, noise / (width + noise))
+    strays = float(weights @ squares / max(float(weights.sum()), 1e-12))
+    if (share < 1).any() and not exact.all():
+        # Counts that hardly vary are as far from most rows as noise lets them be: those that a single value took away say nothing of others.
+        strays = min(strays, float(np.median(squares[~exact])) / _MEDIAN)
+    strays = max(1.0, strays - clear * np.sqrt(2 / max(int((~exact).sum()), 1)))
+    wanted = np.where(exact, left, left - (left - mean) / strays)
     sd = np.sqrt(noise * (1 - noise / (strays * (width + noise))))
-    _move_groups(laws, places, codes, np.maximum(_at_least_nothing(wanted, sd), _LEAST_LEFT * mean))
+    _move_groups(laws, places, codes, np.maximum(_at_least_nothing(wanted, sd), _LEAST_LEFT * mean), share)
 
 
 def _at_least_nothing(mean: Floats, sd: Floats, /) -> Floats:
@@ -497,20 +540,20 @@ def _at_least_nothing(mean: Floats, sd: Floats, /) -> Floats:
     return np.where(np.abs(away) < _TRUNCATED, mean + more, np.maximum(mean, 0.0))
 
 
-def _move(laws: AnyLaws, cells: Ints, total: float, /) -> None:
+def _move(laws: AnyLaws, cells: Ints, total: float, share: Floats, /) -> None:
     """Tilt laws of cells alike, so that their means add up to `total`."""
-    _move_groups(laws, cells, np.zeros(len(cells), np.int64), np.array([total]))
+    _move_groups(laws, cells, np.zeros(len(cells), np.int64), np.array([total]), share)
 
 
-def _move_groups(laws: AnyLaws, cells: Ints, codes: Ints, totals: Floats, /) -> None:
-    """Tilt laws of cells alike in each group, so that the means of each group add up to its total."""
+def _move_groups(laws: AnyLaws, cells: Ints, codes: Ints, totals: Floats, share: Floats, /) -> None:
+    """Tilt laws of cells in each group so that the means of each group add up to its total: alike, or less where counts vary by a share of what their laws say."""
     size = len(totals)
     for _ in range(_TILTS if cells.size else 0):
         off = totals - np.bincount(codes, weights=laws.mean[cells], minlength=size)
-        width = np.bincount(codes, weights=laws.variance[cells], minlength=size)
+        width = np.bincount(codes, weights=share * laws.variance[cells], minlength=size)
         moving = (np.abs(off) > 1e-4 * np.maximum(totals, 1.0)) & (width > 0)
         if not moving.any():
             break
-        step = np.clip(off / np.maximum(width, 1e-12), -_LONGEST_TILT, _LONGEST_TILT)
-        chosen = moving[codes]
-        laws.tilt(cells[chosen], step[codes[chosen]])
+        step, chosen = off / np.maximum(width, 1e-12), moving[codes]
+        tilts = np.clip(step[codes[chosen]] * share[chosen], -_LONGEST_TILT, _LONGEST_TILT)
+        laws.tilt(cells[chosen], tilts)

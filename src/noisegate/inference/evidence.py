@@ -188,6 +188,10 @@ class Observation:
         """The values of these rows, 0 where there is none."""
         return np.nan_to_num(self.values[rows], nan=0.0)
 
+    def relative_noise(self, rows: Ints, /) -> Floats:
+        """The variance of the noise of these rows, as a share of the squares of what they show; -1 is no row."""
+        return np.asarray(self.noise / np.maximum(self.total(np.maximum(rows, 0)), 1.0) ** 2)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RivalNoise:

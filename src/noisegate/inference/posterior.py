@@ -253,9 +253,12 @@ class Posterior:
             for places in [np.flatnonzero(live & (part_of == part)).astype(np.int32)]
         ]
         known = tuple((places, fit) for _, _, fit, places in fits)
+        errors = self.errors
+        for places, fit in known:
+            errors.loose[cells[places]] = np.nan if fit.loose is None else fit.loose
         unit, level = self._anchored(self._solved(cells, known, None))
-        errors, found = self.errors, unit.laws
-        share = self._tighter(cells, known)
+        found = unit.laws
+        share = self._tighter(unit, found.variance)
         errors.moments(cells, found.mean, share * found.variance, share**1.5 * found.third)
         unit = replace(unit, laws=found.without_moments())
         for part, effects, fit, places in fits:
@@ -266,13 +269,15 @@ class Posterior:
             errors.note(part, mine, shared.beside(level[places]))
             self._parts[part] = _Part(unit=unit, places=places)
 
-    def _tighter(self, cells: Ints, fits: Sequence[tuple[NDArray[np.int32], ProfileFit]], /) -> Floats:
-        """What each cell adds to how sums vary, as a share of the variance of its law."""
-        found = np.ones(len(cells))
-        hidden = np.isnan(self.evidence.base.values[cells])
-        for places, fit in fits:
-            if fit.humps is not None:
-                found[places] = np.where(hidden[places], fit.humps.tighter, 1.0)
+    def _tighter(self, unit: _Unit, variance: Floats, /) -> Floats:
+        """What each cell adds to how sums vary, as a share of the variance of its law: of what the law says of counts that hardly vary, not of cells that may stray from it."""
+        found = np.ones(len(unit.cells))
+        hidden = np.isnan(self.evidence.base.values[unit.cells])
+        for places, fit in unit.fits:
+            if fit.humps is not None and fit.humps.tighter < 1:
+                narrow = fit.mean * float(np.average(1 / fit.humps.temper, weights=fit.humps.share))
+                less = (1 - fit.humps.tighter) * np.minimum(narrow / np.maximum(variance[places], 1e-12), 1.0)
+                found[places] = np.where(hidden[places], 1 - less, 1.0)
         return found
 
     def _work_out_levels(self, cells: Ints, /) -> None:
@@ -301,12 +306,29 @@ class Posterior:
         within = all(evidence.roles.serves(margin.where.labels) for margin in self.errors.totals.margins)
         parts = self.part_of[unit.cells].astype(np.int64) if within else np.zeros(len(unit.cells), np.int64)
         humps = any(fit.humps is not None for _, fit in unit.fits)
-        anchor = Anchor(totals=self.errors.totals, cells=unit.cells, parts=parts, free=free, humps=humps)
+        anchor = Anchor(
+            totals=self.errors.totals,
+            cells=unit.cells,
+            parts=parts,
+            free=free,
+            humps=humps,
+            loose=self.errors.loose[unit.cells],
+            intensity=self._intensity(unit),
+            share=self._tighter(unit, unit.laws.variance),
+        )
         found = anchor.hold(unit.laws)
         self.beside += found.beside
         if self.errors.totals.margins:
             self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
         return replace(unit, laws=found.laws), found.moves
+
+    def _intensity(self, unit: _Unit, /) -> Floats:
+        """The intensities of cells of which totals alone tell them, NaN for others."""
+        found = np.full(len(unit.cells), np.nan)
+        for places, fit in unit.fits:
+            if fit.loose is not None:
+                found[places] = fit.mean
+        return found
 
     def live(self, cells: Ints, /) -> Bools:
         """Which of these cells could hold something."""
@@ -329,18 +351,20 @@ class Posterior:
             )
             held = self._held[part] = HeldOut.of(evidence.base.values[cells], fit.prior, self._window)
             prior = held.widened(fit.prior)
-            found = self._humps(cells, prior)
+            found, loose = self._humps(cells, prior, fit.logs)
             mean, humps = (prior.mean, None) if found is None else (found.mean, found.humps)
-            self.fits[part] = replace(fit, mean=mean, shape=prior.shape, humps=humps)
+            self.fits[part] = replace(fit, mean=mean, shape=prior.shape, humps=humps, loose=loose, logs=None)
         return effects, self.fits[part]
 
-    def _humps(self, cells: Ints, prior: NegativeBinomial, /) -> HumpFit | None:
-        """Humps that counts of a part have around their intensities, as far as totals tell what hidden cells hold."""
+    def _humps(
+        self, cells: Ints, prior: NegativeBinomial, logs: Floats | None, /
+    ) -> tuple[HumpFit | None, Floats | None]:
+        """Humps that counts of a part have around their intensities, as far as totals tell what hidden cells hold; and how loose intensities are that totals alone tell."""
         if self.plain or self.wide or len(cells) > FEW_CELLS:
-            return None
+            return None, None
         values, totals = self.evidence.base.values[cells], self.errors.totals
         rows = [totals.left_in(margin, cells, np.isnan(values)) for margin in totals.margins]
-        told, loose = (None, None) if self.evidence.consistent else totals.raked(cells, prior.mean)
+        told = None if self.evidence.consistent else totals.raked(cells, prior.mean)[0]
         found = fit_humps(
             values,
             prior,
@@ -349,9 +373,11 @@ class Posterior:
             departs=self._departs(cells),
             told=told,
         )
-        if found is not None and found.told and loose is not None:
-            self.errors.loose[cells] = loose
-        return found
+        if found is None or not found.told or logs is None:
+            return found, None
+        # Laws are judged by what other cells say of each: what all say has its own value in it.
+        mean, loose = totals.raked(cells, np.exp(logs))
+        return replace(found, mean=mean), loose
 
     def _departs(self, cells: Ints, /) -> Callable[[Floats], Floats] | None:
         """By which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram of all cells of a part has; None if they do not."""

@@ -265,7 +265,7 @@ class CellErrors:
     Attributes
     ----------
     mean, variance, third
-        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values, `loose` the relative variance of its intensity where totals alone tell that.
+        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values, `loose` the relative variance of its intensity where totals alone tell that, NaN elsewhere.
     part_of, place
         The part of each cell, and its place there (`unit_of` is the unit of each part); `shared` is what the cells of each part err together, and `cells_of` which these are.
     same
@@ -302,7 +302,7 @@ class CellErrors:
     def __post_init__(self) -> None:
         size = self.evidence.layout.size
         self.mean, self.variance, self.third, self.alone, self.common = (np.zeros(size) for _ in range(5))
-        self.crossed, self.loose = np.zeros(size), np.zeros(size)
+        self.crossed, self.loose = np.zeros(size), np.full(size, np.nan)
         self.place = np.zeros(size, np.int32)
         self._row_variance = {margin.name: np.zeros(len(margin.values)) for margin in self.evidence.margins}
 
@@ -329,7 +329,7 @@ class CellErrors:
             live = self.evidence.live
             units = self.unit_of[self.part_of[live]]
             moments = self.mean[live], self.variance[live], self.crossed[live], self.loose[live]
-            found = RowMisfit.of(self.totals.of(margin), live, units, *moments)
+            found = RowMisfit.of(self.totals.of(margin), live, units, *moments, self.totals)
             known = self._misfits[margin.name] = (len(self.shared), found)
         return known[1]
 
@@ -522,7 +522,8 @@ class CellErrors:
         noise = np.maximum(found.variance + apart**2 / 4, 1e-12)
         away = found.sum + apart / 2 - centre
         if misfit.apart:
-            kept = Beside.of(away, own, off, noise, rare=misfit.rare_in(found.group, found.row, size))
+            rare, alike = (of(found.group, found.row, size) for of in (misfit.rare_in, misfit.alike_in))
+            kept = Beside.of(away, own, off, noise, rare=rare, alike=alike)
         else:
             kept = Beside.of_one_estimate(away, own, off, noise)
         spread = SumSpread(

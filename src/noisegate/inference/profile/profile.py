@@ -75,7 +75,7 @@ _EMPTY_SHARE = 0.015
 #: counts of 7 and 11 where 45 are expected were said to be 0 for sure in one of eight cases, since a cell could be empty for a reason of its own but not nearly so. Of 72 such cells intervals held
 #: 68 %; with it 79, with half of it 76, with twice as much 81.
 _STRAY_SHARE = _EMPTY_SHARE
-#: That parties make empty cells likelier than a negative binomial law has it adds this at most. Of cells in parties of three that "surely hold somebody", independent totals, 94 of 97 and 136 of 141 did without (8 worlds each, seed 777), 51 of 52 and 75 of 76 with it; uniform and negative binomial counts keep their
+#: That parties make empty cells likelier than a negative binomial law has it adds this at most. Of cells in parties of three that "surely hold somebody", independent totals, 94 of 97 and 136 of 141 did without (8 worlds each, seed 777), 51 of 52 and 75 of 76 with it, and with the size of parties by shown cells 197 of 198 (48 worlds, seeds 777 and 4242; 396 of 406 before); uniform and negative binomial counts keep their
 #: log score of "empty?" to 0.006 nats.
 _MOST_LUMPS = 0.02
 #: A hump that is below this share of the intensities is hardly told from empty cells.
@@ -86,7 +86,7 @@ _FAR_BELOW = 0.3
 class ProfileFit:
     """What the other cells say of each cell (the mean and the shape of its count), and how uncertain each level of each effect is.
 
-    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`); `humps` are other laws that counts may have around their intensities.
+    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`), `seen` is the mean intensity of cells that are shown; `humps` are other laws that counts may have around their intensities, and `loose` the relative variances of these where totals alone tell them. `logs` are log-intensities by all cells, until they are no longer needed: what other cells say of a hidden one is higher, as its own absence is left out.
     """
 
     mean: Floats
@@ -94,7 +94,10 @@ class ProfileFit:
     dispersion: float
     own: tuple[Floats, ...]
     common: tuple[Floats, ...]
+    seen: float = 0.0
     humps: Humps | None = None
+    loose: Floats | None = None
+    logs: Floats | None = None
 
     @property
     def prior(self) -> NegativeBinomial:
@@ -113,8 +116,9 @@ class ProfileFit:
         """
         plain = 1.0 if self.humps is None else self.humps.plain
         mean, shape = self.mean[cells], self.shape[cells]
-        party = 1 + mean / shape
-        more = np.exp(-mean / party) - np.exp(-shape * np.log(party))
+        # How large parties are is told where counts are shown.
+        party = 1 + np.maximum(mean, self.seen) / shape
+        more = np.exp(-mean / party) - np.exp(-shape * np.log1p(mean / shape))
         return np.asarray(plain * np.clip(0.5 * more, 0.0, _MOST_LUMPS))
 
     @property
@@ -169,12 +173,15 @@ def fit_profile(
         _fit_pairs(observed, fitted)
     apart, spread = without_own(observed, fitted)
     bounded = np.minimum(spread, MOST_SPREAD)
+    mean = np.exp(np.clip(apart, LEAST_LOG, MOST_LOG))
     return ProfileFit(
-        mean=np.exp(np.clip(apart, LEAST_LOG, MOST_LOG)),
+        mean=mean,
+        seen=float(mean[observed.shown].mean()) if observed.shown.size else 0.0,
         shape=1 / (observed.dispersion + np.expm1(bounded)),
         dispersion=observed.dispersion,
         own=tuple(effect.own for effect in every),
         common=tuple(effect.common for effect in every),
+        logs=observed.eta,
     )
 
 

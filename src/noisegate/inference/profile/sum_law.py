@@ -327,17 +327,29 @@ class Beside:
 
     @classmethod
     def of(
-        cls, away: Floats, width: Floats, off: Floats, noise: Floats, /, *, rare: Floats | float
+        cls,
+        away: Floats,
+        width: Floats,
+        off: Floats,
+        noise: Floats,
+        /,
+        *,
+        rare: Floats | float,
+        alike: Floats | float = 0.0,
     ) -> Beside:
-        """Where rows have noise of their own: rows say `away` more than the means of cells, and a share `rare` of them is nothing like the law beforehand."""
+        """Where rows have noise of their own: rows say `away` more than the means of cells, and a share `rare` of them is nothing like the law beforehand.
+
+        `alike` is what both words are off by alike, if the law was told by the rows: neither tells it of the other.
+        """
+        off, noise = np.maximum(off - alike, 0.0), np.maximum(noise - alike, 1e-12)
         both = width + off + noise
         chance = chance_apart((away * (width + noise) / noise) ** 2 / both, rare)
         law = noise / both
         return cls(
             near=away * off / both,
-            sure=(1 - law) * noise,
+            sure=(1 - law) * noise + alike,
             far=away,
-            loose=noise,
+            loose=noise + alike,
             chance=chance,
             law=law,
             width=width,
