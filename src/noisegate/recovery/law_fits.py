@@ -201,6 +201,13 @@ def _log_scale(family: str, scale: Floats, /) -> Floats:
     return np.asarray(-fee - math.log(high - low + falls * math.sqrt(2 * math.pi)))
 
 
+def unusual(fit: LawFit, /) -> float:
+    """By how many units the scale of an unbounded law is less likely beforehand than a usual one."""
+    low, _ = _SCALES[fit.family]
+    usual, mine = _log_scale(fit.family, np.array([low, fit.scale]))
+    return float(usual - mine)
+
+
 def _log_integral(family: str, scales: Floats, logs: Floats, /) -> float:
     """The likelihood over an even grid of log-scales, averaged over what the scale may be beforehand.
 

@@ -22,8 +22,7 @@ from noisegate.recovery.free_law import (
     FreeLaws,
     exclude,
 )
-from noisegate.recovery.law_fits import LawFit, fit_laws
-from noisegate.recovery.noise_sums import NoiseSums
+from noisegate.recovery.law_fits import LawFit, fit_laws, unusual
 from noisegate.recovery.ranks import rank_correlation
 from noisegate.recovery.recognition import UNBOUNDED_KINDS, MechanismKind, Recognition
 from noisegate.recovery.stopped_laws import open_stop
@@ -39,11 +38,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: How likely each family is beforehand. Gaussian noise on single counts is rare, and p-tables are often close to it.
-#: One law in four that falls off like an unbounded one stops: its weight is this share of that of the whole law.
-_STOPS = 0.35
+#: Of laws that fall off like an unbounded one some stop: their weight is this share of that of the whole law.
+_STOPS = {"laplace": 0.25, "gaussian": 0.1}
 _STOPPED = {f"stopped-{name}": name for name in UNBOUNDED_KINDS}
 _WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
-_WEIGHTS |= {stopped: _STOPS * _WEIGHTS[name] for stopped, name in _STOPPED.items()}
+_WEIGHTS |= {stopped: _STOPS[name] * _WEIGHTS[name] for stopped, name in _STOPPED.items()}
 #: A kind is named from this probability on. Gaussian noise and uniform noise are rarer than what is taken for them, and on counts without
 #: noise much rests. Laplace noise of 1.4 is named in 30 of 30 worlds (seeds 500 to 529) at 0.9, in 19 of the first 20 at 0.95; p-tables within ±5 that fall off like
 #: Laplace noise of 1 are called Laplace in 2 of 60 worlds at either (they have 0.99 there), and an epsilon asks for more. Cells without noise under totals with Laplace noise of 2 are named in 28 of 30 at 0.98, in 18 of the first 20 at 0.99.
@@ -55,10 +54,16 @@ _NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": N
 #: ±5 that fall off like Laplace noise of scale 1 have up to 0.996 for Laplace noise there.
 _CLEARLY, _SURELY = 0.99, 0.9985
 _HARDLY_BEYOND = 0.025
-#: With laws that stop among its rivals, an unbounded law is named from the first on, with fewer identities than the second only from the third on. Sums
-#: alone, seeds from 7,000 on: from 3,000 sums of three Laplace noise of 1.4 to 20 has the first in 96 to 98 of 100 worlds, and 1,000 pairs of noise within ±7 to ±12 that falls off
-#: like it and stops have the third in 0 to 1.
-_AHEAD_OF_STOPPED, _MANY_FOR_STOPPED, _CLEAR_OF_STOPPED = 0.5, 2000, 0.97
+#: With fewer identities than this an unbounded law is named only if it is so likely with laws that stop among its rivals; with more it is named if it is
+#: likelier than they are. Sums alone, seeds from 7,000 on: from 3,000 sums of three Laplace noise of 1.4 to 20 is likelier in 96 to 98 of 100 worlds, and 1,000 pairs of noise within
+#: ±7 to ±12 that falls off like it and stops leave it so likely in 0 to 1 of 100.
+_MANY_FOR_STOPPED, _CLEAR_OF_STOPPED = 2000, {"laplace": 0.97, "gaussian": 0.9}
+#: Noise with a bound is named from this on where laws that fall off like Laplace noise and stop have most of it: from sums of three, Gaussian noise of 2 to 5 has up to 0.98 for
+#: these now and then (seeds from 1,000 on).
+_NAMED_STOPPED = 0.99
+#: Gaussian noise of a small spread is taken to be rare. In sums of more noises than the first that does not count from the second spread on, or Gaussian noise of 1.2 (found as
+#: 1.23) would be called bounded in a quarter of the worlds; p-tables within ±2 in use have spreads up to 1.1 (seeds from 1,000 on).
+_TELLING_SUMS, _NARROW = 2.5, 1.15
 #: Sums of so many noises are normal whatever one noise is: there a law with a bound is named only if residuals, and not what is usual, refute the others.
 _NORMAL = 5.5
 #: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
@@ -256,7 +261,7 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     law, step = _likeliest(first, chances, best), evidence.step
     open_totals = totals and found.get("exact", 0.0) > _HARDLY
     ahead = law.log_likelihood - unbounded.log_likelihood
-    sure = not open_totals and _is_named(first, chances, out, best.free.sums, ahead)
+    sure = not open_totals and _is_named(first, chances, out, best, ahead)
     kind: MechanismKind = first if sure else "unknown"  # type: ignore[assignment]
     return Recognition(
         table=table,
@@ -316,7 +321,9 @@ def _kinds(chances: Mapping[str, float], /) -> dict[str, float]:
 def _likeliest(first: str, chances: Mapping[str, float], best: _Weighed, /) -> LawFit:
     """The law of a kind, the likeliest if there are several."""
     names = ("bounded", *_STOPPED) if first == "bounded" else (first,)
-    return best.fits[max((name for name in names if name in best.fits), key=lambda one: chances.get(one, 0.0))]
+    return best.fits[
+        max((name for name in names if name in best.fits), key=lambda one: chances.get(one, 0.0))
+    ]
 
 
 def _laws(
@@ -341,26 +348,38 @@ def _in_counts(out: Excluded, step: int, /) -> Excluded:
 
 
 def _is_named(
-    first: str, chances: Mapping[str, float], out: Excluded, sums: NoiseSums, ahead: float, /
+    first: str, chances: Mapping[str, float], out: Excluded, best: _Weighed, ahead: float, /
 ) -> bool:
-    """Whether the likeliest family is named: likely enough, and for laws without a bound with little beyond what is excluded, or clearly.
+    """Whether the likeliest kind is named: likely enough, and for laws without a bound with little beyond what is excluded, or clearly.
 
     `ahead` is by how many units of log-likelihood it explains the residuals better than laws without a bound. An epsilon is another question: none is stated
-    where much lies beyond what is excluded, however clear the family.
+    where much lies beyond what is excluded, or laws that stop are not, however clear the family.
     """
-    found, limited = _kinds(chances), ("uniform", "bounded")
-    if first in limited:
-        likely = sum(found.get(name, 0.0) for name in limited)
-        flat = found.get("uniform", 0.0) > found.get("bounded", 0.0)
-        enough = _NEARLY_SURE if flat and sums.n < _MANY else _NAMED_FROM["uniform" if flat else first]
-        return likely >= enough and (sums.usual_number < _NORMAL or ahead >= LOSES)
-    if found[first] < (_AHEAD_OF_STOPPED if sums.n >= _MANY_FOR_STOPPED else _CLEAR_OF_STOPPED):
+    found, sums = _kinds(chances), best.free.sums
+    if first in {"uniform", "bounded"}:
+        return _is_bounded(first, chances, best) and (sums.usual_number < _NORMAL or ahead >= LOSES)
+    if sums.n < _MANY_FOR_STOPPED and found[first] < _CLEAR_OF_STOPPED[first]:
         return False
     likely = found[first] / (1 - sum(chances.get(name, 0.0) for name in _STOPPED))
     surely = first == "laplace" and likely >= _SURELY
     cut_off = out.bound < USUAL_BOUND and out.beyond < _HARDLY_BEYOND
     far = out.bound >= NAMED_BOUND and (out.beyond < LITTLE_BEYOND or likely >= _CLEARLY)
     return likely >= _NAMED_FROM[first] and (surely or (far and not cut_off))
+
+
+def _is_bounded(first: str, chances: Mapping[str, float], best: _Weighed, /) -> bool:
+    """Whether it is likely enough that noise has a bound; from sums of several noises not because Gaussian noise of that spread is rare."""
+    found, sums = _kinds(chances), best.free.sums
+    flat = found.get("uniform", 0.0) > found.get("bounded", 0.0)
+    enough = _NEARLY_SURE if flat and sums.n < _MANY else _NAMED_FROM["uniform" if flat else first]
+    stops = sum(chances.get(name, 0.0) for name in _STOPPED)
+    likely = found.get("uniform", 0.0) + found.get("bounded", 0.0)
+    if stops > likely / 2:
+        enough = max(enough, _NAMED_STOPPED)
+    normal = best.fits["gaussian"]
+    if sums.usual_number > _TELLING_SUMS and normal.scale > _NARROW:
+        likely /= 1 + found.get("gaussian", 0.0) * math.expm1(unusual(normal))
+    return likely >= enough
 
 
 def _silent(table: str, found: Mapping[str, float], n: int, evidence: NoiseEvidence, /) -> Recognition:
