@@ -28,6 +28,8 @@ MOST_LEFT_OUT, LEAST_LEFT_OUT = 0.05, 0.001
 #: and 3,000 sums of three, 0 to 1.5 % of the worlds pass (all rows together 0.2 %); of Laplace noise of 1.4, 2 and 3 27, 25 and 19 % with 1,000 pairs, 72, 68 and 60 % with 3,000,
 #: 93, 92 and 84 % with 5,000. At 0.005 for both, 1 to 10 % of the worlds within ±7 and ±10 pass.
 OPEN: dict[Ending, float] = {"cut": 0.003, "edge": 0.004}
+#: Laws with a narrower bound are among those with a usual one.
+_NARROWEST = 6
 #: At its best scale none leaves out more than this: it would be another law, not one that stops. Gaussian noise is closer to Laplace noise of a larger
 #: scale without its tails than to any whole.
 _MOST_AT_BEST = 0.06
@@ -151,7 +153,7 @@ def _bounds(whole: Floats, sums: NoiseSums, /) -> list[tuple[int, float]]:
     bounds = inside[::-1][::apart]
     shares = np.log(beyond[np.maximum(bounds - apart, 0)] / beyond[bounds])
     shares /= math.log(MOST_LEFT_OUT / LEAST_LEFT_OUT)
-    least = max(sums.least_bound, 1)
+    least = max(sums.least_bound, _NARROWEST)
     return [(b, s) for b, s in zip(bounds.tolist(), shares.tolist(), strict=True) if b >= least]
 
 
