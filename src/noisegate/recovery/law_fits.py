@@ -75,12 +75,12 @@ class LawFit:
         return math.sqrt(2 * float(np.arange(self.half.size) ** 2 @ self.half))
 
 
-def fit_laws(free: FreeLaws, /) -> list[LawFit]:
-    """Every family at its best."""
+def fit_laws(free: FreeLaws, /, *, stopped: bool = True) -> list[LawFit]:
+    """Every family at its best; with `stopped` laws that fall off like unbounded ones and stop among them."""
     sums = free.sums
     fits = [_of_family(family, sums) for family in _MEMBERS]
     fits.append(_uniform(sums))
-    others = [_bounded(free, fits[:2]), *(_stopped(one, sums) for one in fits[:2])]
+    others = [_bounded(free, fits[:2]), *(_stopped(one, sums) for one in fits[: 2 * stopped])]
     return [*fits, *(one for one in others if one is not None)]
 
 

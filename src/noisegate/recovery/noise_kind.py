@@ -37,12 +37,12 @@ from noisegate.recovery.table_scales import (
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: How likely each family is beforehand. Gaussian noise on single counts is rare, and p-tables are often close to it.
 #: Of laws that fall off like an unbounded one some stop: their weight is this share of that of the whole law.
 _STOPS = {"laplace": 0.25, "gaussian": 0.1}
 _STOPPED = {f"stopped-{name}": name for name in UNBOUNDED_KINDS}
-_WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
-_WEIGHTS |= {stopped: _STOPS[name] * _WEIGHTS[name] for stopped, name in _STOPPED.items()}
+#: How likely each family is beforehand. Gaussian noise on single counts is rare, and p-tables are often close to it.
+_PLAIN = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
+_WEIGHTS = _PLAIN | {stopped: _STOPS[name] * _PLAIN[name] for stopped, name in _STOPPED.items()}
 #: A kind is named from this probability on. Gaussian noise and uniform noise are rarer than what is taken for them, and on counts without
 #: noise much rests. Laplace noise of 1.4 is named in 30 of 30 worlds (seeds 500 to 529) at 0.9, in 19 of the first 20 at 0.95; p-tables within ±5 that fall off like
 #: Laplace noise of 1 are called Laplace in 2 of 60 worlds at either (they have 0.99 there), and an epsilon asks for more. Cells without noise under totals with Laplace noise of 2 are named in 28 of 30 at 0.98, in 18 of the first 20 at 0.99.
@@ -162,21 +162,23 @@ class NoiseEvidence:
         """What is to be added to the log-probability of each family, for what the other table that says most shows of its own."""
         if account.name != "own":
             return {}
-        whole = sum(_WEIGHTS.values())
+        whole = sum(_PLAIN.values())
         tellings = []
         for other in self.residuals.tables:
             if other != table:
-                logs = {one.family: one.log_evidence for one in self.fits(other, account)[1]}
+                fits = self.fits(other, account)[1]
+                logs = {one.family: one.log_evidence for one in fits if one.family in _PLAIN}
                 joint = np.array([log + math.log(_WEIGHTS[name]) for name, log in logs.items()])
                 chances = np.exp(joint - np.logaddexp.reduce(joint))
                 tellings.append(dict(zip(logs, chances.tolist(), strict=True)))
         most = max(tellings, key=lambda one: max(one.values()), default=None)
         if most is None:
             return {}
-        return {
+        found = {
             name: math.log(1 - _ONE_FAMILY + _ONE_FAMILY * most.get(name, 0.0) * whole / weight)
-            for name, weight in _WEIGHTS.items()
+            for name, weight in _PLAIN.items()
         }
+        return found | {stopped: found[name] for stopped, name in _STOPPED.items()}
 
     def _own_laws(self, account: ScaleAccount, /) -> dict[str, Floats]:
         """The likeliest law of each table beside those of the others, each renewed in turn."""
@@ -184,7 +186,7 @@ class NoiseEvidence:
             self._own.update(account.halves)
             for _ in range(_ROUNDS):
                 for name in self.residuals.tables:
-                    fits = fit_laws(FreeLaws(sums=self.residuals.beside(name, self._own)))
+                    fits = fit_laws(FreeLaws(sums=self.residuals.beside(name, self._own)), stopped=False)
                     self._own[name] = max(
                         fits, key=lambda one: one.log_evidence + math.log(_WEIGHTS[one.family])
                     ).half
@@ -248,18 +250,21 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     weighed = [_Weighed.of(table, evidence, account) for account in evidence.accounts]
     # Exact totals over noisy cells are usual, so that only residuals speak against them; exact cells under noisy totals are not.
     totals = all(one.tables[0] != table for one in mine)
-    chances = _chances(table, weighed, _INVARIANT if totals else 0.0)
+    usual = _INVARIANT if totals else 0.0
+    # Whether there is noise at all is another question than where it stops.
+    plain = _chances(table, weighed, usual, without=tuple(_STOPPED))
+    if next(iter(plain)) == "exact":
+        return _silent(table, plain, n, evidence)
+    chances = _chances(table, weighed, usual)
     found = _kinds(chances)
-    first = next(iter(found))
-    if first == "exact":
-        return _silent(table, found, n, evidence)
+    first = next(name for name in found if name != "exact")
     if first == "uniform" and found["uniform"] < _NAMED_UNIFORM and found.get("bounded", 0.0) > 0:
         first = "bounded"
     best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
     unbounded = max((best.fits[name] for name in UNBOUNDED_KINDS), key=lambda one: best.logs[one.family])
     out = _excluded(best.free, unbounded)
     law, step = _likeliest(first, chances, best), evidence.step
-    open_totals = totals and found.get("exact", 0.0) > _HARDLY
+    open_totals = totals and plain.get("exact", 0.0) > _HARDLY
     ahead = law.log_likelihood - unbounded.log_likelihood
     sure = not open_totals and _is_named(first, chances, out, best, ahead)
     kind: MechanismKind = first if sure else "unknown"  # type: ignore[assignment]
@@ -298,13 +303,16 @@ def _no_law(table: str, n: int, evidence: NoiseEvidence, /) -> Recognition:
     )
 
 
-def _chances(table: str, weighed: Sequence[_Weighed], usual: float, /) -> dict[str, float]:
-    """The probability of each family over all accounts, and of none at all; the likeliest first."""
+def _chances(
+    table: str, weighed: Sequence[_Weighed], usual: float, /, *, without: Sequence[str] = ()
+) -> dict[str, float]:
+    """The probability of each family over all accounts but some, and of none at all; the likeliest first."""
     logs: dict[str, list[float]] = {}
     for one in weighed:
         silent = table in one.account.silent
         for family, log in one.logs.items():
-            logs.setdefault("exact" if silent else family, []).append(log + usual * silent)
+            if family not in without:
+                logs.setdefault("exact" if silent else family, []).append(log + usual * silent)
     joint = {kind: float(np.logaddexp.reduce(several)) for kind, several in logs.items()}
     total = float(np.logaddexp.reduce(list(joint.values())))
     found = {kind: math.exp(log - total) for kind, log in joint.items()}

@@ -32,7 +32,7 @@ OPEN: dict[Ending, float] = {"cut": 0.003, "edge": 0.004}
 _NARROWEST = 6
 #: At its best scale none leaves out more than this: it would be another law, not one that stops. Gaussian noise is closer to Laplace noise of a larger
 #: scale without its tails than to any whole.
-_MOST_AT_BEST = 0.06
+_MOST_AT_BEST = 0.03
 #: Bounds are so far apart, as a share of the standard deviation, and one at least.
 _APART = 0.15
 #: Half the distance, in log-scale, of the three places a parabola goes through, and how often it is laid anew.
