@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Of laws that fall off like an unbounded one some stop: their weight is this share of that of the whole law.
-_STOPS = {"laplace": 0.25, "gaussian": 0.1}
+_STOPS = {"laplace": 0.15, "gaussian": 0.1}
 _STOPPED = {f"stopped-{name}": name for name in UNBOUNDED_KINDS}
 #: How likely each family is beforehand. Gaussian noise on single counts is rare, and p-tables are often close to it.
 _PLAIN = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
@@ -57,7 +57,7 @@ _HARDLY_BEYOND = 0.025
 #: With fewer identities than this an unbounded law is named only if it is so likely with laws that stop among its rivals; with more it is named if it is
 #: likelier than they are. Sums alone, seeds from 7,000 on: from 3,000 sums of three Laplace noise of 1.4 to 20 is likelier in 96 to 98 of 100 worlds, and 1,000 pairs of noise within
 #: ±7 to ±12 that falls off like it and stops leave it so likely in 0 to 1 of 100.
-_MANY_FOR_STOPPED, _CLEAR_OF_STOPPED = 2000, {"laplace": 0.97, "gaussian": 0.9}
+_MANY_FOR_STOPPED, _CLEAR_OF_STOPPED = 2000, {"laplace": 0.98, "gaussian": 0.9}
 #: Noise with a bound is named from this on where laws that fall off like Laplace noise and stop have most of it: from sums of three, Gaussian noise of 2 to 5 has up to 0.98 for
 #: these now and then (seeds from 1,000 on).
 _NAMED_STOPPED = 0.99
@@ -442,10 +442,16 @@ def _said(best: LawFit, found: Mapping[str, float], out: Excluded, n: int, step:
         "gaussian": "Gaussian",
     }
     rivals = ", ".join(f"{names[name]} {p:.0%}" for name, p in found.items() if p >= 0.01)
+    stops = out.stops if out.stops is not None and out.stops.counts else None
     if best.family in UNBOUNDED_KINDS:
         return (
             f"{n:,} identities: {rivals}; laws that never exceed ±{out.bound * step} are excluded, a wider one would have "
             f"δ of about {out.beyond:.2g}"
+            + (
+                ""
+                if stops is None
+                else f"; noise that falls off likewise and stops at ±{stops.bound * step} is not excluded"
+            )
         )
     return f"{n:,} identities: {rivals}; within ±{best.scale * step:.0f}"
 
