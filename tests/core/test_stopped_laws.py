@@ -52,10 +52,10 @@ def test_far_out_it_is_the_whole_law(name, scale, ending):
     whole = half_of(make_law(name, scale=scale))
     apart = [
         np.abs(np.pad(stopped(whole, bound, ending=ending), (0, whole.size))[: whole.size] - whole).sum()
-        for bound in (4, 8, 12, 16)
+        for bound in (4, 8, 12, 20)
     ]
     assert apart == sorted(apart, reverse=True)
-    assert apart[-1] < 1e-4
+    assert apart[-1] < 1e-3
     assert stopped(whole, 2 * whole.size, ending=ending)[: whole.size] == pytest.approx(whole, abs=1e-14)
 
 
