@@ -323,7 +323,7 @@ def test_laplace_noise_has_an_epsilon_where_all_that_stops_is_excluded(scale):
         assert found.kind == "laplace"
         assert found.has_epsilon
         assert found.excluded.stops is None or not found.excluded.stops.counts
-    few = outcome(replace(many, identities=2500, parts=3), 0).found["base"]
+    few = outcome(replace(many, identities=600, parts=3), 0).found["base"]
     assert not few.has_epsilon
     assert few.excluded.stops.counts
     assert f"stops at ±{few.excluded.stops.bound} is not excluded" in few.evidence
@@ -472,7 +472,7 @@ def test_tables_that_were_made_to_add_up_look_exact_and_it_is_said():
 
 
 def test_noise_of_scale_a_thousand_is_named_as_quickly():
-    regime = each("wide", laplace(1000.0), "laplace", identities=1000, mean=1e5)
+    regime = each("wide", laplace(1000.0), "laplace", identities=3000, mean=1e5)
     found = outcome(regime, 1).found["base"]
     assert found.kind == "laplace"
     assert 1200 < found.noise_sd < 1650

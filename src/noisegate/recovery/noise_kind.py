@@ -54,10 +54,10 @@ _NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": N
 #: ±5 that fall off like Laplace noise of scale 1 have up to 0.996 for Laplace noise there.
 _CLEARLY, _SURELY = 0.99, 0.9985
 _HARDLY_BEYOND = 0.025
-#: With fewer identities than this an unbounded law is named only if it is so likely with laws that stop among its rivals; with more it is named if it is
-#: likelier than they are. Sums alone, seeds from 7,000 on: from 3,000 sums of three Laplace noise of 1.4 to 20 is likelier in 96 to 98 of 100 worlds, and 1,000 pairs of noise within
-#: ±7 to ±12 that falls off like it and stops leave it so likely in 0 to 1 of 100.
-_MANY_FOR_STOPPED, _CLEAR_OF_STOPPED = 2000, {"laplace": 0.98, "gaussian": 0.9}
+#: With fewer identities than the first an unbounded law is named only if the second is left to it by laws that stop; with more, if the third is: which of the two is likelier
+#: rests on what is usual there, and an epsilon asks for more. Sums alone, seeds from 7,000 on: from 3,000 sums of three Laplace noise of 1.4 to 20 keeps the third in 97 to 99
+#: of 100 worlds, and 1,000 pairs of noise within ±7 to ±12 that falls off like it and stops leave it the second in 0 to 1.
+_MANY_FOR_STOPPED, _CLEAR_OF_STOPPED, _LEFT_BY_STOPPED = 2000, 0.98, 1 / 3
 #: Noise with a bound is named from this on where laws that fall off like Laplace noise and stop have most of it: from sums of three, Gaussian noise of 2 to 5 has up to 0.98 for
 #: these now and then (seeds from 1,000 on).
 _NAMED_STOPPED = 0.99
@@ -257,10 +257,10 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
         return _silent(table, plain, n, evidence)
     chances = _chances(table, weighed, usual)
     found = _kinds(chances)
-    first = next(name for name in found if name != "exact")
+    best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
+    first = _leading(plain, found, best.free.sums.n)
     if first == "uniform" and found["uniform"] < _NAMED_UNIFORM and found.get("bounded", 0.0) > 0:
         first = "bounded"
-    best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
     unbounded = max((best.fits[name] for name in UNBOUNDED_KINDS), key=lambda one: best.logs[one.family])
     out = _excluded(best.free, unbounded)
     law, step = _likeliest(first, chances, best), evidence.step
@@ -326,6 +326,14 @@ def _kinds(chances: Mapping[str, float], /) -> dict[str, float]:
     return dict(sorted(((name, p) for name, p in found.items() if p > 0), key=lambda one: -one[1]))
 
 
+def _leading(plain: Mapping[str, float], found: Mapping[str, float], n: int, /) -> str:
+    """The kind that leads: the likeliest, or with many identities an unbounded one that leads without laws that stop and is not far behind these."""
+    first = next(name for name in plain if name != "exact")
+    if first in UNBOUNDED_KINDS and n >= _MANY_FOR_STOPPED and found[first] >= _LEFT_BY_STOPPED:
+        return first
+    return next(name for name in found if name != "exact")
+
+
 def _likeliest(first: str, chances: Mapping[str, float], best: _Weighed, /) -> LawFit:
     """The law of a kind, the likeliest if there are several."""
     names = ("bounded", *_STOPPED) if first == "bounded" else (first,)
@@ -366,7 +374,7 @@ def _is_named(
     found, sums = _kinds(chances), best.free.sums
     if first in {"uniform", "bounded"}:
         return _is_bounded(first, chances, best) and (sums.usual_number < _NORMAL or ahead >= LOSES)
-    if sums.n < _MANY_FOR_STOPPED and found[first] < _CLEAR_OF_STOPPED[first]:
+    if sums.n < _MANY_FOR_STOPPED and found[first] < _CLEAR_OF_STOPPED:
         return False
     likely = found[first] / (1 - sum(chances.get(name, 0.0) for name in _STOPPED))
     surely = first == "laplace" and likely >= _SURELY
