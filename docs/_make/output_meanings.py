@@ -102,6 +102,8 @@ MEANINGS: Mapping[str, str] = {
     "privacy.laws": "where there is no epsilon: the kind of noise of each table",
     "privacy.doubt": "where there is no epsilon: whether noise without a bound is possible too",
     "privacy.excluded_up_to": "where there is no epsilon: up to which bound laws with one are excluded",
+    "privacy.law": "where there is no epsilon though noise without a bound is named: that law",
+    "privacy.may_stop_at": "where there is no epsilon though noise without a bound is named: noise that falls off likewise and stops there fits as well",
     "privacy.delta_at_least": "where there is no epsilon: what delta is at least at any epsilon, by the fitted noise or the rounding",
     "privacy.grows": "where there is no epsilon: whether the noise grows with the count",
     "privacy.condition": "what the epsilon is conditional on: the law, the bounds up to which bounded laws are excluded, the delta that a wider one would have, and whether that is strong or at least fair",

@@ -15,6 +15,7 @@ from noisegate.assessment import Finding, LossSummary, about_loss, at_least
 from noisegate.errors import DataError, InternalError, SpecError
 from noisegate.laws import Laplace
 from noisegate.mechanisms import Contribution, Mechanism, composed_delta
+from noisegate.recovery import Recognition
 from noisegate.tables import find_card
 
 #: Suppressed cells have tests of their own.
@@ -62,6 +63,13 @@ def city(invent, rng, *, scale=1.4, margins="independent", zeros="keep"):
     }
 
 
+@pytest.fixture
+def excluded(monkeypatch):
+    """As if tables excluded all noise that stops, which takes more sums than these worlds have: what is looked at is what the loss adds up to."""
+    monkeypatch.setattr(Recognition, "has_epsilon", property(lambda one: one.excluded is not None))
+
+
+@pytest.mark.usefixtures("excluded")
 def test_derived_margins_reveal_nothing_by_differences(tables, invent):
     found = assess(tables(**city(invent, np.random.default_rng(1), margins="derived")))
     assert not by_id(found.findings, "independent-margins")
@@ -89,6 +97,7 @@ def test_consistent_margins_are_told_from_independent_ones(tables, invent):
     assert "p3 2016-07-29" in finding.evidence[0]
 
 
+@pytest.mark.usefixtures("excluded")
 def test_the_loss_adds_up_over_tables_and_events(tables, invent):
     found = assess(tables(**city(invent, np.random.default_rng(3))))
     base, by_time, by_place = (table.noise.fit for table in found.tables)
@@ -116,6 +125,23 @@ def test_the_loss_adds_up_over_tables_and_events(tables, invent):
     )
 
 
+def test_where_noise_that_stops_fits_as_well_there_is_no_epsilon_and_it_is_said_where(tables, invent):
+    """Laplace noise is named, as it is likelier; an epsilon asks for more."""
+    found = assess(tables(**city(invent, np.random.default_rng(3))))
+    privacy = found.to_json()["privacy"]
+    stop = privacy["may_stop_at"]
+    assert privacy["law"] == "laplace"
+    assert privacy["excluded_up_to"] < stop
+    assert found.privacy.event_epsilon is None
+    (finding,) = by_id(found.findings, "privacy-loss")
+    assert finding.title.endswith(
+        f"noise that stops at ±{stop} or beyond fits as well as Laplace noise, and has none"
+    )
+    assert finding.evidence[0].startswith("It is called Laplace noise as that is likelier.")
+    made = found.tables[0].recognition
+    assert f"stops at ±{stop} is not excluded" in made.evidence
+
+
 @pytest.mark.parametrize("zeros", ["keep", "perturb"])
 def test_the_zero_rule_is_told_where_noise_is_wide(tables, invent, zeros):
     found = assess(tables(**city(invent, np.random.default_rng(4), scale=4.0, zeros=zeros)))
@@ -130,6 +156,7 @@ def test_the_zero_rule_is_told_where_noise_is_wide(tables, invent, zeros):
         assert "expected if zeros are perturbed" in finding.evidence[0]
 
 
+@pytest.mark.usefixtures("excluded")
 def test_kept_zeros_come_with_their_exact_delta(tables, invent):
     found = assess(tables(**city(invent, np.random.default_rng(5), scale=4.0)))
     scales = [1 / cost for cost in found.privacy.tables.values()]
@@ -148,6 +175,7 @@ def test_kept_zeros_come_with_their_exact_delta(tables, invent):
     assert found.privacy.numbers["detection"]["1"] == pytest.approx(0.5 * math.exp(-16.5 / scales[0]))
 
 
+@pytest.mark.usefixtures("excluded")
 def test_the_zero_rule_of_narrow_noise_cannot_be_told(tables, invent):
     found = assess(tables(**city(invent, np.random.default_rng(6), scale=1.4)))
     (check,) = by_id(found.checks, "zeros")
@@ -317,6 +345,7 @@ def test_the_assessment_as_json(tables, invent):
     assert order == sorted(order, reverse=True)
 
 
+@pytest.mark.usefixtures("excluded")
 @pytest.mark.parametrize("whole", ["Total", "Everyone"])
 def test_tables_without_dates_count_each_person_once(tables, invent, whole):
     """Of a census table nobody can say that a person has forty events; each is in a part and in its total.

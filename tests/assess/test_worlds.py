@@ -38,8 +38,9 @@ def test_the_recipe_of_2016_is_taken_apart(fortnight):
     assert {"coupled-cells", "independent-margins", "noise-recovered", "privacy-loss"} <= set(
         ids(found.findings)
     )
-    assert found.privacy.event_epsilon == pytest.approx(3 / 1.4, rel=0.15)
-    assert found.privacy.person_epsilon == pytest.approx(86, rel=0.15)
+    # Some four hundred pairs do not exclude noise that falls off likewise and stops, which has no epsilon.
+    assert found.privacy.event_epsilon is None
+    assert found.privacy.numbers["doubt"]
 
 
 def test_the_card_of_2016_agrees_and_admits_the_flaws(fortnight):

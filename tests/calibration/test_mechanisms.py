@@ -285,6 +285,78 @@ def test_fifty_worlds_of_each_regime(regime):
         assert named >= 47, said
 
 
+STOPS = ((7, 1.4), (8, 2.0), (10, 2.0), (12, 3.0))
+
+
+def stopping(bound, scale, **more):
+    """Noise that falls off like Laplace noise and stops."""
+    noise = cell_key(falling(bound, scale))
+    return each(
+        f"stops at {bound}", noise, "bounded", named=False, **{"parts": 1, "identities": 1000, **more}
+    )
+
+
+def set_at_the_bound(bound, scale):
+    def noisy(raw, rng):
+        return raw + np.clip(np.rint(rng.laplace(scale=scale, size=raw.shape)), -bound, bound)
+
+    return each(f"set at {bound}", noisy, "bounded", named=False, parts=1, identities=1000)
+
+
+@pytest.mark.parametrize(("bound", "scale"), STOPS)
+def test_noise_that_stops_has_no_epsilon_and_is_no_laplace_noise(bound, scale):
+    """From a thousand pairs nobody tells it from Laplace noise: it cannot be told, with both among the rivals."""
+    for seed in range(3):
+        found = outcome(stopping(bound, scale), seed)
+        assert found.told, (seed, found.found["base"])
+        assert "bounded" in found.found["base"].rivals
+        assert not found.epsilon
+        assert not outcome(set_at_the_bound(bound, scale), seed).epsilon
+
+
+@pytest.mark.parametrize("scale", [1.4, 2.0])
+def test_laplace_noise_has_an_epsilon_where_all_that_stops_is_excluded(scale):
+    """With its condition; and with few pairs it has none, whose evidence says what is not excluded."""
+    many = each("many", laplace(scale), "laplace", parts=1, identities=10_000)
+    for seed in range(2):
+        found = outcome(many, seed).found["base"]
+        assert found.kind == "laplace"
+        assert found.has_epsilon
+        assert found.excluded.stops is None or not found.excluded.stops.counts
+    few = outcome(replace(many, identities=600, parts=3), 0).found["base"]
+    assert not few.has_epsilon
+    assert few.excluded.stops.counts
+    assert f"stops at ±{few.excluded.stops.bound} is not excluded" in few.evidence
+    assert few.to_json()["may_stop_at"] == few.excluded.stops.bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("bound", "scale"), STOPS)
+def test_a_hundred_worlds_of_noise_that_stops(bound, scale):
+    """Size: an epsilon in at most 1 of 100, cut off or set at the bound, and told in 98."""
+    cut = [outcome(stopping(bound, scale), seed) for seed in range(100, 200)]
+    edge = [outcome(set_at_the_bound(bound, scale), seed) for seed in range(100, 200)]
+    sums = [outcome(stopping(bound, scale, parts=2, identities=3000), seed) for seed in range(100, 150)]
+    assert sum(one.told for one in cut) >= 97
+    assert [sum(one.epsilon for one in found) <= 1 for found in (cut, edge, sums)] == [True] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1.4, 2.0, 3.0])
+def test_fifty_worlds_of_laplace_noise_with_many_pairs(scale):
+    """Power: most have an epsilon from 5,000 pairs on."""
+    regime = each("many", laplace(scale), "laplace", parts=1, identities=5000)
+    found = [outcome(regime, seed).found["base"] for seed in range(100, 150)]
+    assert sum(one.has_epsilon for one in found) >= 35
+    assert sum(one.kind == "laplace" for one in found) >= 47
+
+
+def test_gaussian_noise_of_a_small_spread_is_not_called_bounded():
+    """From sums of three; that it is rare is no evidence."""
+    regime = each("gaussian 1.2", gaussian(1.2), "gaussian", named=False)
+    assert all(outcome(regime, seed).told for seed in range(6))
+
+
 def test_the_p_table_is_recovered():
     """From differences of two noises: within about two hundredths at 3,000."""
     regime = replace(next(one for one in REGIMES if one.name == "p-table"), parts=1)
@@ -400,7 +472,7 @@ def test_tables_that_were_made_to_add_up_look_exact_and_it_is_said():
 
 
 def test_noise_of_scale_a_thousand_is_named_as_quickly():
-    regime = each("wide", laplace(1000.0), "laplace", identities=1000, mean=1e5)
+    regime = each("wide", laplace(1000.0), "laplace", identities=3000, mean=1e5)
     found = outcome(regime, 1).found["base"]
     assert found.kind == "laplace"
     assert 1200 < found.noise_sd < 1650

@@ -189,6 +189,8 @@ def _no_epsilon(
     elif telling.kind == "unknown" or telling.kind in UNBOUNDED_KINDS:
         out = telling.excluded
         numbers |= {"doubt": True, "excluded_up_to": 0 if out is None else out.bound}
+        if telling.kind in UNBOUNDED_KINDS and out is not None and out.stops is not None and out.stops.counts:
+            numbers |= {"law": telling.kind, "may_stop_at": out.stops.bound}
     return LossSummary(source="recovered", unbounded=True, numbers=numbers, assumes=loss.assumes)
 
 
@@ -484,7 +486,7 @@ def _unbounded(privacy: LossSummary, /) -> Finding:
         severity: Severity = "high"
         title = "No epsilon bounds the privacy loss: there is no noise"
     elif privacy.numbers.get("doubt"):
-        severity, (title, within) = "low", _doubted(privacy.numbers.get("excluded_up_to"))
+        severity, (title, within) = "low", _doubted(privacy.numbers)
     elif privacy.numbers.get("grows"):
         severity = "medium"
         title = "No epsilon bounds the privacy loss: the noise depends on the count, and so tells of it"
@@ -522,11 +524,16 @@ def _least(privacy: LossSummary, /) -> list[str]:
     ]
 
 
-def _doubted(excluded: int | None, /) -> tuple[str, str]:
+def _doubted(numbers: Mapping[str, Any], /) -> tuple[str, str]:
     """That noise with a bound is not excluded, and up to which bound it is."""
+    excluded, stop = numbers.get("excluded_up_to"), numbers.get("may_stop_at")
     title = "noise with a bound explains the tables as well as noise without one, and a bounded one has none"
     upto = f"only laws that never exceed ±{excluded}" if excluded else "no law with a bound"
     said = f"These tables exclude {upto}. If the noise has a bound, a count that far off gives itself away."
+    if stop is not None:
+        law = numbers["law"].capitalize()
+        title = f"noise that stops at ±{stop} or beyond fits as well as {law} noise, and has none"
+        said = f"It is called {law} noise as that is likelier. {said}"
     return f"There is no epsilon to state: {title}", said
 
 

@@ -48,7 +48,7 @@ from noisegate.recovery.lattice import RoundingBase, find_lattice, rounding_base
 from noisegate.recovery.likelihood import columns, observe
 from noisegate.recovery.makers import Makers, Noise, Seen
 from noisegate.recovery.margin_rows import MarginRows, Pieces, find_pieces, perturbed_apart
-from noisegate.recovery.noise_sums import NoiseSums, free_law
+from noisegate.recovery.noise_sums import NoiseSums, free_law, half_of
 from noisegate.recovery.outcome import DifferenceCurve, LawEvidence, NoiseFit, difference_curve
 from noisegate.recovery.recognising import recognise, recognise_all
 from noisegate.recovery.recognition import (
@@ -62,6 +62,7 @@ from noisegate.recovery.residual_noise import noise_interval, noise_law
 from noisegate.recovery.rivals import Rivals, rivals_of
 from noisegate.recovery.search import Search, describe, equal_cells, pair_numbers, search
 from noisegate.recovery.sharpening import Sharpening, sharpen
+from noisegate.recovery.stopped_laws import open_stop, stopped, stopped_laws
 from noisegate.recovery.zeros import ZeroRule, ZeroTest, weigh_zeros, zero_rule
 
 __all__ = [
@@ -114,6 +115,7 @@ __all__ = [
     "find_pieces",
     "fit_noise",
     "free_law",
+    "half_of",
     "lattice_for",
     "least_published",
     "margin_identities",
@@ -123,6 +125,7 @@ __all__ = [
     "noise_law",
     "not_stated",
     "observe",
+    "open_stop",
     "pair_identities",
     "pair_numbers",
     "pair_sets",
@@ -140,6 +143,8 @@ __all__ = [
     "sharpen",
     "stated_couplings",
     "stated_sets",
+    "stopped",
+    "stopped_laws",
     "value_code",
     "weigh_identities",
     "weigh_zeros",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.recovery.noise_sums import NoiseSums, free_law
+from noisegate.recovery.stopped_laws import OpenStop
 
 Floats = NDArray[np.float64]
 
@@ -53,10 +54,13 @@ class Excluded:
         D*: every bounded law up to it loses clearly; 0 if none does.
     beyond
         The mass of one noise beyond it under the unbounded law: about the delta of a law with a wider bound.
+    stops
+        The narrowest law that falls off like the unbounded one, stops, and is not excluded; None if no such law is left that matters.
     """
 
     bound: int
     beyond: float
+    stops: OpenStop | None = None
 
     @property
     def strong(self) -> bool:

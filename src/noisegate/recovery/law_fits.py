@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from noisegate.laws import BoundedUniform, LatticeLaw, make_law
 from noisegate.recovery.free_law import WIDEST, FreeLaws
 from noisegate.recovery.noise_sums import NoiseSums, half_of, mass_information
+from noisegate.recovery.stopped_laws import stopped_laws
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ class LawFit:
     Attributes
     ----------
     family
-        `laplace`, `gaussian`, `uniform` or `bounded`.
+        `laplace`, `gaussian`, `uniform`, `bounded`, or `stopped-laplace` and `stopped-gaussian`, which fall off like these and stop.
     law
         The law of the family that fits best, by its name; empty for a free pmf.
     scale
@@ -74,13 +75,13 @@ class LawFit:
         return math.sqrt(2 * float(np.arange(self.half.size) ** 2 @ self.half))
 
 
-def fit_laws(free: FreeLaws, /) -> list[LawFit]:
-    """Every family at its best."""
+def fit_laws(free: FreeLaws, /, *, stopped: bool = True) -> list[LawFit]:
+    """Every family at its best; with `stopped` laws that fall off like unbounded ones and stop among them."""
     sums = free.sums
     fits = [_of_family(family, sums) for family in _MEMBERS]
     fits.append(_uniform(sums))
-    bounded = _bounded(free, fits[:2])
-    return [*fits, bounded] if bounded is not None else fits
+    others = [_bounded(free, fits[:2]), *(_stopped(one, sums) for one in fits[: 2 * stopped])]
+    return [*fits, *(one for one in others if one is not None)]
 
 
 def _uniform(sums: NoiseSums, /) -> LawFit:
@@ -148,6 +149,26 @@ def _cut_off(fit: LawFit, sums: NoiseSums, bound: int, /) -> LawFit:
     )
 
 
+def _stopped(fit: LawFit, sums: NoiseSums, /) -> LawFit | None:
+    """Laws that fall off like an unbounded one and stop far out, as one family; None if nothing between what was seen and what matters is left."""
+    found = []
+    for one in stopped_laws(fit.law, fit.scale, sums):
+        width = 0.5 * math.log(2 * math.pi / one.bend)
+        usual = float(_log_scale(fit.family, np.array([one.scale]))[0])
+        found.append(
+            LawFit(
+                family=f"stopped-{fit.family}",
+                law="",
+                scale=float(one.bound),
+                half=one.half,
+                log_likelihood=one.log_likelihood,
+                log_evidence=one.log_likelihood + width + usual + math.log(one.share),
+                variance=np.zeros(one.half.size),
+            )
+        )
+    return _averaged(found) if found else None
+
+
 def _averaged(fits: Sequence[LawFit], /) -> LawFit:
     """The best of these with the evidence of all and the mean of their laws, each by its evidence: sharper than a free law alone."""
     best = max(fits, key=lambda one: one.log_evidence)
@@ -178,6 +199,13 @@ def _log_scale(family: str, scale: Floats, /) -> Floats:
     beyond = np.maximum(np.maximum(low - np.log(scale), np.log(scale) - high), 0.0)
     fee = np.minimum(0.5 * (beyond / falls) ** 2, _RAREST)
     return np.asarray(-fee - math.log(high - low + falls * math.sqrt(2 * math.pi)))
+
+
+def unusual(fit: LawFit, /) -> float:
+    """By how many units the scale of an unbounded law is less likely beforehand than a usual one."""
+    low, _ = _SCALES[fit.family]
+    usual, mine = _log_scale(fit.family, np.array([low, fit.scale]))
+    return float(usual - mine)
 
 
 def _log_integral(family: str, scales: Floats, logs: Floats, /) -> float:

@@ -22,10 +22,10 @@ from noisegate.recovery.free_law import (
     FreeLaws,
     exclude,
 )
-from noisegate.recovery.law_fits import LawFit, fit_laws
-from noisegate.recovery.noise_sums import NoiseSums
+from noisegate.recovery.law_fits import LawFit, fit_laws, unusual
 from noisegate.recovery.ranks import rank_correlation
 from noisegate.recovery.recognition import UNBOUNDED_KINDS, MechanismKind, Recognition
+from noisegate.recovery.stopped_laws import open_stop
 from noisegate.recovery.table_scales import (
     BOTH_ADD_UP,
     ScaleAccount,
@@ -37,8 +37,12 @@ from noisegate.recovery.table_scales import (
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Of laws that fall off like an unbounded one some stop: their weight is this share of that of the whole law.
+_STOPS = {"laplace": 0.15, "gaussian": 0.1}
+_STOPPED = {f"stopped-{name}": name for name in UNBOUNDED_KINDS}
 #: How likely each family is beforehand. Gaussian noise on single counts is rare, and p-tables are often close to it.
-_WEIGHTS = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
+_PLAIN = {"laplace": 4.0, "gaussian": 1.0, "uniform": 4.0, "bounded": 1.5}
+_WEIGHTS = _PLAIN | {stopped: _STOPS[name] * _PLAIN[name] for stopped, name in _STOPPED.items()}
 #: A kind is named from this probability on. Gaussian noise and uniform noise are rarer than what is taken for them, and on counts without
 #: noise much rests. Laplace noise of 1.4 is named in 30 of 30 worlds (seeds 500 to 529) at 0.9, in 19 of the first 20 at 0.95; p-tables within ±5 that fall off like
 #: Laplace noise of 1 are called Laplace in 2 of 60 worlds at either (they have 0.99 there), and an epsilon asks for more. Cells without noise under totals with Laplace noise of 2 are named in 28 of 30 at 0.98, in 18 of the first 20 at 0.99.
@@ -50,6 +54,16 @@ _NAMED_FROM = {"laplace": NAMED, "gaussian": 0.98, "uniform": 0.95, "bounded": N
 #: ±5 that fall off like Laplace noise of scale 1 have up to 0.996 for Laplace noise there.
 _CLEARLY, _SURELY = 0.99, 0.9985
 _HARDLY_BEYOND = 0.025
+#: With fewer identities than the first an unbounded law is named only if the second is left to it by laws that stop; with more, if the third is: which of the two is likelier
+#: rests on what is usual there, and an epsilon asks for more. Sums alone, seeds from 7,000 on: from 3,000 sums of three Laplace noise of 1.4 to 20 keeps the third in 97 to 99
+#: of 100 worlds, and 1,000 pairs of noise within ±7 to ±12 that falls off like it and stops leave it the second in 0 to 1.
+_MANY_FOR_STOPPED, _CLEAR_OF_STOPPED, _LEFT_BY_STOPPED = 2000, 0.98, 1 / 3
+#: Noise with a bound is named from this on where laws that fall off like Laplace noise and stop have most of it: from sums of three, Gaussian noise of 2 to 5 has up to 0.98 for
+#: these now and then (seeds from 1,000 on).
+_NAMED_STOPPED = 0.99
+#: Gaussian noise of a small spread is taken to be rare. In sums of more noises than the first that does not count from the second spread on, or Gaussian noise of 1.2 (found as
+#: 1.23) would be called bounded in a quarter of the worlds; p-tables within ±2 in use have spreads up to 1.1 (seeds from 1,000 on).
+_TELLING_SUMS, _NARROW = 2.5, 1.15
 #: Sums of so many noises are normal whatever one noise is: there a law with a bound is named only if residuals, and not what is usual, refute the others.
 _NORMAL = 5.5
 #: What is added to the log-probability that totals have no noise of their own when these totals are asked about.
@@ -148,21 +162,23 @@ class NoiseEvidence:
         """What is to be added to the log-probability of each family, for what the other table that says most shows of its own."""
         if account.name != "own":
             return {}
-        whole = sum(_WEIGHTS.values())
+        whole = sum(_PLAIN.values())
         tellings = []
         for other in self.residuals.tables:
             if other != table:
-                logs = {one.family: one.log_evidence for one in self.fits(other, account)[1]}
+                fits = self.fits(other, account)[1]
+                logs = {one.family: one.log_evidence for one in fits if one.family in _PLAIN}
                 joint = np.array([log + math.log(_WEIGHTS[name]) for name, log in logs.items()])
                 chances = np.exp(joint - np.logaddexp.reduce(joint))
                 tellings.append(dict(zip(logs, chances.tolist(), strict=True)))
         most = max(tellings, key=lambda one: max(one.values()), default=None)
         if most is None:
             return {}
-        return {
+        found = {
             name: math.log(1 - _ONE_FAMILY + _ONE_FAMILY * most.get(name, 0.0) * whole / weight)
-            for name, weight in _WEIGHTS.items()
+            for name, weight in _PLAIN.items()
         }
+        return found | {stopped: found[name] for stopped, name in _STOPPED.items()}
 
     def _own_laws(self, account: ScaleAccount, /) -> dict[str, Floats]:
         """The likeliest law of each table beside those of the others, each renewed in turn."""
@@ -170,7 +186,7 @@ class NoiseEvidence:
             self._own.update(account.halves)
             for _ in range(_ROUNDS):
                 for name in self.residuals.tables:
-                    fits = fit_laws(FreeLaws(sums=self.residuals.beside(name, self._own)))
+                    fits = fit_laws(FreeLaws(sums=self.residuals.beside(name, self._own)), stopped=False)
                     self._own[name] = max(
                         fits, key=lambda one: one.log_evidence + math.log(_WEIGHTS[one.family])
                     ).half
@@ -234,31 +250,34 @@ def noise_kind(table: str, evidence: NoiseEvidence, /) -> Recognition:
     weighed = [_Weighed.of(table, evidence, account) for account in evidence.accounts]
     # Exact totals over noisy cells are usual, so that only residuals speak against them; exact cells under noisy totals are not.
     totals = all(one.tables[0] != table for one in mine)
-    found = _chances(table, weighed, _INVARIANT if totals else 0.0)
-    first = next(iter(found))
-    if first == "exact":
-        return _silent(table, found, n, evidence)
+    usual = _INVARIANT if totals else 0.0
+    # Whether there is noise at all is another question than where it stops.
+    plain = _chances(table, weighed, usual, without=tuple(_STOPPED))
+    if next(iter(plain)) == "exact":
+        return _silent(table, plain, n, evidence)
+    chances = _chances(table, weighed, usual)
+    found = _kinds(chances)
+    best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
+    first = _leading(plain, found, best.free.sums.n)
     if first == "uniform" and found["uniform"] < _NAMED_UNIFORM and found.get("bounded", 0.0) > 0:
         first = "bounded"
-    best = max((one for one in weighed if table not in one.account.silent), key=lambda one: one.total)
     unbounded = max((best.fits[name] for name in UNBOUNDED_KINDS), key=lambda one: best.logs[one.family])
-    out = exclude(best.free, unbounded.half, unbounded.log_likelihood)
-    law, step = best.fits[first], evidence.step
-    open_totals = totals and found.get("exact", 0.0) > _HARDLY
+    out = _excluded(best.free, unbounded)
+    law, step = _likeliest(first, chances, best), evidence.step
+    open_totals = totals and plain.get("exact", 0.0) > _HARDLY
     ahead = law.log_likelihood - unbounded.log_likelihood
-    sure = not open_totals and _is_named(first, found, out, best.free.sums, ahead)
+    sure = not open_totals and _is_named(first, chances, out, best, ahead)
     kind: MechanismKind = first if sure else "unknown"  # type: ignore[assignment]
     return Recognition(
         table=table,
         kind=kind,
         rivals={name: p for name, p in found.items() if p >= 0.001},
-        known=known_laws(
-            {_law_of(best.fits[name], step): p for name, p in found.items() if name in best.fits}
-        ),
+        known=known_laws(_laws(first, found, law, best, step)),
         bound=int(law.scale) * step if first in {"uniform", "bounded"} else None,
         pmf=tuple(law.half[:12].tolist()) if step == 1 else (),
         pmf_se=tuple(np.sqrt(law.variance[:12]).tolist()) if step == 1 else (),
-        excluded=Excluded(bound=out.bound * step, beyond=out.beyond),
+        excluded=_in_counts(out, step),
+        usual_bound=chances.get("bounded", 0.0) + chances.get("uniform", 0.0),
         n=best.free.sums.n,
         slips=evidence.far_off,
         noise_sd=law.sd * step,
@@ -284,37 +303,99 @@ def _no_law(table: str, n: int, evidence: NoiseEvidence, /) -> Recognition:
     )
 
 
-def _chances(table: str, weighed: Sequence[_Weighed], usual: float, /) -> dict[str, float]:
-    """The probability of each family over all accounts, and of none at all; the likeliest first."""
+def _chances(
+    table: str, weighed: Sequence[_Weighed], usual: float, /, *, without: Sequence[str] = ()
+) -> dict[str, float]:
+    """The probability of each family over all accounts but some, and of none at all; the likeliest first."""
     logs: dict[str, list[float]] = {}
     for one in weighed:
         silent = table in one.account.silent
         for family, log in one.logs.items():
-            logs.setdefault("exact" if silent else family, []).append(log + usual * silent)
+            if family not in without:
+                logs.setdefault("exact" if silent else family, []).append(log + usual * silent)
     joint = {kind: float(np.logaddexp.reduce(several)) for kind, several in logs.items()}
     total = float(np.logaddexp.reduce(list(joint.values())))
     found = {kind: math.exp(log - total) for kind, log in joint.items()}
     return dict(sorted(found.items(), key=lambda one: -one[1]))
 
 
+def _kinds(chances: Mapping[str, float], /) -> dict[str, float]:
+    """The probability of each kind, the likeliest first: laws that fall off like an unbounded one and stop have a bound."""
+    found = {name: p for name, p in chances.items() if name not in _STOPPED}
+    found["bounded"] = found.get("bounded", 0.0) + sum(chances.get(name, 0.0) for name in _STOPPED)
+    return dict(sorted(((name, p) for name, p in found.items() if p > 0), key=lambda one: -one[1]))
+
+
+def _leading(plain: Mapping[str, float], found: Mapping[str, float], n: int, /) -> str:
+    """The kind that leads: the likeliest, or with many identities an unbounded one that leads without laws that stop and is not far behind these."""
+    first = next(name for name in plain if name != "exact")
+    if first in UNBOUNDED_KINDS and n >= _MANY_FOR_STOPPED and found[first] >= _LEFT_BY_STOPPED:
+        return first
+    return next(name for name in found if name != "exact")
+
+
+def _likeliest(first: str, chances: Mapping[str, float], best: _Weighed, /) -> LawFit:
+    """The law of a kind, the likeliest if there are several."""
+    names = ("bounded", *_STOPPED) if first == "bounded" else (first,)
+    return best.fits[
+        max((name for name in names if name in best.fits), key=lambda one: chances.get(one, 0.0))
+    ]
+
+
+def _laws(
+    first: str, found: Mapping[str, float], law: LawFit, best: _Weighed, step: int, /
+) -> dict[Any, float]:
+    """The law of each kind and its probability."""
+    fits = {name: law if name == first else best.fits[name] for name in found if name in best.fits}
+    return {_law_of(fit, step): found[name] for name, fit in fits.items()}
+
+
+def _excluded(free: FreeLaws, unbounded: LawFit, /) -> Excluded:
+    """How far out bounded laws are excluded, free ones and such that fall off like the unbounded one and stop."""
+    least = unbounded.log_likelihood - LOSES
+    out = exclude(free, unbounded.half, unbounded.log_likelihood)
+    return replace(out, stops=open_stop(unbounded.law, unbounded.scale, free.sums, least))
+
+
+def _in_counts(out: Excluded, step: int, /) -> Excluded:
+    """The same where noise was looked at on a coarser lattice."""
+    stops = None if out.stops is None else replace(out.stops, bound=out.stops.bound * step)
+    return Excluded(bound=out.bound * step, beyond=out.beyond, stops=stops)
+
+
 def _is_named(
-    first: str, found: Mapping[str, float], out: Excluded, sums: NoiseSums, ahead: float, /
+    first: str, chances: Mapping[str, float], out: Excluded, best: _Weighed, ahead: float, /
 ) -> bool:
-    """Whether the likeliest family is named: likely enough, and for laws without a bound with little beyond what is excluded, or clearly.
+    """Whether the likeliest kind is named: likely enough, and for laws without a bound with little beyond what is excluded, or clearly.
 
     `ahead` is by how many units of log-likelihood it explains the residuals better than laws without a bound. An epsilon is another question: none is stated
-    where much lies beyond what is excluded, however clear the family.
+    where much lies beyond what is excluded, or laws that stop are not, however clear the family.
     """
-    limited = ("uniform", "bounded")
-    likely = sum(found.get(name, 0.0) for name in limited) if first in limited else found[first]
-    if first in limited:
-        flat = found.get("uniform", 0.0) > found.get("bounded", 0.0)
-        enough = _NEARLY_SURE if flat and sums.n < _MANY else _NAMED_FROM["uniform" if flat else first]
-        return likely >= enough and (sums.usual_number < _NORMAL or ahead >= LOSES)
+    found, sums = _kinds(chances), best.free.sums
+    if first in {"uniform", "bounded"}:
+        return _is_bounded(first, chances, best) and (sums.usual_number < _NORMAL or ahead >= LOSES)
+    if sums.n < _MANY_FOR_STOPPED and found[first] < _CLEAR_OF_STOPPED:
+        return False
+    likely = found[first] / (1 - sum(chances.get(name, 0.0) for name in _STOPPED))
     surely = first == "laplace" and likely >= _SURELY
     cut_off = out.bound < USUAL_BOUND and out.beyond < _HARDLY_BEYOND
     far = out.bound >= NAMED_BOUND and (out.beyond < LITTLE_BEYOND or likely >= _CLEARLY)
     return likely >= _NAMED_FROM[first] and (surely or (far and not cut_off))
+
+
+def _is_bounded(first: str, chances: Mapping[str, float], best: _Weighed, /) -> bool:
+    """Whether it is likely enough that noise has a bound; from sums of several noises not because Gaussian noise of that spread is rare."""
+    found, sums = _kinds(chances), best.free.sums
+    flat = found.get("uniform", 0.0) > found.get("bounded", 0.0)
+    enough = _NEARLY_SURE if flat and sums.n < _MANY else _NAMED_FROM["uniform" if flat else first]
+    stops = sum(chances.get(name, 0.0) for name in _STOPPED)
+    likely = found.get("uniform", 0.0) + found.get("bounded", 0.0)
+    if stops > likely / 2:
+        enough = max(enough, _NAMED_STOPPED)
+    normal = best.fits["gaussian"]
+    if sums.usual_number > _TELLING_SUMS and normal.scale > _NARROW:
+        likely /= 1 + found.get("gaussian", 0.0) * math.expm1(unusual(normal))
+    return likely >= enough
 
 
 def _silent(table: str, found: Mapping[str, float], n: int, evidence: NoiseEvidence, /) -> Recognition:
@@ -351,7 +432,7 @@ def known_laws(laws: Mapping[Any, float], /) -> Known:
 
 
 def _law_of(fit: LawFit, step: int, /) -> Any:
-    if fit.family == "bounded":
+    if not fit.law:
         half = fit.half if step == 1 else np.repeat(fit.half, step) / step
         with np.errstate(divide="ignore"):
             return Tabulated.symmetric(np.log(half / (half[0] + 2 * half[1:].sum())))
@@ -369,10 +450,16 @@ def _said(best: LawFit, found: Mapping[str, float], out: Excluded, n: int, step:
         "gaussian": "Gaussian",
     }
     rivals = ", ".join(f"{names[name]} {p:.0%}" for name, p in found.items() if p >= 0.01)
+    stops = out.stops if out.stops is not None and out.stops.counts else None
     if best.family in UNBOUNDED_KINDS:
         return (
             f"{n:,} identities: {rivals}; laws that never exceed ±{out.bound * step} are excluded, a wider one would have "
             f"δ of about {out.beyond:.2g}"
+            + (
+                ""
+                if stops is None
+                else f"; noise that falls off likewise and stops at ±{stops.bound * step} is not excluded"
+            )
         )
     return f"{n:,} identities: {rivals}; within ±{best.scale * step:.0f}"
 

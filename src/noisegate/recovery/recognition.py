@@ -57,6 +57,8 @@ class Recognition:
         P(0), P(1), ... of one noise, where a law was fitted, and how far off each may be (one standard error), where the law is free.
     excluded
         How far out bounded laws are excluded, where the likeliest law is unbounded.
+    usual_bound
+        The probability of laws with a bound that do not merely fall off like an unbounded one and stop.
     within, small_up
         How far a value that was rounded can be from its raw count for certain, None if nothing says so; and whether any count above 0 may be
         shown as one base.
@@ -82,6 +84,7 @@ class Recognition:
     pmf: tuple[float, ...] = ()
     pmf_se: tuple[float, ...] = ()
     excluded: Excluded | None = None
+    usual_bound: float = 0.0
     within: int | None = None
     small_up: bool = False
     noise_sd: float | None = None
@@ -133,11 +136,12 @@ class Recognition:
 
     @property
     def has_epsilon(self) -> bool:
-        """Whether an epsilon can be stated, with its condition: no law with a usual bound explains the tables as well."""
+        """Whether an epsilon can be stated, with its condition: no law with a bound that would matter explains the tables as well."""
         if self.kind not in UNBOUNDED_KINDS or self.excluded is None or self.slips:
             return False
-        bounded = sum(self.rivals.get(name, 0.0) for name in ("bounded", "uniform"))
-        usual = self.excluded.bound >= USUAL_BOUND and bounded < UNLIKELY
+        if self.excluded.stops is not None and self.excluded.stops.counts:
+            return False
+        usual = self.excluded.bound >= USUAL_BOUND and self.usual_bound < UNLIKELY
         return usual and self.excluded.beyond < BEYOND[self.kind]
 
     @property
@@ -181,6 +185,9 @@ class Recognition:
             "pmf_se": [round(error, 5) for error in self.pmf_se],
             "excluded_up_to": None if self.excluded is None else self.excluded.bound,
             "mass_beyond": None if self.excluded is None else float(f"{self.excluded.beyond:.3g}"),
+            "may_stop_at": None
+            if self.excluded is None or self.excluded.stops is None
+            else self.excluded.stops.bound,
             "noise_sd": None if self.noise_sd is None else float(f"{self.noise_sd:.4g}"),
             "same_cell": self.same_cell,
             "zeros_kept": self.zeros_kept,
