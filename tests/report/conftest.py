@@ -118,9 +118,22 @@ class Browser:
         os.close(self._out)
 
 
+def has_letters():
+    """Whether there is a font with the widths that pictures are drawn by; a browser without one takes another, which may be wider by a sixth."""
+    if shutil.which("fc-match") is None:
+        return False
+    found = subprocess.run(
+        ["fc-match", "-f", "%{family}", "Helvetica"], capture_output=True, text=True, check=False
+    ).stdout
+    return any(name in found for name in ("Helvetica", "Arial", "Liberation Sans", "Nimbus Sans"))
+
+
 def _installed():
-    """Chromium, installed if it is missing and we may: as root on Debian, as in a container."""
-    if find_browser() is None and os.geteuid() == 0 and shutil.which("apt-get"):
+    """Chromium, and a font for it, installed if they are missing and we may: as root on Debian, as in a container."""
+    missing = ["chromium"] * (find_browser() is None) + ["fontconfig", "fonts-liberation"] * (
+        not has_letters()
+    )
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
         command = [
             "apt-get",
             "install",
@@ -128,7 +141,7 @@ def _installed():
             "--no-install-recommends",
             "-o",
             "DPkg::Lock::Timeout=240",
-            "chromium",
+            *missing,
         ]
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         for one in (["apt-get", "update"], command):
@@ -150,6 +163,13 @@ def browser(tmp_path_factory):
         pytest.skip(f"{program} does not start: {problem}")
     yield one
     one.close()
+
+
+@pytest.fixture
+def letters(browser):  # noqa: ARG001 - installs them
+    """A font with the widths that pictures are drawn by."""
+    if not has_letters():
+        pytest.skip("there is no font with the widths of Helvetica here, and none can be installed")
 
 
 #: Values that are code somewhere: in HTML, in a spreadsheet, in Markdown, in SQL.

@@ -44,6 +44,7 @@ BOXES = """
 """
 
 
+@pytest.mark.usefixtures("letters")
 @pytest.mark.parametrize("kind", DATA)
 def test_no_letter_leaves_its_picture_or_covers_another(browser, tmp_path, kind):
     draw(DATA[kind]).save(tmp_path / "a.html")
