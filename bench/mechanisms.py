@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "tests" / "calibration"
-FIRST = 90_000
+FIRST = 210_000
 
 
 def module(name):

@@ -6,7 +6,6 @@ What rows, values and all hidden cells together say needs no law; sums hold it w
 import numpy as np
 import pytest
 
-from noisegate.inference import uncertainty
 from noisegate.laws import DiscreteLaplace
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import make_world
@@ -46,28 +45,13 @@ def held(seeds, *, lumps):
     return float(np.concatenate(inside).mean()), float(np.concatenate(widths).mean())
 
 
-def by_the_law_alone(monkeypatch):
-    monkeypatch.setattr(uncertainty.ByValues, "contradict", lambda _values, variance: np.zeros(len(variance)))
-    monkeypatch.setattr(
-        uncertainty.CellErrors, "split", lambda _errors, _cells, _groups, size: np.zeros(size)
-    )
-
-
 def test_mornings_of_a_city_of_vehicles_hold_the_truth():
     share, _ = held(range(2), lumps=True)
-    assert share > 0.87
+    assert share > 0.87  # 0.73 by the law alone
 
 
 @pytest.mark.slow
-def test_without_values_and_what_the_law_is_off_by_they_do_not(monkeypatch):
-    by_the_law_alone(monkeypatch)
-    share, _ = held(range(2), lumps=True)
-    assert share < 0.8
-
-
-@pytest.mark.slow
-def test_a_smooth_city_pays_little_for_it(monkeypatch):
+def test_a_smooth_city_pays_little_for_it():
     share, width = held(range(10, 12), lumps=False)
     assert share > 0.92
-    by_the_law_alone(monkeypatch)
-    assert width < 1.15 * held(range(10, 12), lumps=False)[1]
+    assert width < 0.028  # 0.0246 by the law alone

@@ -42,7 +42,7 @@ from noisegate.assessment.releases_compared import compare_pair, compare_release
 from noisegate.assessment.request import LATE_MIN
 from noisegate.assessment.score import AttackScore, Row
 from noisegate.assessment.services import Services, tolerance_of
-from noisegate.assessment.thresholds import recognised_law
+from noisegate.assessment.thresholds import may_stop, recognised_law
 from noisegate.assessment.trajectories import Movement
 from noisegate.assessment.uniqueness import Histories, Uniqueness, by_person, share_interval, uniqueness
 from noisegate.assessment.words import chance, ends, flat, interval, percent, plain, plural, short
@@ -116,6 +116,7 @@ __all__ = [
     "flat",
     "interval",
     "judge_claim",
+    "may_stop",
     "moments",
     "percent",
     "plain",

@@ -106,7 +106,12 @@ def _table_row(table: TableSummary, /) -> tuple[str, ...]:
 
 def _noise_row(table: AssessedTable, /) -> tuple[str, ...]:
     cut, fit, made = table.summary.threshold, table.noise.fit, recognised_law(table)
-    law = ("not recovered", "–") if fit is None else (_law(fit.law, fit.rounding), short(fit.scale))
+    open_end = ", or one that stops" if may_stop(table) else ""
+    law = (
+        ("not recovered", "–")
+        if fit is None
+        else (f"{_law(fit.law, fit.rounding)}{open_end}", short(fit.scale))
+    )
     return (
         table.summary.name,
         "no cut seen" if cut.value is None else short(cut.value),
@@ -137,6 +142,8 @@ def recognised_law(table: AssessedTable, /) -> tuple[str, str, int] | None:
     made, fit = table.recognition, table.noise.fit
     if made is None or (fit is not None and made.kind.replace("-", " ") in fit.law.replace("-", " ")):
         return None
+    if fit is not None and may_stop(table):
+        return None
     if made.kind == "unknown" and made.noise_sd is not None and made.rivals:
         return "cannot tell", f"sd {made.noise_sd:.2g}", made.n
     if made.kind not in _MADE:
@@ -144,6 +151,13 @@ def recognised_law(table: AssessedTable, /) -> tuple[str, str, int] | None:
     size = made.base if made.rounded else made.bound if made.kind in {"uniform", "bounded"} else None
     bound = "–" if size is None else short(size) if made.rounded else f"±{size:,}"
     return _MADE[made.kind], bound, made.n
+
+
+def may_stop(table: AssessedTable, /) -> bool:
+    """Whether all that is open about the fitted law of a table is whether it stops somewhere: its scale is known all the same."""
+    made, fit = table.recognition, table.noise.fit
+    like = None if made is None else made.falls_off_like
+    return fit is not None and like is not None and like in fit.law
 
 
 def _law(law: str, rounding: str, /) -> str:

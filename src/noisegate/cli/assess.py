@@ -47,6 +47,7 @@ _NOISE_LEGEND = (
     "from: least count that is shown, and how sure that is; identities: equations among raw counts "
     "that the noise was recovered from"
 )
+_OPEN_LEGEND = "; ?: or one that falls off likewise and stops"
 _CHECK_LEGEND = "ok: in order; ?: these tables do not tell; ..: a fact; !: does not hold"
 
 
@@ -446,7 +447,7 @@ def show(result: Assessment, /) -> None:
     for table in result.tables:
         _show_table(table.summary)
     console.print(_noise_table(result.tables))
-    console.print(f"[dim]{_NOISE_LEGEND}[/dim]")
+    console.print(f"[dim]{_noise_legend(result.tables)}[/dim]")
     console.rule(f"Findings: {len(result.findings) or 'none'}", align="left")
     said_below = () if result.inference is None else result.inference.evidence.assumes
     for finding in result.findings:
@@ -495,8 +496,14 @@ def _link_words(table: TableSummary, /) -> str:
     return f"{over}{coarser}; {link.complete:,} of {link.comparable:,} rows have every cell published{some}"
 
 
+def _noise_legend(tables: tuple[AssessedTable, ...], /) -> str:
+    from noisegate.assessment import may_stop
+
+    return _NOISE_LEGEND + _OPEN_LEGEND * any(map(may_stop, tables))
+
+
 def _noise_table(tables: tuple[AssessedTable, ...], /) -> Table:
-    from noisegate.assessment import recognised_law
+    from noisegate.assessment import may_stop, recognised_law
 
     grid = Table(title="Cuts and noise", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     grid.add_column("table", overflow="fold")
@@ -516,7 +523,12 @@ def _noise_table(tables: tuple[AssessedTable, ...], /) -> Table:
             row += ["not recovered", "-", "-", "-"]
         else:
             low, high = fit.interval
-            row += [fit.name, f"{fit.scale:.3g}", f"{low:.3g} to {high:.3g}", f"{fit.n:,}"]
+            row += [
+                f"{fit.name}{'?' * may_stop(table)}",
+                f"{fit.scale:.3g}",
+                f"{low:.3g} to {high:.3g}",
+                f"{fit.n:,}",
+            ]
         grid.add_row(*row)
     return grid
 

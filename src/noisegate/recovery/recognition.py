@@ -130,6 +130,16 @@ class Recognition:
         return self.kind == "unknown" and self.without_noise > least and self.noise_sd is None
 
     @property
+    def falls_off_like(self) -> str | None:
+        """The unbounded law that noise of an unknown kind falls off like, where nothing is left open but whether it stops somewhere; its scale is the same then."""
+        own = max(UNBOUNDED_KINDS, key=lambda kind: self.rivals.get(kind, 0.0))
+        likely = self.rivals.get(own, 0.0)
+        others = sum(p for kind, p in self.rivals.items() if kind not in {own, "bounded"}) + self.usual_bound
+        return (
+            own if self.kind == "unknown" and likely > 0 and likely >= _LIKELY * (likely + others) else None
+        )
+
+    @property
     def rounded(self) -> bool:
         """Whether values were rounded to a base, or to several."""
         return self.base is not None or self.kind == "graded-rounding"

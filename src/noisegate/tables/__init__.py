@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from noisegate.tables.agreement import NOT_STATED, Agreement, same
-from noisegate.tables.axis import Axis, Block, Ints, Mask, combine
+from noisegate.tables.axis import (
+    Axis,
+    Block,
+    Ints,
+    Mask,
+    combine,
+    compact,
+    how_many,
+    numbered,
+    numbers_in,
+    paired,
+)
 from noisegate.tables.card import (
     CARD,
     Bounding,
@@ -44,7 +55,6 @@ from noisegate.tables.dimension import (
 from noisegate.tables.domain import Domain
 from noisegate.tables.hazards import HAZARDS, hazards_against, hazards_statement, read_hazards
 from noisegate.tables.margin import Margin
-from noisegate.tables.numbering import compact, how_many, numbered, numbers_in, paired
 from noisegate.tables.question import Asked, Form, Question
 from noisegate.tables.registry import REGISTRY, read_record, record_against, registry_record
 from noisegate.tables.selection import Groups, Selection
