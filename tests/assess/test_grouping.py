@@ -39,3 +39,12 @@ def test_findings_of_many_measures_are_grouped(tmp_path):
 def test_few_findings_stand_by_themselves(tmp_path):
     found = package.assess([census(tmp_path / "t.csv", 3, holes=3)], attacker=None)
     assert [one.numbers["cells"] for one in found.findings if one.id == "known-exactly"] == [6, 6, 6]
+
+
+def test_a_reader_finds_every_cell_whether_its_finding_was_grouped_or_not(tmp_path):
+    for many in (3, 6):
+        found = package.assess([census(tmp_path / "t.csv", many, holes=many)], attacker=None)
+        every = found.numbers("known-exactly")
+        assert len(every) == many
+        assert sum(len(one["listed"]) for one in every) == 6 * many
+    assert found.numbers("presence") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -239,6 +240,18 @@ class Assessment:
     def finding(self, kind: str, /) -> Finding | None:
         """The first finding of a kind."""
         return next((one for one in self.findings if one.id == kind), None)
+
+    def numbers(self, kind: str, /) -> list[Mapping[str, Any]]:
+        """The numbers of every finding of a kind, also of those that stand in a group."""
+        found: list[Mapping[str, Any]] = []
+        for one in self.findings:
+            if one.id == kind:
+                found += (
+                    [of["numbers"] for of in one.numbers["members"]]
+                    if "members" in one.numbers
+                    else [one.numbers]
+                )
+        return found
 
     def cells_table(self) -> Columns | None:
         """What is known about every cell of the base, as in `cells.parquet`; None if the cells were neither inferred nor bounded."""

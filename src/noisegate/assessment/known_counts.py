@@ -347,10 +347,9 @@ def _contradictions(known: KnownCounts, /) -> list[Check]:
 
 def show(assessment: Assessment, /) -> Exhibit | None:
     """The cells that are known exactly."""
-    finding = assessment.finding("known-exactly")
-    if finding is None:
+    listed = [cell for numbers in assessment.numbers("known-exactly") for cell in numbers["listed"]]
+    if not listed:
         return None
-    listed = finding.numbers["listed"]
     skipped = {"low", "high", "shown_as", "proof", "table"}
     rows = [
         (

@@ -119,10 +119,11 @@ def _exact(assessment: Assessment, /) -> Tile | None:
     if found is None:
         return None
     condition = ", if the shown ones are exact" if found.assumptions else ""
+    every = assessment.numbers("known-exactly")
     return Tile(
-        value=f"{found.numbers['cells']:,}",
+        value=f"{sum(one['cells'] for one in every):,}",
         label=f"{found.numbers.get('how', 'hidden or rounded')} counts that are known exactly{condition}",
-        note=f"of {found.numbers['hidden']:,}; none from each cell by itself",
+        note=f"of {sum(one['hidden'] for one in every):,}; none from each cell by itself",
     )
 
 
