@@ -127,3 +127,34 @@ def test_the_spec_decides_what_a_marker_means(tmp_path, said, expected):
 def test_a_range_that_is_none_is_refused():
     with pytest.raises(SpecError, match="two counts such as"):
         parse_overrides({"tables": {"t": {"markers": {"*": "few"}}}})
+
+
+def _rounded_with_stars(seed, *, zeros):
+    """Providers by measure to the nearest 5, `*` below 5, and the total of each measure as counted."""
+    rng = np.random.default_rng(seed)
+    raw = rng.poisson(np.where(rng.random((60, 12)) < 0.7, 0.1, rng.gamma(1.0, 30.0, size=(60, 12))))
+    if zeros:  # these have no sign
+        raw[::7] = 0
+    rows = []
+    for j in range(12):
+        for k, count in enumerate(raw[:, j].tolist()):
+            empty = zeros and k % 7 == 0
+            rows.append(
+                (f"p{k:02d}", f"m{j:02d}", "0" if empty else "*" if count < 5 else str(5 * round(count / 5)))
+            )
+        rows.append(("Total", f"m{j:02d}", str(int(raw[:, j].sum()))))
+    return rows
+
+
+def test_totals_of_rounded_counts_tell_that_a_sign_stands_for_empty_cells_too(tmp_path):
+    """Rows are left out where a provider has no such service, so empty cells seem to have no row: 0.1 for each `*` says otherwise."""
+    rows = _rounded_with_stars(3, zeros=False)
+    rows = [row for row in rows if not (row[0] in {"p01", "p02"} and row[1] > "m05")]
+    (marker,) = _read(tmp_path, rows).base.markers
+    assert (marker.low, marker.high) == (0, 4)
+    assert "less than one for each" in marker.evidence
+
+
+def test_where_zeros_are_shown_a_sign_with_too_little_under_it_hides_anything(tmp_path):
+    (marker,) = _read(tmp_path, _rounded_with_stars(3, zeros=True)).base.markers
+    assert (marker.low, marker.high) == (0, None)

@@ -1,7 +1,9 @@
 """Whether a sign that seems to hide small counts also hides others: totals tell, by what they leave for it.
 
 A count that nobody need protect is hidden as well where its row would give a small one away (secondary suppression), often behind the same
-sign. Where all complete sums hold and totals leave more for hidden cells than small counts make, the sign can stand for any count.
+sign. Where all complete sums hold and totals leave more for hidden cells than small counts make, the sign can stand for any count. Where
+they leave less than one for each and no 0 is shown, it stands for empty cells too. Sums of rounded counts may be off by what rounding makes
+of them.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ Floats = NDArray[np.float64]
 
 #: The share of complete sums that may be off by a slip, and of others that may not fit before a sign stands for any count.
 _SLIPS, _MISFITS = 0.01, 0.01
+#: Sums of rounded counts may be off by so many standard deviations.
+_DEVIATIONS = 4.0
 #: So many sums tell if none is complete.
 _TELLING = 8
 #: More cells than this are not looked at.
@@ -29,14 +33,18 @@ _MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Left:
-    """What totals leave for hidden cells: how much, and how many cells of each sign."""
+    """What totals leave for hidden cells: how much, how many cells of each sign, and by how much rounding may have moved it."""
 
     left: Floats
     signs: Ints
+    slack: Floats
 
     @property
     def complete(self) -> NDArray[np.bool_]:
         return np.asarray(self.signs.sum(axis=1) == 0)
+
+    def of(self, rows: NDArray[np.bool_], /) -> _Left:
+        return _Left(self.left[rows], self.signs[rows], self.slack[rows])
 
 
 def find_secondary(tables: Sequence[Table], /, *, told: Collection[str] = ()) -> dict[str, Marker]:
@@ -60,13 +68,15 @@ def find_secondary(tables: Sequence[Table], /, *, told: Collection[str] = ()) ->
     rows = list(_sums(tables))
     if not rows:
         return {}
-    found = _Left(np.concatenate([one.left for one in rows]), np.concatenate([one.signs for one in rows]))
-    open_rows = ~found.complete
-    exact = found.left[found.complete]
-    if (exact != 0).sum() > max(_SLIPS * exact.size, 0) or (found.left[open_rows] < 0).any():
+    found = _Left(
+        np.concatenate([one.left for one in rows]),
+        np.concatenate([one.signs for one in rows]),
+        np.concatenate([one.slack for one in rows]),
+    )
+    whole, rest = found.of(found.complete), found.of(~found.complete)
+    if (np.abs(whole.left) > whole.slack).sum() > _SLIPS * whole.left.size or (rest.left < -rest.slack).any():
         return {}
-    rest = _Left(found.left[open_rows], found.signs[open_rows])
-    return _misfits(base, able, rest, sure=bool(exact.size) or rest.left.size >= _TELLING)
+    return _misfits(base, able, rest, sure=bool(whole.left.size) or rest.left.size >= _TELLING)
 
 
 def _sums(tables: Sequence[Table]) -> Iterator[_Left]:
@@ -78,6 +88,8 @@ def _sums(tables: Sequence[Table]) -> Iterator[_Left]:
         return
     values = np.zeros(base.size)
     values[base.cells] = base.values
+    moved = values != 0
+    step = _step(base)
     for table in margins:
         if table.margin is None or table.margin.unlisted:
             continue
@@ -93,7 +105,20 @@ def _sums(tables: Sequence[Table]) -> Iterator[_Left]:
         )
         met = np.bincount(onto[inside], minlength=table.size)[table.cells] > 0
         at = table.cells[met]
-        yield _Left(np.asarray(table.values, np.float64)[met] - shown[at], signs[at])
+        counted = np.bincount(onto[inside & moved], minlength=table.size)[at]
+        variance = counted * (step**2 - 1) + (_step(table) ** 2 - 1)
+        yield _Left(
+            np.asarray(table.values, np.float64)[met] - shown[at],
+            signs[at],
+            _DEVIATIONS * np.sqrt(variance / 6.0),  # of random rounding; nearest rounding has half of it
+        )
+
+
+def _step(table: Table) -> int:
+    """What all published counts are multiples of."""
+    counts = np.asarray(table.values, np.float64)
+    whole = np.rint(counts).astype(np.int64)
+    return max(int(np.gcd.reduce(whole)), 1) if whole.size > 1 and (whole == counts).all() else 1
 
 
 def _limits(base: Table, found: _Left) -> tuple[Floats, Floats]:
@@ -111,7 +136,10 @@ def _misfits(base: Table, able: Sequence[int], found: _Left, *, sure: bool) -> d
     Where too few sums tell whether that is so or totals are off, such a sign still hides nobody knows what.
     """
     least, most = _limits(base, found)
-    misfit = (found.left > most) | (found.left < least)
+    short = found.left < least - found.slack
+    misfit = (found.left > most + found.slack) | short
+    if short.any() and not (misfit & ~short).any() and (np.asarray(base.values) != 0).all():
+        return _for_empty_too(base, able, int(short.sum()), found.left.size)
     wide: set[int] = set()
     fits: set[int] = set()
     for place in able:
@@ -139,6 +167,16 @@ def _misfits(base: Table, able: Sequence[int], found: _Left, *, sure: bool) -> d
             text=base.markers[place].text, cause="secondary" if sure else "unknown", evidence=why
         )
         for place in sorted(wide)
+    }
+
+
+def _for_empty_too(base: Table, able: Sequence[int], short: int, sums: int) -> dict[str, Marker]:
+    """Signs for counts from 1 that stand for 0 as well, as totals leave less than that for their cells."""
+    why = f"{short:,} of {sums:,} totals leave less than one for each of its cells and no 0 is shown: it stands for those too"
+    return {
+        one.text: replace(one, low=0, evidence=why)
+        for one in (base.markers[place] for place in able)
+        if one.low > 0
     }
 
 
