@@ -151,6 +151,8 @@ _MOST_MISSING, _LONG = 2, 12
 _KINDS, _KINDS_MISSING = 8, 5
 #: Fewer rows than this prove nothing by being exact.
 _FEWEST = 5
+#: Counts of so many standard deviations of one noise were not cut off at 0.
+_ABOVE_ZERO = 4.0
 #: The most rows and the most members that one set holds; more would not sharpen anything.
 _MOST_ROWS, _MOST_MEMBERS = 2_000, 20_000_000
 
@@ -238,21 +240,43 @@ class MarginRows:
             return None
         if self.pieces is not None:
             return self._summed(self.pieces)
-        chosen = self._chosen()
+        least = self._least_uncut()
+        chosen = self._chosen(least)
         if not chosen.size:
             return None
-        cuts = (least_published(self.link.base), least_published(self.link.margin))
+        cuts = (max(least_published(self.link.base), least), least_published(self.link.margin))
         members, absent = self._members(chosen)
         totals = self.residual[chosen] + self.link.parts[self.rows[chosen]]
         return margin_identities(
             totals, members, absent=absent, cuts=cuts, tables=self.tables, most_missing=_MOST_MISSING
         )
 
-    def _chosen(self) -> Ints:
-        """The rows that are used: complete ones, and short ones with few missing where those are few."""
+    def _least_uncut(self) -> float:
+        """The count from which no noise was cut off; minus infinity where nothing speaks for such a cut, or too few rows would be left.
+
+        Where 0 is shown and nothing below it, noise that would make a count negative was cut off, or zeros have none. Rows of larger
+        counts alone are not touched by it; that these were chosen for being large is a cut like any other.
+        """
+        values = self.link.base.values
+        off = self.residual[self.complete] != 0
+        if (
+            np.isfinite(least_published(self.link.base))
+            or not values.size
+            or values.min() != 0
+            or not off.any()
+        ):
+            return -np.inf
+        share = np.abs(self.residual) / np.sqrt(self.link.members[self.rows] + 1.0)
+        least = float(np.ceil(_ABOVE_ZERO * 1.5 * np.median(share[self.complete])))
+        return least if int((self.complete & (self._smallest() >= least)).sum()) >= _ENOUGH else -np.inf
+
+    def _chosen(self, least: float, /) -> Ints:
+        """The rows that are used: complete ones of counts from `least` on, and short ones with few missing where those are few."""
         members = self.link.members[self.rows]
         usable, kinds = self.complete.copy(), _KINDS
-        if int(usable.sum()) < _ENOUGH:
+        if np.isfinite(least):
+            usable &= self._smallest() >= least
+        elif int(usable.sum()) < _ENOUGH:
             usable |= (self.missing <= _MOST_MISSING) & (members <= _LONG)
         usable &= self.link.shown[self.rows] > 0
         if self.missing[usable].any():
