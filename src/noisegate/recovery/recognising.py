@@ -97,6 +97,10 @@ def _like_others(
     )
 
 
+#: The log-odds from which totals do not agree with rounded parts by chance.
+_NOT_BY_CHANCE = 7.0
+
+
 class _Recogniser:
     """All identities, and what they show of noise."""
 
@@ -117,6 +121,9 @@ class _Recogniser:
             return _graded(table, grades)
         families = () if self.ledger is None else self.ledger.of(table.name)
         inside = [one for one in self.sets if one.inside == table.name]
+        if parts := self._sums_of_rounded(table, families):
+            said = f"its cells are the sums of what {parts} shows, which is rounded: they may be off by what rounding moved all parts by"
+            return Recognition(table=table.name, kind="summed", rivals={"summed": 1.0}, evidence=said)
         if lattice.base > 1:
             sums = self._rounded_sums(lattice.base, families, inside)
             return _rounded(table, lattice, weigh_rounding(lattice.base, sums))
@@ -235,6 +242,23 @@ class _Recogniser:
         if table.name not in self._bases:
             self._bases[table.name] = find_lattice(table.values).base
         return self._bases[table.name]
+
+    def _sums_of_rounded(self, table: Table, families: Sequence[Family], /) -> str:
+        """The rounded table that this one sums as it is shown; empty if there is none.
+
+        Totals that are rounded by themselves are equal to the sum of k rounded parts with a chance of at most 3/4, and of the square root of
+        6 / (pi k) if these are many.
+        """
+        own = [one for one in families if one.total.name == table.name]
+        rounded = [one for one in own if one.n and not one.open and self._base(one.parts) > 1]
+        if self.ledger is None or not rounded or any(one.off for one in own):
+            return ""
+        every = [one for one in self.ledger.families if self._base(one.parts) > 1]
+        if any(one.off for one in every):
+            return ""
+        parts = np.concatenate([one.positive[one.positive > 1] for one in every])
+        chance = np.minimum(0.75, np.sqrt(6 / (np.pi * np.maximum(parts, 1))))
+        return rounded[0].parts.name if -np.log(chance).sum() > _NOT_BY_CHANCE else ""
 
     def _is_summed(self, table: Table, families: Sequence[Family], /) -> bool:
         """Whether the table is the sum of a published one that itself carries noise."""
