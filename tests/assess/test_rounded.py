@@ -313,3 +313,25 @@ def test_a_hump_between_two_multiples_does_not_decide_how_counts_were_rounded(tm
         if found.known_counts is not None:
             bounds = found.known_counts.bounds
             assert ((bounds.low[:480] <= raw.ravel()) & (raw.ravel() <= bounds.high[:480])).all()
+
+
+def _rounded_to_five(path, *, derived):
+    rng = np.random.default_rng(6)
+    raw = rng.poisson(np.exp(rng.normal(2.5, 1.0, (30, 1)) + rng.normal(0, 0.5, (1, 8))))
+    shown = 5 * np.rint(raw / 5).astype(int)
+    rows = shown.sum(axis=1) if derived else 5 * np.rint(raw.sum(axis=1) / 5).astype(int)
+    whole = rows.sum() if derived else 5 * round(raw.sum() / 5)
+    lines = ["district,group,people", *(f"D{i},G{j},{shown[i, j]}" for i, j in np.ndindex(*shown.shape))]
+    lines += [*(f"D{i},Total,{n}" for i, n in enumerate(rows.tolist())), f"Total,Total,{whole}"]
+    lines += [f"Total,G{j},{n}" for j, n in enumerate((shown.sum(axis=0)).tolist()) if derived]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_sums_of_rounded_counts_are_called_that(tmp_path):
+    """They were taken for counts rounded by themselves, to within 2 or 4, and the grand total for one that nothing protects."""
+    found = noisegate.assess(_rounded_to_five(tmp_path / "t.csv", derived=True), attacker=None)
+    assert [one.recognition.kind for one in found.tables] == ["rounding", "summed", "summed", "summed"]
+    assert found.unrecognised == {}
+    other = noisegate.assess(_rounded_to_five(tmp_path / "o.csv", derived=False), attacker=None)
+    assert "summed" not in {one.recognition.kind for one in other.tables}

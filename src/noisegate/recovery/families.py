@@ -63,6 +63,8 @@ class Family:
         What speaks against it, in words.
     clear
         Whether sums with small parts were left out, since noise is cut off at 0.
+    whole
+        Whether all its values are whole numbers; nothing is said of others.
     """
 
     total: Table
@@ -81,6 +83,7 @@ class Family:
     derived: bool = False
     refuted_by: tuple[str, ...] = ()
     clear: bool = False
+    whole: bool = True
 
     @property
     def off(self) -> int:
@@ -103,7 +106,7 @@ class Family:
         """What can be said of it."""
         if self.refuted_by:
             return "refuted"
-        if self.n + self.open == 0 or self.rest or self.derived:
+        if self.n + self.open == 0 or self.rest or self.derived or not self.whole:
             return "untested"
         return "exact" if self.holds else "noisy"
 
@@ -166,8 +169,8 @@ class IdentityLedger:
 
     @property
     def refused(self) -> tuple[int, ...]:
-        """The families that nothing may rest on: refuted, or sums of published parts alone."""
-        return tuple(one.number for one in self.families if one.refuted_by or one.derived)
+        """The families that nothing may rest on: refuted, sums of published parts alone, or of values that are not whole."""
+        return tuple(one.number for one in self.families if one.refuted_by or one.derived or not one.whole)
 
     def steps(self, family: Family, base: int, most: int, /) -> Ints:
         """How many parts of each complete equation are shown as 0, 1, ... times the base, from `most` - 1 on together."""
@@ -217,6 +220,7 @@ def _shown(linked: LinkedCells, /) -> Mask:
 def _families(linked: LinkedCells, /) -> list[Family]:
     equations, found = linked.equations, []
     shown = _shown(linked)
+    whole = [bool((np.asarray(one.values) == np.rint(one.values)).all()) for one in linked.tables]
     for number, family in enumerate(linked.families):
         mine = equations.take(linked.family == number)
         owner, parts = mine.owner, mine.signs > 0
@@ -250,6 +254,7 @@ def _families(linked: LinkedCells, /) -> list[Family]:
                 odds=odds,
                 rest=family.rest,
                 derived=bool(left.size) and not left.any(),
+                whole=whole[family.total] and whole[family.parts],
             )
         )
     return found
@@ -273,7 +278,7 @@ def _within(
 
 def _biased(family: Family, /) -> Family:
     """The family, refuted if its totals are all too large or too small: they do not count what the parts do."""
-    if family.n < 5 or family.holds:
+    if family.n < 5 or family.holds or not family.whole:
         return family
     # Halves that are rounded up add half a person to each part, and to the total, on average.
     bases = [find_lattice(one.values).base for one in (family.parts, family.total)]

@@ -188,10 +188,16 @@ class MarginRows:
         """The comparable rows of a link."""
         rows = np.flatnonzero(link.published & link.comparable)
         values = link.margin.values[np.searchsorted(link.margin.cells, rows)]
+        residual = values - link.parts[rows]
+        unit = _last_decimal((link.base.values, link.margin.values))
+        if (
+            unit < 1
+        ):  # shares and other values with decimals: what these leave out, and what sums of them lose
+            residual = np.where(np.abs(residual) <= 0.5001 * unit * (link.members[rows] + 1), 0.0, residual)
         return cls(
             link=link,
             rows=rows,
-            residual=values - link.parts[rows],
+            residual=residual,
             missing=(link.members - link.shown)[rows],
             pieces=pieces,
             stated=stated,
@@ -324,6 +330,20 @@ class MarginRows:
         members[row[mine], column] = self.link.base.values[mine]
         absent = np.arange(members.shape[1]) >= size[:, None]
         return members, absent
+
+
+#: Values with more decimals than these are not rounded to them.
+_MOST_DECIMALS = 6
+
+
+def _last_decimal(values: Sequence[NDArray[np.generic]], /) -> float:
+    """What the last decimal of all values stands for: 1 for whole numbers, 0.01 for two decimals."""
+    every = np.concatenate([np.asarray(one, np.float64) for one in values])
+    for decimals in range(_MOST_DECIMALS):
+        shifted = every * 10.0**decimals
+        if np.allclose(shifted, np.rint(shifted), rtol=1e-12, atol=1e-6):
+            return float(10.0**-decimals)
+    return float(10.0**-_MOST_DECIMALS)
 
 
 def perturbed_apart(rows: MarginRows, /) -> bool | None:
