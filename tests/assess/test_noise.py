@@ -300,3 +300,26 @@ def test_rows_with_missing_members_count_as_latent(tables, invent):
     assert covers(noise, 1.4)
     assert noise.sets[0].to_json()["incomplete"] > 500
     assert any("suppressed counts" in one for one in noise.assumes)
+
+
+def test_noise_that_grows_with_the_count_has_no_one_scale(tmp_path):
+    """A few sums that happen to be alike gave a scale beside the line that says that it grows."""
+    rng = np.random.default_rng(11)
+    raw = rng.poisson(np.exp(rng.normal(2.5, 1.2, (60, 1)) + rng.normal(0, 0.5, (1, 12))))
+    lines = ["district,group,people"]
+    for axis, counts in (
+        (None, raw),
+        (1, raw.sum(axis=1, keepdims=True)),
+        (0, raw.sum(axis=0, keepdims=True)),
+    ):
+        shown = np.maximum(np.rint(counts * (1 + rng.normal(0, 0.1, counts.shape))), 0).astype(int)
+        for i, j in np.ndindex(*shown.shape):
+            place, group = "Total" if axis == 0 else f"D{i}", "Total" if axis == 1 else f"G{j}"
+            lines.append(f"{place},{group},{shown[i, j]}")
+    (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = package.assess(tmp_path / "t.csv", attacker=None)
+    assert found.tables[0].recognition.kind == "growing"
+    assert found.tables[0].noise.fit is None
+    assert "grows with the count" in found.tables[0].noise.reason
+    assert "noise-recovered" not in {one.id for one in found.findings}
+    assert "depends on the count" in found.finding("privacy-loss").title

@@ -193,9 +193,10 @@ class Facts:
     @cached_property
     def noise(self) -> dict[str, Noise]:
         """The noise of each table, by name."""
-        rounded = self.recognised if self.bases else {}
         fitted = {**self._fitted, **self._beside_exact_totals}
-        return {name: one.beside(rounded.get(name)) for name, one in fitted.items()}
+        # Where nothing is rounded and all identities hold, how tables were made has no say in it.
+        made = self.recognised if self.bases or any(one.refused for one in fitted.values()) else {}
+        return {name: one.beside(made.get(name)) for name, one in fitted.items()}
 
     @cached_property
     def bases(self) -> dict[str, int]:

@@ -46,6 +46,8 @@ CLEAR_LAW = 0.95
 _GROUPS = (1, 5, 12)
 #: Laws whose epsilon cannot be composed: noise that is bounded gives no epsilon at all.
 _BOUNDED = ("uniform", "random-rounding", "none")
+#: Kinds of noise without an epsilon, whether or not a scale was recovered.
+_WITHOUT_EPSILON = ("growing", "bounded", "uniform")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +163,8 @@ def _conditional(loss: LossSummary, recognised: Sequence[Recognition], /) -> Los
         return LossSummary(
             source="recovered", unbounded=recognised[0].rounded, numbers={"laws": laws, **counted}
         )
+    if loss.source is None and recognised and recognised[0].kind in _WITHOUT_EPSILON:
+        return _no_epsilon(loss, recognised, recognised[0])
     if loss.source != "recovered" or loss.unbounded or loss.event_epsilon is None:
         return loss
     known = [one for one in recognised if one.excluded is not None or one.rounded or one.kind == "growing"]

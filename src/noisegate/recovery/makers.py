@@ -65,9 +65,11 @@ class Noise:
     reason: str = ""
 
     def beside(self, recognised: Recognition | None, /) -> Noise:
-        """The same where it is known how the table was made: what is rounded in another way than at random has no law of noise."""
+        """The same where it is known how the table was made: what is rounded in another way than at random has no law of noise, and noise that grows with the count no one scale."""
         if recognised is None or recognised.kind == "random-rounding":
             return self
+        if recognised.kind == "growing":
+            return Noise(table=self.table, reason="its noise grows with the count, and so has no one scale")
         if self.fit is not None and self.fit.law == "random-rounding" and not recognised.rounded:
             why = "its values are multiples of a base, and what totals differ by is more than rounding explains: the law of noise before rounding is not known"
             return Noise(table=self.table, reason=why)

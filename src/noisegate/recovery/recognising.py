@@ -153,7 +153,7 @@ class _Recogniser:
             noise = NoiseEvidence.of(complete, {}) if n >= _FEWEST else None
         if noise is None:
             few = (
-                f"only {n} identities can be compared"
+                f"only {n} identit{'y' if n == 1 else 'ies'} can be compared"
                 if n
                 else "totals are not within what their parts leave"
             )
