@@ -3,6 +3,7 @@
 import numpy as np
 
 from noisegate import assessment as package
+from noisegate.report import page_of
 
 
 def census(path, tables, *, holes):
@@ -48,3 +49,12 @@ def test_a_reader_finds_every_cell_whether_its_finding_was_grouped_or_not(tmp_pa
         assert len(every) == many
         assert sum(len(one["listed"]) for one in every) == 6 * many
     assert found.numbers("presence") == []
+
+
+def test_the_title_of_a_report_names_a_few_tables_and_says_how_many_more(tmp_path):
+    """A workbook of 55 sheets has 951 tables, and the report began with three pages of their names."""
+    found = package.assess([census(tmp_path / "t.csv", 6, holes=0)], attacker=None)
+    about = page_of(found).about
+    assert about.startswith(f"{len(found.tables)} tables: ")
+    assert len(about) < 200
+    assert "more" in about

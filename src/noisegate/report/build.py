@@ -206,12 +206,19 @@ def _section(name: Section, exhibits: Iterable[Exhibit], rest: Sequence[Figure],
     )
 
 
+#: As many tables are named in the line under the title.
+_NAMED = 6
+
+
 def _about(assessment: Assessment, /) -> str:
     """One line: which tables, which days."""
     dates = [one for one in assessment.base.details if one.kind == "date"]
     days = f", {dates[0].first} to {dates[0].last}" if dates else ""
-    names = ", ".join(table.summary.name for table in assessment.tables)
-    return f"{plural(len(assessment.tables), 'table')}: {names}{days}"
+    names = [table.summary.name for table in assessment.tables]
+    if len(names) > _NAMED:  # those of workbooks are hundreds; the section on tables has all of them
+        roots = [table.summary.name for table in assessment.tables if table.summary.link is None]
+        names = [*(roots or names)[:_NAMED], f"and {len(names) - min(len(roots or names), _NAMED):,} more"]
+    return f"{plural(len(assessment.tables), 'table')}: {', '.join(names)}{days}".replace(", and ", " and ")
 
 
 def _places(
