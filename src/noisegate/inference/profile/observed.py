@@ -173,8 +173,10 @@ class NoisySums:
         """Log-likelihoods of sums (rows) with these expected values and variances, noise not counted: normal laws."""
         width = variance + self.variance[:, None]
         gap = (self.seen[:, None] - expected) / np.sqrt(width)
-        known = -0.5 * gap**2 - 0.5 * np.log(width)
-        return np.where(self.equal[:, None], known, special.log_ndtr(gap))
+        found = -0.5 * gap**2 - 0.5 * np.log(width)
+        bounds = np.flatnonzero(~self.equal)
+        found[bounds] = special.log_ndtr(gap[bounds])
+        return np.asarray(found)
 
 
 @compiled
