@@ -412,6 +412,19 @@ def _by_hash(codes: Ints, bits: int, /) -> tuple[Ints, Ints]:
     return distinct[:count], place
 
 
+@compiled
+def _groups_of(groups: Ints, rows: Ints, size: int, /) -> tuple[Ints, bool]:
+    """The group of each row, -1 for none, and whether every row is of one group."""
+    first = np.full(size, -1, np.int64)
+    for i in range(len(rows)):
+        known = first[rows[i]]
+        if known < 0:
+            first[rows[i]] = groups[i]
+        elif known != groups[i]:
+            return first, False
+    return first, True
+
+
 def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
     """The distinct codes in their order, and the place of each code among them; -1 is none, and so is its place."""
     distinct, place = compact(codes)
@@ -421,11 +434,14 @@ def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
 
 def paired(groups: Ints, rows: Ints, size: int, /) -> tuple[Ints, Ints, Ints]:
     """The distinct pairs of a group and one of `size` rows, in any order, and the place of each cell's pair among them."""
-    first = np.zeros(size, np.int64)
-    first[rows] = groups
-    if (first[rows] == groups).all():
-        at, place = compact(rows)
-        return first[at], at, place
+    first, one = _groups_of(groups, rows, size)
+    if one:
+        at = np.flatnonzero(first >= 0)
+        if len(at) == size:
+            return first, at, rows
+        rank = np.empty(size, np.int64)
+        rank[at] = np.arange(len(at))
+        return first[at], at, rank[rows]
     pairs = np.ascontiguousarray(groups * size + rows, dtype=np.int64)
     many = len(pairs) >= _WORTH_HASHING
     keys, place = _by_hash(pairs, len(pairs).bit_length() + 1) if many else compact(pairs)
