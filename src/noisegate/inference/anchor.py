@@ -314,7 +314,7 @@ class Anchor:
         # Counts that hardly vary around intensities that totals tell are off by what is left of either.
         one = np.zeros(len(hidden), np.int64)
         off = self.totals.loosely(self.cells[hidden], laws.mean[hidden], loose, one, 1)
-        return min(doubt, float(off[0] + self.share[hidden] @ laws.variance[hidden]))
+        return min(doubt, float(off[0] + (self.share[hidden] * laws.variance[hidden]).sum()))
 
     def _excess(self, laws: AnyLaws, shown: Ints, hidden: Ints, /) -> tuple[_Excess, _Excess]:
         """By how much some shown values exceed raw counts, by all that is known and by their share in all excess alone.
@@ -527,7 +527,7 @@ def _settle(
     exact = noise <= _EXACT * width
     squares = (left - mean) ** 2 * (width + noise) / noise**2
     weights = np.where(exact, 0.0, noise / (width + noise))
-    strays = float(weights @ squares / max(float(weights.sum()), 1e-12))
+    strays = float((weights * squares).sum() / max(float(weights.sum()), 1e-12))
     if (share < 1).any() and not exact.all():
         # Counts that hardly vary are as far from most rows as noise lets them be: those that a single value took away say nothing of others.
         strays = min(strays, float(np.median(squares[~exact])) / _MEDIAN)

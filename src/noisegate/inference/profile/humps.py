@@ -556,10 +556,10 @@ def rivals_say(
                 said.append(found[1])
     weight = np.concatenate(logs)
     chance, sums = special.softmax(weight), np.concatenate(said)
-    mean = float(chance @ sums)
+    mean = float((chance * sums).sum())
     own = seen.plain()[:, 0, :] * seen.hidden
     learnt = float(number @ (own @ seen.counts / np.maximum(own.sum(axis=1), 1e-300)))
-    return RivalWord(mean=mean, sd=math.sqrt(float(chance @ (sums - mean) ** 2)), learnt=learnt)
+    return RivalWord(mean=mean, sd=math.sqrt(float((chance * (sums - mean) ** 2).sum())), learnt=learnt)
 
 
 def _word(

@@ -183,6 +183,8 @@ _MANY_LEVELS = 64
 _TINY = 1e-300
 #: Levels are this unlikely at most: what is less likely still has no part in sums, and numbers with fewer digits take long.
 _NOTHING = -345.0
+#: Products of matrices that take so many multiplications are left to one core.
+_ONE_CORE = 1 << 17
 
 
 def _normals(centres: Floats, widths: Floats, /) -> Floats:
@@ -227,6 +229,18 @@ class LevelTotal:
         )
 
 
+def multiplied(left: Floats, right: Floats, /) -> Floats:
+    """The product of a long matrix and a small one, some rows at a time.
+
+    Of large products linear algebra lets other cores have a part, which then wait for the next one, and are busy waiting, for longer than all of it takes.
+    """
+    step = max(1, _ONE_CORE // max(right.size, 1))
+    found = np.empty((len(left), right.shape[1]))
+    for first in range(0, len(left), step):
+        np.matmul(left[first : first + step], right, out=found[first : first + step])
+    return found
+
+
 def level_posterior(logs: Floats, totals: Sequence[LevelTotal] = (), /) -> LevelPosterior:
     """The posterior of levels from the log-likelihood of each (rows) at the points of `GRID`, and of what they add up to.
 
@@ -241,7 +255,7 @@ def level_posterior(logs: Floats, totals: Sequence[LevelTotal] = (), /) -> Level
     away = logs - logs.max(axis=1, keepdims=True)
     like = np.where(away > _NOTHING, np.exp(np.maximum(away, _NOTHING)), 0.0)
     powers = [like, like * np.exp(GRID), like * np.exp(2 * GRID)]
-    used, low = ([power @ laws for power in powers] for laws in (_USED, _LOW))
+    used, low = ([multiplied(power, laws) for power in powers] for laws in (_USED, _LOW))
     scores = np.stack([_scores(p, used, low, totals) for p in _SHARES])
     scores += 0.5 * _LOW_CENTRES
     weights = np.exp(scores - scores.max())
