@@ -364,6 +364,30 @@ def numbers_in(codes: NDArray[np.integer], /) -> Ints:
     return np.flatnonzero(np.bincount(codes)).astype(np.int64)
 
 
+@compiled
+def sorted_by(codes: NDArray[np.integer], size: int, /) -> tuple[Ints, Ints]:
+    """The places of codes below `size`, those of each code together and in their order, and where those of each code start."""
+    starts = np.zeros(size + 1, np.int64)
+    for i in range(len(codes)):
+        starts[codes[i] + 1] += 1
+    for code in range(size):
+        starts[code + 1] += starts[code]
+    ends, order = starts.copy(), np.empty(len(codes), np.int64)
+    for i in range(len(codes)):
+        order[ends[codes[i]]] = i
+        ends[codes[i]] += 1
+    return order, starts
+
+
+@compiled
+def summed(values: NDArray[np.float64], cells: Ints, groups: Ints, size: int, /) -> NDArray[np.float64]:
+    """The values of some cells, added up by their groups."""
+    found = np.zeros(size)
+    for i in range(len(cells)):
+        found[groups[i]] += values[cells[i]]
+    return found
+
+
 def compact(codes: NDArray[np.integer], /) -> tuple[Ints, Ints]:
     """The distinct codes in order, and the place of each code among them."""
     present = _present(codes)

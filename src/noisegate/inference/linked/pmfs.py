@@ -217,7 +217,7 @@ def multiply_humps(
     facts, none = _log_gammas(least, span, 1.0), np.zeros(0)
     rises = np.zeros((len(share), span))
     for k in range(len(share)):
-        if 0 < dispersion[k] and 1 / dispersion[k] <= _AS_POISSON:
+        if dispersion[k] > 0 and 1 / dispersion[k] <= _AS_POISSON:
             rises[k] = _log_gammas(least, span, 1 / dispersion[k])
     for i in cells:
         a, size, m = start[i], start[i + 1] - start[i], max(mean[i], 1e-9)
@@ -248,7 +248,14 @@ def _log_gammas(first: int, size: int, shape: float, /) -> Floats:
 
 @compiled
 def _add_counts(
-    law: Floats, low: int, share: float, mean: float, shape: float, temper: float, facts: Floats, rises: Floats
+    law: Floats,
+    low: int,
+    share: float,
+    mean: float,
+    shape: float,
+    temper: float,
+    facts: Floats,
+    rises: Floats,
 ) -> None:
     """Add a share of the law of counts around a mean, from `low` on; one that is narrower than Poisson if `temper` is above 1.
 

@@ -383,7 +383,7 @@ def _renew(
     Precision is kept positive; where it would not be, the mean alone is matched.
     """
     for k in range(len(tau)):
-        new_tau = max(1 / variance[k] - 1 / width[k], max(0.01 / variance[k], 1 / VAGUE))
+        new_tau = max(1 / variance[k] - 1 / width[k], 0.01 / variance[k], 1 / VAGUE)
         new_nu = mean[k] * (1 / width[k] + new_tau) - centre[k] / width[k]
         tau[k] += (1 - damping) * (new_tau - tau[k])
         nu[k] += (1 - damping) * (new_nu - nu[k])

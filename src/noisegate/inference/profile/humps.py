@@ -569,18 +569,23 @@ def _word(
     shifts = np.concatenate([[0.0], np.log(_APART_SIZES)])
     plain, *others = _by_mean(seen, dispersion, power, shifts, lognormal=lognormal)
     hidden = seen.told + seen.untold
-    logs, said = [], []
+    logs: list[Floats] = []
+    said: list[Floats] = []
+
+    def weighed(share: float, other: _ByMean, chance: float) -> None:
+        mass = (1 - share) * plain.hidden + share * other.hidden
+        inside = (1 - share) * plain.inside + share * other.inside
+        shown = plain.shown if share == 0 else (1 - share) * plain.shown + share * other.shown
+        value = hidden @ np.log(np.maximum(mass, 1e-300))
+        value += seen.number @ np.log(np.maximum(shown, 1e-300))
+        logs.append(value + math.log(chance))
+        said.append(asked @ (inside / np.maximum(mass, 1e-300)))
+
+    weighed(0.0, plain, _NONE_APART)
+    some = (1 - _NONE_APART) / len(others) / (len(_APART_SHARES) - 1)
     for other in others:
-        for share in _APART_SHARES.tolist():
-            mass = (1 - share) * plain.hidden + share * other.hidden
-            inside = (1 - share) * plain.inside + share * other.inside
-            shown = (1 - share) * plain.shown + share * other.shown
-            value = hidden @ np.log(np.maximum(mass, 1e-300))
-            value += seen.number @ np.log(np.maximum(shown, 1e-300))
-            none = _NONE_APART / len(others)
-            some = (1 - _NONE_APART) / len(others) / (len(_APART_SHARES) - 1)
-            logs.append(value + math.log(none if share == 0 else some))
-            said.append(asked @ (inside / np.maximum(mass, 1e-300)))
+        for share in _APART_SHARES[1:].tolist():
+            weighed(share, other, some)
     return np.concatenate(logs), np.concatenate(said)
 
 

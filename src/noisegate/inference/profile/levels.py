@@ -159,9 +159,9 @@ def likeliest_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /
     seen, mean = np.rint(observed.seen[:: steps[0]]), np.exp(apart[: len(some)])
     extra = unsure[: len(some)] + observed.noise / np.maximum(mean, 1e-3) ** 2
     missing = np.stack([table.at(apart[len(some) :], table.logs)[0] for table in observed.tables])
-    best, found = -math.inf, observed.place
+    best, found, factorials = -math.inf, observed.place, special.gammaln(seen + 1.0)
     for place, own in enumerate(DISPERSIONS):
-        score = weights[0] * float(log_mass(seen, mean, 1 / (own + extra)).sum())
+        score = weights[0] * float(log_mass(seen, mean, 1 / (own + extra), factorials=factorials).sum())
         nearest = np.searchsorted(DISPERSIONS, np.minimum(own + unsure[len(some) :], DISPERSIONS[-1]))
         score += weights[1] * float(missing[nearest, np.arange(len(others))].sum())
         if score > best:

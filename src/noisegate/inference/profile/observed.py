@@ -117,12 +117,14 @@ def missing_tables(mechanism: Mechanism, dispersions: tuple[float, ...], /) -> t
     return tuple(Missing.of(mechanism, one) for one in dispersions)
 
 
-def log_mass(counts: Floats | Ints, mean: Floats, shape: float | Floats, /) -> Floats:
-    """The negative binomial log-probability of counts."""
+def log_mass(
+    counts: Floats | Ints, mean: Floats, shape: float | Floats, /, *, factorials: Floats | None = None
+) -> Floats:
+    """The negative binomial log-probability of counts; the logs of their factorials are given if they are known."""
     return np.asarray(
         special.gammaln(counts + shape)
         - special.gammaln(shape)
-        - special.gammaln(counts + 1.0)
+        - (special.gammaln(counts + 1.0) if factorials is None else factorials)
         + special.xlogy(counts, mean / (mean + shape))
         - shape * np.log1p(mean / shape)
     )
