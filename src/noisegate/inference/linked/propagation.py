@@ -404,8 +404,14 @@ def _moments(pmfs: Pmfs, p: Floats, /) -> Moments:
 
 def _sum_tables(part: Part, f: Factors, /) -> Pmfs:
     """The likelihood of the raw sum behind each wide observation, on the sums that matter."""
-    low, high = np.zeros(f.count), np.zeros(f.count)
+    # Sums of one mechanism that show the same have the same table: it is worked out once.
+    pieces, places, known = [], np.zeros(f.count, np.int64), 0
     for k in np.unique(f.mechanism):
-        here = f.mechanism == k
-        low[here], high[here] = part.mechanisms[k].window(f.values[here], nats=_SUM_NATS)
-    return part.likelihoods(f, low.astype(np.int64), high.astype(np.int64))
+        here = np.flatnonzero(f.mechanism == k)
+        _, first, place = np.unique(f.values[here], return_index=True, return_inverse=True)
+        some = f.take(here[first])
+        low, high = part.mechanisms[k].window(some.values, nats=_SUM_NATS)
+        pieces.append(part.likelihoods(some, low.astype(np.int64), high.astype(np.int64)))
+        places[here] = known + place
+        known += len(first)
+    return Pmfs.joined(pieces).take(places) if pieces else part.likelihoods(f, places, places)
