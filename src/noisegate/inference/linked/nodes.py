@@ -225,7 +225,7 @@ _NEGLIGIBLE = 1e-14
 class Narrow:
     """Links with their current messages; entry e is node `node[e]` as a member of a link.
 
-    The message of entry e lies at `message[start[e]:start[e + 1]]`, as long as its node's window.
+    The message of entry e lies at `message[start[e]:start[e + 1]]`, as long as its node's window, and its logs likewise.
     """
 
     indptr: Ints
@@ -233,6 +233,7 @@ class Narrow:
     weight: Ints
     start: Ints
     message: Floats
+    logs: Floats
     evidence_start: Ints
     evidence: Floats
     node_indptr: Ints
@@ -252,6 +253,7 @@ class Narrow:
             weight=np.concatenate([none, *(link.weights for link in links)]),
             start=start,
             message=np.ones(int(start[-1])),
+            logs=np.zeros(int(start[-1])),
             evidence_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             evidence=np.concatenate([np.zeros(0), *(link.evidence for link in links)]),
             node_indptr=np.concatenate([[0], np.cumsum(np.bincount(node, minlength=pmfs.count))]),
@@ -274,6 +276,7 @@ class Narrow:
             self.weight,
             self.start,
             self.message,
+            self.logs,
             self.evidence_start,
             self.evidence,
             self.node_indptr,
@@ -297,6 +300,7 @@ def _sweep(
     weight: Ints,
     entry_start: Ints,
     message: Floats,
+    logs: Floats,
     evidence_start: Ints,
     evidence: Floats,
     node_indptr: Ints,
@@ -325,7 +329,8 @@ def _sweep(
         )
         for e in range(a, b):
             at = entry_start[e]
-            change = max(change, _renew(at, entry_start[e + 1] - at, base, message, cavity, renewed, damping))
+            size = entry_start[e + 1] - at
+            change = max(change, _renew(at, size, base, message, logs, cavity, renewed, damping))
     return change
 
 
@@ -366,26 +371,36 @@ def _cavity(
 
 @compiled
 def _renew(
-    at: int, size: int, base: int, message: Floats, cavity: Floats, renewed: Floats, damping: float, /
+    at: int,
+    size: int,
+    base: int,
+    message: Floats,
+    logs: Floats,
+    cavity: Floats,
+    renewed: Floats,
+    damping: float,
+    /,
 ) -> float:
-    """Move a message towards its renewal; the change of the member's distribution it makes."""
+    """Move a message towards its renewal, along its logs; the change of the member's distribution it makes."""
     before, after, top = 0.0, 0.0, 0.0
-    old, fresh, others = message[at:], renewed[at - base :], cavity[at - base :]
+    old, own, fresh, others = message[at:], logs[at:], renewed[at - base :], cavity[at - base :]
     for k in range(size):
-        new = fresh[k]
-        if damping > 0:
-            new = new ** (1 - damping) * old[k] ** damping
-        fresh[k] = new
-        top = max(top, new)
+        own[k] = (1 - damping) * np.log(fresh[k]) + (damping * own[k] if damping > 0 else 0.0)
+        fresh[k] = np.exp(own[k])
+        top = max(top, fresh[k])
         before += others[k] * old[k]
-        after += others[k] * new
+        after += others[k] * fresh[k]
     change = 0.0
     if before > 0 and after > 0:
         for k in range(size):
             change += abs(others[k] * (old[k] / before - fresh[k] / after))
-    if top > 0:
-        for k in range(size):
+    scale = np.log(top)
+    for k in range(size):
+        if top > 0:
             old[k] = fresh[k] / top
+            own[k] -= scale
+        else:
+            own[k] = np.log(old[k])
     return change / 2
 
 
