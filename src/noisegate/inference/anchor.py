@@ -156,6 +156,10 @@ def _tilt_and_weigh(
     third: Floats,
 ) -> None:
     """Tilt and weigh laws in place, with their moments; a law that would vanish stays as it is."""
+    longest = 0
+    for i in range(len(cells)):
+        longest = max(longest, start[cells[i] + 1] - start[cells[i]])
+    moved = np.empty(longest)
     for i in range(len(cells)):
         cell, tilt = cells[i], tilts[i]
         a, b = start[cell], start[cell + 1]
@@ -164,6 +168,7 @@ def _tilt_and_weigh(
             d = float(k - a)
             w = mass[k] * np.exp(tilt * (d - (b - 1 - a if tilt > 0 else 0)))
             w *= weights[min(low[cell] + k - a, len(weights) - 1)]
+            moved[k - a] = w
             s0 += w
             s1 += w * d
             s2 += w * d * d
@@ -171,8 +176,7 @@ def _tilt_and_weigh(
         if s0 < 1e-30:
             continue
         for k in range(a, b):
-            w = mass[k] * np.exp(tilt * (float(k - a) - (b - 1 - a if tilt > 0 else 0)))
-            mass[k] = w * weights[min(low[cell] + k - a, len(weights) - 1)] / s0
+            mass[k] = moved[k - a] / s0
         m = s1 / s0
         mean[cell] = low[cell] + m
         variance[cell] = max(s2 / s0 - m * m, 0.0)
@@ -310,7 +314,7 @@ class Anchor:
         # Counts that hardly vary around intensities that totals tell are off by what is left of either.
         one = np.zeros(len(hidden), np.int64)
         off = self.totals.loosely(self.cells[hidden], laws.mean[hidden], loose, one, 1)
-        return min(doubt, float(off[0] + self.share[hidden] @ laws.variance[hidden]))
+        return min(doubt, float(off[0] + (self.share[hidden] * laws.variance[hidden]).sum()))
 
     def _excess(self, laws: AnyLaws, shown: Ints, hidden: Ints, /) -> tuple[_Excess, _Excess]:
         """By how much some shown values exceed raw counts, by all that is known and by their share in all excess alone.
@@ -523,7 +527,7 @@ def _settle(
     exact = noise <= _EXACT * width
     squares = (left - mean) ** 2 * (width + noise) / noise**2
     weights = np.where(exact, 0.0, noise / (width + noise))
-    strays = float(weights @ squares / max(float(weights.sum()), 1e-12))
+    strays = float((weights * squares).sum() / max(float(weights.sum()), 1e-12))
     if (share < 1).any() and not exact.all():
         # Counts that hardly vary are as far from most rows as noise lets them be: those that a single value took away say nothing of others.
         strays = min(strays, float(np.median(squares[~exact])) / _MEDIAN)

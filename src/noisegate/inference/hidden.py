@@ -125,20 +125,26 @@ class RowTotals:
         row = self.margin.where.of(cells)
         values = self.evidence.base.values[cells]
         zero = self.evidence.zero
+        within = row.min(initial=0) >= 0
+        group, at, place = paired(groups, row if within else np.maximum(row, 0), rows)
+        whole = self.open[at]
+        if not within:
+            whole &= np.bincount(place, weights=row < 0, minlength=len(at)) == 0
+        lacking = np.bincount(place, minlength=len(at))
         # Cells that are empty for a public reason are no part of what rows leave.
-        live = np.ones(len(cells), bool) if zero is None else ~zero[cells]
-        values = np.where(live, values, np.nan)
-        there = ~np.isnan(values)
-        group, at, place = paired(groups, np.maximum(row, 0), rows)
-        outside = np.bincount(place, weights=row < 0, minlength=len(at)) > 0
-        asked = np.bincount(place, weights=there, minlength=len(at)).astype(np.int64)
-        lacking = np.bincount(place, weights=~there & live, minlength=len(at)).astype(np.int64)
-        whole = self.open[at] & ~outside & (lacking == self.hidden[at])
+        live = None if zero is None else ~zero[cells]
+        if live is not None:
+            lacking -= np.bincount(place[~live], minlength=len(at))
+        there = np.flatnonzero(~np.isnan(values) if live is None else ~np.isnan(values) & live)
+        values, onto = values[there], place[there]
+        asked = np.bincount(onto, minlength=len(at))
+        lacking -= asked
+        whole &= lacking == self.hidden[at]
         # Of a row without hidden cells single cells are better asked for themselves.
         whole &= (lacking > 0) | (asked == self.shown[at])
-        seen = np.bincount(place, weights=np.nan_to_num(values), minlength=len(at))
-        mine = self.evidence.excess.over(np.where(there, values, np.nan))
-        extra = self.excess[at] - np.bincount(place, weights=mine, minlength=len(at))
+        seen = np.bincount(onto, weights=values, minlength=len(at))
+        mine = self.evidence.excess.over(values)
+        extra = self.excess[at] - np.bincount(onto, weights=mine, minlength=len(at))
         left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + extra
         others = self.shown[at] - asked
         share = np.divide(others, self.shown[at], out=np.ones(len(at)), where=self.shown[at] > 0)
@@ -146,7 +152,7 @@ class RowTotals:
         def added(what: Floats) -> Floats:
             return np.bincount(group[whole], weights=what[whole], minlength=size).astype(np.float64)
 
-        taken = np.asarray(whole[place]) & live
+        taken = np.asarray(whole[place]) if live is None else whole[place] & live
         noise = self._noise(
             cells[taken],
             groups[taken],

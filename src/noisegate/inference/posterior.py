@@ -60,7 +60,7 @@ from noisegate.inference.trial import (
     without_remainders,
 )
 from noisegate.inference.uncertainty import ByValues, CellErrors, SumSpread, SumWord, widen_cells, withdraw
-from noisegate.tables import numbers_in
+from noisegate.tables import numbers_in, summed
 
 #: Who asks: the *informed* one, and every analyst, learns a profile from all tables, which place is busy when and how alike days are. The
 #: *minimal* one takes each day by itself and knows only the levels of the totals that were published; with no totals, nothing.
@@ -637,15 +637,11 @@ class Posterior:
         self.judge(cells)
         self.errors.law_off = law_off(self.beside)
         spread, surest = self.errors.sums(cells, groups, size)
-        mean, alone = (
-            np.bincount(groups, weights=one[cells], minlength=size).astype(np.float64)
-            for one in (self.mean, self.errors.variance)
-        )
         hidden = self._only_hidden(cells, groups, surest)
         values = ByValues.of(self.evidence, cells, groups, size, self.mean[cells])
         return SumWord(
-            mean=mean,
-            alone=alone,
+            mean=spread.mean,
+            alone=summed(self.errors.variance, cells, groups, size),
             spread=spread,
             surest=surest,
             only_hidden=hidden,
@@ -698,16 +694,18 @@ class Posterior:
         """What the same engine makes of other evidence."""
         other = Posterior(evidence=evidence, attacker=self.attacker, options=_SOLVE_ROUGHLY)
         other.prepare(np.arange(other.size))
-        spread = other.errors.sums(cells, np.zeros(len(cells), np.int64), 1)[0]
+        spread = other.errors.by_cells(cells, np.zeros(len(cells), np.int64), 1)
         off = float(np.sqrt(spread.shared[0]) / max(spread.centre[0], 1.0))
         return Retold(laws=other.laws(cells), off=off)
 
     def _only_hidden(self, cells: Ints, groups: Ints, spread: SumSpread, /) -> Bools:
         """Which sums are of hidden cells that rows tell, each of which adds to how the sum varies what its law says."""
         size = len(spread.mean)
-        shown = ~np.isnan(self.evidence.base.values[cells])
+        apart = ~np.isnan(self.evidence.base.values[cells])
         tight = [part for part, fit in self.fits.items() if fit.humps is not None and fit.humps.tighter < 1]
-        other = np.bincount(groups, weights=shown | np.isin(self.part_of[cells], tight), minlength=size)
+        if tight:
+            apart |= np.isin(self.part_of[cells], tight)
+        other = np.bincount(groups[apart], minlength=size)
         return np.asarray((other == 0) & (spread.own == 0) & (spread.beside.sure > 0))
 
     def laws(self, cells: Ints, /) -> Pmfs:

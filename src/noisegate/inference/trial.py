@@ -34,6 +34,7 @@ from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Humps, Ints, NegativeBinomial
 from noisegate.inference.profile.humps import RivalWord
+from noisegate.inference.profile.levels import multiplied
 from noisegate.mechanisms import Mechanism
 
 #: What a check led to: nothing, other estimates, wider intervals, no estimate at all; or it could not be made.
@@ -512,7 +513,7 @@ class ValueWindow:
         counts, m, r = np.arange(self.chance.shape[1]), np.maximum(mean, 1e-9)[:, None], shape[:, None]
         logs = special.gammaln(counts + r) - special.gammaln(r) - special.gammaln(counts + 1)
         logs += r * np.log(r / (r + m)) + counts * np.log(m / (r + m))
-        mass = np.exp(logs) @ self.chance.T
+        mass = multiplied(np.exp(logs), self.chance.T)
         below = np.cumsum(mass, axis=1)
         row, at = np.arange(len(values)), np.rint(values).astype(np.int64) - self.first
         whole = np.maximum(below[:, -1], 1e-300)

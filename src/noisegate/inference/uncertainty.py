@@ -31,7 +31,7 @@ from noisegate.inference.profile.sum_law import (
     quantile_of_two,
     sum_law,
 )
-from noisegate.tables import numbered, numbers_in, paired
+from noisegate.tables import numbered, paired, sorted_by, summed
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
 _LEAST_OWN = 0.05
@@ -294,6 +294,7 @@ class CellErrors:
     shared: dict[int, SharedError] = field(init=False, default_factory=dict)
     cells_of: dict[int, Ints] = field(init=False, default_factory=dict)
     _row_variance: dict[str, Floats] = field(init=False)
+    _lacking: Bools | None = field(init=False, default=None)
     _misfits: dict[str, tuple[int, RowMisfit]] = field(init=False, default_factory=dict)
     _lacks: dict[tuple[str, str], tuple[int, tuple[float, float, float]]] = field(
         init=False, default_factory=dict
@@ -335,7 +336,7 @@ class CellErrors:
 
     def sums(self, cells: Ints, groups: Ints, size: int, /) -> tuple[SumSpread, SumSpread]:
         """How uncertain the sum of each of `size` groups of cells is: by the cells, and by rows of the margin that says most of it."""
-        by_cells = self._spread(cells, groups, size)
+        by_cells = self.by_cells(cells, groups, size)
         best, taken = by_cells, np.zeros(size)
         for margin in self.totals.margins if size else ():
             found, more = self._by_rows(margin, cells, groups, size, by_cells)
@@ -402,18 +403,19 @@ class CellErrors:
     def _tied(self, margin: Observation, cells: Ints, groups: Ints, size: int, /) -> Floats:
         """By how much sums are surer because cells of a shown row add up to it: what one has too much the others lack."""
         row = margin.where.of(cells)
-        inside = (row >= 0) & margin.shown(row)
+        inside = np.flatnonzero((row >= 0) & margin.shown(row))
+        mine = cells if len(inside) == len(cells) else cells[inside]
         group, rows, place = paired(groups[inside], row[inside], len(margin.values))
-        own = np.bincount(place, weights=self.variance[cells[inside]], minlength=len(rows))
-        summed = self.evidence.base.noise * self.evidence.cells_in(margin)[rows]
-        noise = np.full(len(rows), margin.noise) if margin.measured else summed
+        own = summed(self.variance, mine, place, len(rows))
+        every = self.evidence.base.noise * self.evidence.cells_in(margin)[rows]
+        noise = np.full(len(rows), margin.noise) if margin.measured else every
         gone = own**2 / np.maximum(self._row_variance[margin.name][rows] + noise, 1e-12)
         return np.asarray(np.bincount(group, weights=gone, minlength=size))
 
     def _added(self, values: Floats, cells: Ints, groups: Ints, size: int, /) -> Floats:
-        return np.asarray(np.bincount(groups, weights=values[cells], minlength=size), dtype=np.float64)
+        return summed(values, cells, groups, size)
 
-    def _spread(self, cells: Ints, groups: Ints, size: int, /) -> SumSpread:
+    def by_cells(self, cells: Ints, groups: Ints, size: int, /) -> SumSpread:
         """How uncertain sums of cells are, as far as cells and their prior tell."""
         alone = self._added(self.alone, cells, groups, size)
         shared, left = self._shared(cells, groups, size), np.ones(size)
@@ -434,6 +436,12 @@ class CellErrors:
 
     def lacking(self, cells: Ints, /) -> Bools:
         """Which of these cells are hidden, and of no shown row of some margin."""
+        size = len(self.mean)
+        if self._lacking is None and len(cells) == size:
+            self._lacking = self._are_lacking(np.arange(size))
+        return self._are_lacking(cells) if self._lacking is None else self._lacking[cells]
+
+    def _are_lacking(self, cells: Ints, /) -> Bools:
         hidden = np.isnan(self.evidence.base.values[cells])
         if self.evidence.zero is not None:
             hidden &= ~self.evidence.zero[cells]
@@ -504,16 +512,14 @@ class CellErrors:
         them be, the law is off for these rows, and its word counts for less.
         """
         found = self.totals.of(margin).of_groups(cells, groups, size)
-        others, taken = ~found.taken, found.taken
-        if not taken.any():
+        if not found.taken.any():
             return by_cells, np.zeros(size)
-        rest = self._spread(cells[others], groups[others], size)
-        centre, third = (
-            self._added(one, cells[taken], groups[taken], size) for one in (self.mean, self.third)
-        )
-        own = self._added(self.variance, cells[taken], groups[taken], size)
+        others = ~found.taken
+        rest = self.by_cells(cells[others], groups[others], size)
+        told = cells[found.taken], groups[found.taken]
+        centre, third, own = (self._added(one, *told, size) for one in (self.mean, self.third, self.variance))
         if self.same is not None:
-            own += self._twice(cells[taken], groups[taken], size)
+            own += self._twice(*told, size)
         misfit = self.misfit(margin)
         own, off = np.maximum(own, 1e-12), misfit.off(found.group, found.row, size)
         # By what laws of cells, and not values alone, say that shown ones hold too much: rows may differ in kind.
@@ -534,14 +540,15 @@ class CellErrors:
             fourth=found.fourth * (1 - kept.law) ** 4,
             beside=kept,
         )
-        return spread, np.bincount(groups[taken], minlength=size).astype(np.float64)
+        return spread, np.bincount(told[1], minlength=size).astype(np.float64)
 
     def _shared(self, cells: Ints, groups: Ints, size: int, /) -> Floats:
         """The variance of what cells err together, part by part."""
         found = np.bincount(groups, weights=self.common_moves(cells), minlength=size).astype(np.float64) ** 2
         part_of = self.part_of[cells]
-        for part in numbers_in(part_of).tolist():
-            here = part_of == part
+        order, starts = sorted_by(part_of, int(part_of.max(initial=-1)) + 1)
+        for part in np.flatnonzero(np.diff(starts)).tolist():
+            here = order[starts[part] : starts[part + 1]]
             places = self.place[cells[here]].astype(np.int64)
             found += self.shared[part].variance(places, groups[here], size=size)
         return np.asarray(found, dtype=np.float64)

@@ -14,6 +14,8 @@ from noisegate.tables.axis import (
     numbered,
     numbers_in,
     paired,
+    sorted_by,
+    summed,
 )
 from noisegate.tables.card import (
     CARD,
@@ -167,11 +169,13 @@ __all__ = [
     "registry_record",
     "same",
     "shares_of_values",
+    "sorted_by",
     "spelled_parts",
     "split_conditions",
     "state_domain",
     "stated_domain",
     "stated_payment",
     "statements_against",
+    "summed",
     "write_statements",
 ]

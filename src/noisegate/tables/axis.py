@@ -364,6 +364,30 @@ def numbers_in(codes: NDArray[np.integer], /) -> Ints:
     return np.flatnonzero(np.bincount(codes)).astype(np.int64)
 
 
+@compiled
+def sorted_by(codes: NDArray[np.integer], size: int, /) -> tuple[Ints, Ints]:
+    """The places of codes below `size`, those of each code together and in their order, and where those of each code start."""
+    starts = np.zeros(size + 1, np.int64)
+    for i in range(len(codes)):
+        starts[codes[i] + 1] += 1
+    for code in range(size):
+        starts[code + 1] += starts[code]
+    ends, order = starts.copy(), np.empty(len(codes), np.int64)
+    for i in range(len(codes)):
+        order[ends[codes[i]]] = i
+        ends[codes[i]] += 1
+    return order, starts
+
+
+@compiled
+def summed(values: NDArray[np.float64], cells: Ints, groups: Ints, size: int, /) -> NDArray[np.float64]:
+    """The values of some cells, added up by their groups."""
+    found = np.zeros(size)
+    for i in range(len(cells)):
+        found[groups[i]] += values[cells[i]]
+    return found
+
+
 def compact(codes: NDArray[np.integer], /) -> tuple[Ints, Ints]:
     """The distinct codes in order, and the place of each code among them."""
     present = _present(codes)
@@ -412,6 +436,19 @@ def _by_hash(codes: Ints, bits: int, /) -> tuple[Ints, Ints]:
     return distinct[:count], place
 
 
+@compiled
+def _groups_of(groups: Ints, rows: Ints, size: int, /) -> tuple[Ints, bool]:
+    """The group of each row, -1 for none, and whether every row is of one group."""
+    first = np.full(size, -1, np.int64)
+    for i in range(len(rows)):
+        known = first[rows[i]]
+        if known < 0:
+            first[rows[i]] = groups[i]
+        elif known != groups[i]:
+            return first, False
+    return first, True
+
+
 def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
     """The distinct codes in their order, and the place of each code among them; -1 is none, and so is its place."""
     distinct, place = compact(codes)
@@ -421,11 +458,14 @@ def numbered(codes: Ints, /) -> tuple[Ints, Ints]:
 
 def paired(groups: Ints, rows: Ints, size: int, /) -> tuple[Ints, Ints, Ints]:
     """The distinct pairs of a group and one of `size` rows, in any order, and the place of each cell's pair among them."""
-    first = np.zeros(size, np.int64)
-    first[rows] = groups
-    if (first[rows] == groups).all():
-        at, place = compact(rows)
-        return first[at], at, place
+    first, one = _groups_of(groups, rows, size)
+    if one:
+        at = np.flatnonzero(first >= 0)
+        if len(at) == size:
+            return first, at, rows
+        rank = np.empty(size, np.int64)
+        rank[at] = np.arange(len(at))
+        return first[at], at, rank[rows]
     pairs = np.ascontiguousarray(groups * size + rows, dtype=np.int64)
     many = len(pairs) >= _WORTH_HASHING
     keys, place = _by_hash(pairs, len(pairs).bit_length() + 1) if many else compact(pairs)

@@ -11,14 +11,14 @@ Sums of few nodes, exactly: messages by convolution, in the order of the links.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from noisegate.inference.linked.model import Factors
 from noisegate.inference.linked.part import Part
 from noisegate.inference.linked.pmfs import Pmfs, costs, spread
-from noisegate.inference.linked.problem import Bools, Floats, Ints, contradiction
+from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.laws import compiled
 
 
@@ -184,11 +184,17 @@ def _over_nodes(f: Factors, node_of: Ints, leaders: Ints, /) -> Factors:
 def _links(part: Part, f: Factors, sums: Pmfs, evidence: Floats, narrow: Bools, /) -> tuple[NodeLink, ...]:
     """Narrow factors as links; those over one node alone are multiplied into its evidence."""
     found: dict[bytes, NodeLink] = {}
-    for k in np.flatnonzero(narrow):
-        row = slice(f.indptr[k], f.indptr[k + 1])
-        order = np.argsort(f.members[row])
-        nodes, weights = f.members[row][order], f.weights[row][order]
-        said = _table(part, f, int(k), nodes, weights, sums)
+    if not narrow.any():
+        return ()
+    f = f.take(np.flatnonzero(narrow))
+    order = np.lexsort((f.members, f.rows))
+    f = replace(f, members=f.members[order], weights=f.weights[order])
+    tables = _tables(part, f, sums)
+    bounds, starts = f.indptr.tolist(), tables.start.tolist()
+    for k in range(f.count):
+        row = slice(bounds[k], bounds[k + 1])
+        nodes, weights = f.members[row], f.weights[row]
+        said = tables.p[starts[k] : starts[k + 1]]
         if len(nodes) == 1:
             at = slice(sums.start[nodes[0]], sums.start[nodes[0] + 1])
             step = abs(int(weights[0]))
@@ -201,16 +207,14 @@ def _links(part: Part, f: Factors, sums: Pmfs, evidence: Floats, narrow: Bools, 
     return tuple(found.values())
 
 
-def _table(part: Part, f: Factors, k: int, nodes: Ints, weights: Ints, sums: Pmfs, /) -> Floats:
-    """The likelihood of every possible sum of one factor, scaled to a largest value of 1."""
-    low, high = sums.low[nodes], sums.low[nodes] + sums.sizes[nodes] - 1
-    least = int(np.where(weights > 0, weights * low, weights * high).sum())
-    most = int(np.where(weights > 0, weights * high, weights * low).sum())
-    mechanism = part.mechanisms[f.mechanism[k]]
-    logs = mechanism.log_likelihood(f.values[k], np.arange(least, most + 1))
-    if not logs.max() > -np.inf:
-        raise contradiction()
-    return np.asarray(np.exp(logs - logs.max()))
+def _tables(part: Part, f: Factors, sums: Pmfs, /) -> Pmfs:
+    """The likelihood of every possible sum of each factor over nodes, scaled to a largest value of 1."""
+    low = sums.low[f.members]
+    high = low + sums.sizes[f.members] - 1
+    starts, up = f.indptr[:-1], f.weights > 0
+    least = np.add.reduceat(np.where(up, f.weights * low, f.weights * high), starts)
+    most = np.add.reduceat(np.where(up, f.weights * high, f.weights * low), starts)
+    return part.likelihoods(f, least, most)
 
 
 #: Probabilities below this are left out of convolutions.
@@ -221,7 +225,7 @@ _NEGLIGIBLE = 1e-14
 class Narrow:
     """Links with their current messages; entry e is node `node[e]` as a member of a link.
 
-    The message of entry e lies at `message[start[e]:start[e + 1]]`, as long as its node's window.
+    The message of entry e lies at `message[start[e]:start[e + 1]]`, as long as its node's window, and its logs likewise.
     """
 
     indptr: Ints
@@ -229,6 +233,7 @@ class Narrow:
     weight: Ints
     start: Ints
     message: Floats
+    logs: Floats
     evidence_start: Ints
     evidence: Floats
     node_indptr: Ints
@@ -248,6 +253,7 @@ class Narrow:
             weight=np.concatenate([none, *(link.weights for link in links)]),
             start=start,
             message=np.ones(int(start[-1])),
+            logs=np.zeros(int(start[-1])),
             evidence_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             evidence=np.concatenate([np.zeros(0), *(link.evidence for link in links)]),
             node_indptr=np.concatenate([[0], np.cumsum(np.bincount(node, minlength=pmfs.count))]),
@@ -270,6 +276,7 @@ class Narrow:
             self.weight,
             self.start,
             self.message,
+            self.logs,
             self.evidence_start,
             self.evidence,
             self.node_indptr,
@@ -293,6 +300,7 @@ def _sweep(
     weight: Ints,
     entry_start: Ints,
     message: Floats,
+    logs: Floats,
     evidence_start: Ints,
     evidence: Floats,
     node_indptr: Ints,
@@ -321,7 +329,8 @@ def _sweep(
         )
         for e in range(a, b):
             at = entry_start[e]
-            change = max(change, _renew(at, entry_start[e + 1] - at, base, message, cavity, renewed, damping))
+            size = entry_start[e + 1] - at
+            change = max(change, _renew(at, size, base, message, logs, cavity, renewed, damping))
     return change
 
 
@@ -341,42 +350,57 @@ def _cavity(
 ) -> None:
     """The distribution of a member without the message of this link, scaled to sum to one."""
     v = node[e]
-    at, size = entry_start[e] - base, entry_start[e + 1] - entry_start[e]
+    size = entry_start[e + 1] - entry_start[e]
+    own, mine = p[start[v] :], cavity[entry_start[e] - base :]
+    for k in range(size):
+        mine[k] = own[k]
+    for q in range(node_indptr[v], node_indptr[v + 1]):
+        other = node_entries[q]
+        if other != e:
+            said = message[entry_start[other] :]
+            for k in range(size):
+                mine[k] *= said[k]
     total = 0.0
     for k in range(size):
-        value = p[start[v] + k]
-        for q in range(node_indptr[v], node_indptr[v + 1]):
-            other = node_entries[q]
-            if other != e:
-                value *= message[entry_start[other] + k]
-        cavity[at + k] = value
-        total += value
+        total += mine[k]
     if total > 0:
         for k in range(size):
-            share = cavity[at + k] / total
-            cavity[at + k] = share if share > _NEGLIGIBLE else 0.0
+            share = mine[k] / total
+            mine[k] = share if share > _NEGLIGIBLE else 0.0
 
 
 @compiled
 def _renew(
-    at: int, size: int, base: int, message: Floats, cavity: Floats, renewed: Floats, damping: float, /
+    at: int,
+    size: int,
+    base: int,
+    message: Floats,
+    logs: Floats,
+    cavity: Floats,
+    renewed: Floats,
+    damping: float,
+    /,
 ) -> float:
-    """Move a message towards its renewal; the change of the member's distribution it makes."""
+    """Move a message towards its renewal, along its logs; the change of the member's distribution it makes."""
     before, after, top = 0.0, 0.0, 0.0
+    old, own, fresh, others = message[at:], logs[at:], renewed[at - base :], cavity[at - base :]
     for k in range(size):
-        new = renewed[at - base + k]
-        if damping > 0:
-            new = new ** (1 - damping) * message[at + k] ** damping
-        renewed[at - base + k] = new
-        top = max(top, new)
-        before += cavity[at - base + k] * message[at + k]
-        after += cavity[at - base + k] * new
+        own[k] = (1 - damping) * np.log(fresh[k]) + (damping * own[k] if damping > 0 else 0.0)
+        fresh[k] = np.exp(own[k])
+        top = max(top, fresh[k])
+        before += others[k] * old[k]
+        after += others[k] * fresh[k]
     change = 0.0
+    if before > 0 and after > 0:
+        for k in range(size):
+            change += abs(others[k] * (old[k] / before - fresh[k] / after))
+    scale = np.log(top)
     for k in range(size):
-        if before > 0 and after > 0:
-            change += abs(cavity[at - base + k] * (message[at + k] / before - renewed[at - base + k] / after))
         if top > 0:
-            message[at + k] = renewed[at - base + k] / top
+            old[k] = fresh[k] / top
+            own[k] -= scale
+        else:
+            own[k] = np.log(old[k])
     return change / 2
 
 

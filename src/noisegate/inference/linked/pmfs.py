@@ -206,15 +206,30 @@ def multiply_humps(
     /,
 ) -> None:
     """Multiply the law of some cells that may be of one of a few humps into their distributions, in place."""
+    if len(cells) == 0:
+        return
+    least, most, values = low[cells[0]], low[cells[0]], 0
+    for i in cells:
+        least, most = min(least, low[i]), max(most, low[i] + start[i + 1] - start[i])
+        values += start[i + 1] - start[i]
+    # Of counts that many cells may have the logs of factorials are worked out once.
+    span = most - least if most - least <= values else 0
+    facts, none = _log_gammas(least, span, 1.0), np.zeros(0)
+    rises = np.zeros((len(share), span))
+    for k in range(len(share)):
+        if dispersion[k] > 0 and 1 / dispersion[k] <= _AS_POISSON:
+            rises[k] = _log_gammas(least, span, 1 / dispersion[k])
     for i in cells:
         a, size, m = start[i], start[i + 1] - start[i], max(mean[i], 1e-9)
         own = 1.0 - zero_share[i] - stray_share[i]
         law = np.zeros(size)
-        _add_counts(law, low[i], own * plain, m, shape[i], 1.0)
-        _add_counts(law, low[i], stray_share[i], m, 1.0, 1.0)
+        mine = facts[low[i] - least :] if span else _log_gammas(low[i], size, 1.0)
+        _add_counts(law, low[i], own * plain, m, shape[i], 1.0, mine, none)
+        _add_counts(law, low[i], stray_share[i], m, 1.0, 1.0, mine, mine)
         for k in range(len(share)):
             r = 1 / dispersion[k] if dispersion[k] > 0 else 1e9
-            _add_counts(law, low[i], own * share[k], factor[k] * m ** power[k], r, temper[k])
+            more = rises[k, low[i] - least :] if span else none
+            _add_counts(law, low[i], own * share[k], factor[k] * m ** power[k], r, temper[k], mine, more)
         if low[i] == 0:
             law[0] += zero_share[i]
         top = law.max()
@@ -223,8 +238,29 @@ def multiply_humps(
 
 
 @compiled
-def _add_counts(law: Floats, low: int, share: float, mean: float, shape: float, temper: float) -> None:
-    """Add a share of the law of counts around a mean, from `low` on; one that is narrower than Poisson if `temper` is above 1."""
+def _log_gammas(first: int, size: int, shape: float, /) -> Floats:
+    """The logs of the gamma function of `first` + shape and the next ones."""
+    found = np.empty(size)
+    for k in range(size):
+        found[k] = math.lgamma(first + k + shape)
+    return found
+
+
+@compiled
+def _add_counts(
+    law: Floats,
+    low: int,
+    share: float,
+    mean: float,
+    shape: float,
+    temper: float,
+    facts: Floats,
+    rises: Floats,
+) -> None:
+    """Add a share of the law of counts around a mean, from `low` on; one that is narrower than Poisson if `temper` is above 1.
+
+    `facts` are the logs of the factorials of these counts, `rises` those of the gamma function of counts and shape, if they are known.
+    """
     if share <= 0:
         return
     if temper > 1:
@@ -232,22 +268,24 @@ def _add_counts(law: Floats, low: int, share: float, mean: float, shape: float, 
         reach = 12 * math.sqrt(centre / temper) + 12
         first = max(0, int(centre - reach))
         at = temper * (centre * math.log(centre) - math.lgamma(centre + 1))
-        whole = 0.0
+        whole, slope = 0.0, math.log(centre)
         for x in range(first, int(centre + reach) + 1):
-            whole += math.exp(temper * (x * math.log(centre) - math.lgamma(x + 1.0)) - at)
+            whole += math.exp(temper * (x * slope - math.lgamma(x + 1.0)) - at)
         for k in range(len(law)):
             x = low + k
-            law[k] += share * math.exp(temper * (x * math.log(centre) - math.lgamma(x + 1.0)) - at) / whole
+            law[k] += share * math.exp(temper * (x * slope - facts[k]) - at) / whole
         return
     if shape > _AS_POISSON:
+        slope = math.log(mean)
         for k in range(len(law)):
             x = low + k
-            law[k] += share * math.exp(x * math.log(mean) - mean - math.lgamma(x + 1.0))
+            law[k] += share * math.exp(x * slope - mean - facts[k])
         return
     ratio, none = math.log(mean / (mean + shape)), -shape * math.log1p(mean / shape) - math.lgamma(shape)
     for k in range(len(law)):
         x = low + k
-        law[k] += share * math.exp(none + math.lgamma(x + shape) - math.lgamma(x + 1.0) + x * ratio)
+        rise = rises[k] if len(rises) else math.lgamma(x + shape)
+        law[k] += share * math.exp(none + rise - facts[k] + x * ratio)
 
 
 @compiled
@@ -314,18 +352,47 @@ def spread(first: Ints, sizes: Ints, weights: Ints, p: Floats, evidence: Floats,
 
 
 @compiled
+def _correlate(kernel: Floats, source: Floats, target: Floats, /) -> None:
+    """Write the sums of kernel[i] * source[i + j] to target[j], eight of them at a time, each in the order of i."""
+    size = len(target)
+    for start in range(0, size if size >= 8 else 0, 8):
+        j = min(start, size - 8)
+        some, to = source[j:], target[j:]
+        a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(len(kernel)):
+            mass = kernel[i]
+            a += mass * some[i]
+            b += mass * some[i + 1]
+            c += mass * some[i + 2]
+            d += mass * some[i + 3]
+            e += mass * some[i + 4]
+            f += mass * some[i + 5]
+            g += mass * some[i + 6]
+            h += mass * some[i + 7]
+        to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7] = a, b, c, d, e, f, g, h
+    for j in range(size if size < 8 else 0):
+        total = 0.0
+        for i in range(len(kernel)):
+            total += kernel[i] * source[i + j]
+        target[j] = total
+
+
+@compiled
 def _pull(
     first: int, size: int, weight: int, p: Floats, back: Floats, here: int, reach: int, after: int, /
 ) -> None:
     """Evidence on the partial sum before a member, from that on the partial sum after it."""
-    for a in range(reach):
-        back[here + a] = 0.0
-    for k in range(size):
-        mass = p[first + k]
-        if mass > 0:
-            shift = after + (weight * k if weight > 0 else -weight * (size - 1 - k))
-            for a in range(reach):
-                back[here + a] += mass * back[shift + a]
+    if weight == 1:
+        _correlate(p[first : first + size], back[after : after + size + reach], back[here : here + reach])
+    else:
+        for a in range(reach):
+            back[here + a] = 0.0
+        for k in range(size):
+            mass = p[first + k]
+            if mass > 0:
+                shift = after + (weight * k if weight > 0 else -weight * (size - 1 - k))
+                for a in range(reach):
+                    back[here + a] += mass * back[shift + a]
     top = 0.0
     for a in range(reach):
         top = max(top, back[here + a])
@@ -339,14 +406,19 @@ def _send(
     first: int, size: int, weight: int, partial: Floats, back: Floats, after: int, out: Floats, /
 ) -> None:
     """The message to one member: evidence after it, averaged over the partial sum before it."""
+    if weight == 1:
+        reach = len(partial)
+        _correlate(partial, back[after : after + size + reach], out[first : first + size])
+    else:
+        for k in range(size):
+            shift = after + (weight * k if weight > 0 else -weight * (size - 1 - k))
+            total = 0.0
+            for a in range(len(partial)):
+                total += partial[a] * back[shift + a]
+            out[first + k] = total
     top = 0.0
     for k in range(size):
-        shift = after + (weight * k if weight > 0 else -weight * (size - 1 - k))
-        total = 0.0
-        for a in range(len(partial)):
-            total += partial[a] * back[shift + a]
-        out[first + k] = total
-        top = max(top, total)
+        top = max(top, out[first + k])
     if top > 0:
         for k in range(size):
             out[first + k] /= top
@@ -359,9 +431,9 @@ def _add(first: int, size: int, weight: int, p: Floats, partial: Floats, reach: 
     for k in range(size):
         mass = p[first + k]
         if mass > 0:
-            shift = weight * k if weight > 0 else -weight * (size - 1 - k)
+            into = result[weight * k if weight > 0 else -weight * (size - 1 - k) :]
             for a in range(len(partial)):
-                result[shift + a] += mass * partial[a]
+                into[a] += mass * partial[a]
     return result
 
 
@@ -393,30 +465,47 @@ def tilt(
         begin = start[i] + int(middle)
         gap = low[i] + middle - centre[i]
         fall = np.exp(-1 / width[i])
-        total, first, second, mass = 0.0, 0.0, 0.0, 0.0
-        if begin == start[i]:
-            mass = p[begin]
-        edge[i] = mass
+        above, below = p[begin : start[i + 1]], p[start[i] : begin]
+        end = len(below) - 1
+        both = min(len(above), len(below))
         weight, ratio, step = 1.0, np.exp(-(1 + 2 * gap) / (2 * width[i])), 0.0
-        for k in range(begin, start[i + 1]):
-            mass = p[k] * weight
-            total += mass
-            first += mass * step
-            second += mass * step * step
+        total, first, second = 0.0, 0.0, 0.0
+        down = np.exp(-(1 - 2 * gap) / (2 * width[i]))
+        slower, mass = down * fall, above[0]
+        less, lower, lowest = 0.0, 0.0, 0.0
+        # Upward and downward side by side, which takes a processor no longer than one of them.
+        for k in range(both):
+            one = above[k] * weight
+            total += one
+            first += one * step
+            second += one * step * step
             step += 1.0
             weight *= ratio
             ratio *= fall
-        weight, step = np.exp(-(1 - 2 * gap) / (2 * width[i])), -1.0
-        ratio = weight * fall
-        for k in range(begin - 1, start[i] - 1, -1):
-            mass = p[k] * weight
-            total += mass
-            first += mass * step
-            second += mass * step * step
-            edge[i] = mass
-            step -= 1.0
+            mass = below[end - k] * down
+            less += mass
+            lower += mass * step
+            lowest += mass * step * step
+            down *= slower
+            slower *= fall
+        for k in range(both, len(above)):
+            one = above[k] * weight
+            total += one
+            first += one * step
+            second += one * step * step
+            step += 1.0
             weight *= ratio
             ratio *= fall
+        for k in range(both, len(below)):
+            step += 1.0
+            mass = below[end - k] * down
+            less += mass
+            lower += mass * step
+            lowest += mass * step * step
+            down *= slower
+            slower *= fall
+        edge[i] = mass
+        total, first, second = total + less, first - lower, second + lowest
         if total > 1e-280:
             edge[i] /= total
             mean[i] = low[i] + middle + first / total

@@ -26,7 +26,7 @@ from noisegate.inference.linked.model import Factors
 from noisegate.inference.linked.nodes import Narrow, Nodes
 from noisegate.inference.linked.part import Part
 from noisegate.inference.linked.pmfs import Pmfs, bells, tilt
-from noisegate.inference.linked.problem import Floats, Ints, tally
+from noisegate.inference.linked.problem import Floats, Ints
 from noisegate.laws import compiled
 
 #: A variance that says nothing.
@@ -104,41 +104,70 @@ class Joint:
 class Loopy:
     """Messages along single sums, damped; for very many sums."""
 
-    def __init__(self, factors: Factors, nodes: int, /, *, damping: float = 0.5) -> None:
+    def __init__(self, factors: Factors, /, *, damping: float = 0.5) -> None:
         self._row, self._node = factors.rows, factors.members
         self._weight = factors.weights.astype(float)
-        self._nodes, self._count = nodes, factors.count
         self._precision = np.zeros(len(self._node))
         self._shift = np.zeros(len(self._node))
         self._damping = damping
 
     def solve(self, m: Floats, v: Floats, y: Floats, d: Floats, /) -> Cavities:
         """One round of messages, then the cavities they give."""
-        precision, shift = self._per_node()
-        inward = np.maximum(1 / v[self._node] + precision[self._node] - self._precision, 1 / VAGUE)
-        mean = (m[self._node] / v[self._node] + shift[self._node] - self._shift) / inward
-        term, spread = self._weight * mean, self._weight**2 / inward
-        total = tally(self._row, term, size=self._count)
-        width = tally(self._row, spread, size=self._count)
-        outward = d[self._row] + width[self._row] - spread
-        new = self._weight**2 / outward
-        pull = self._weight * (y[self._row] - total[self._row] + term) / outward
-        self._precision += self._damping * (new - self._precision)
-        self._shift += self._damping * (pull - self._shift)
-        precision, shift = self._per_node()
-        precision = np.maximum(precision, 1 / VAGUE)
-        return Cavities(shift / precision, 1 / precision, total, np.clip(width, 1e-6, VAGUE))
+        return Cavities(
+            *_exchange(
+                self._row, self._node, self._weight, m, v, y, d, self._precision, self._shift, self._damping
+            )
+        )
 
     def explained(self, v: Floats, d: Floats, query: Ints, weights: Floats, size: int, /) -> Floats:
         """Zero: messages do not know how nodes vary together, and zero errs on the safe side."""
         del v, d, query, weights
         return np.zeros(size)
 
-    def _per_node(self) -> tuple[Floats, Floats]:
-        return (
-            tally(self._node, self._precision, size=self._nodes),
-            tally(self._node, self._shift, size=self._nodes),
-        )
+
+@compiled
+def _exchange(
+    row: Ints,
+    node: Ints,
+    weight: Floats,
+    m: Floats,
+    v: Floats,
+    y: Floats,
+    d: Floats,
+    precision: Floats,
+    shift: Floats,
+    damping: float,
+    /,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Renew the message of every sum to each of its nodes, in place; mean and variance of the cavities of nodes and of sums."""
+    nodes, sums, entries = len(m), len(y), len(row)
+    known, drawn = np.zeros(nodes), np.zeros(nodes)
+    for e in range(entries):
+        known[node[e]] += precision[e]
+        drawn[node[e]] += shift[e]
+    term, spread = np.empty(entries), np.empty(entries)
+    total, width = np.zeros(sums), np.zeros(sums)
+    for e in range(entries):
+        k = node[e]
+        inward = max(1 / v[k] + known[k] - precision[e], 1 / VAGUE)
+        term[e] = weight[e] * ((m[k] / v[k] + drawn[k] - shift[e]) / inward)
+        spread[e] = weight[e] ** 2 / inward
+        total[row[e]] += term[e]
+        width[row[e]] += spread[e]
+    mean, variance = np.zeros(nodes), np.zeros(nodes)
+    for e in range(entries):
+        k = row[e]
+        outward = d[k] + width[k] - spread[e]
+        precision[e] += damping * (weight[e] ** 2 / outward - precision[e])
+        shift[e] += damping * (weight[e] * (y[k] - total[k] + term[e]) / outward - shift[e])
+        variance[node[e]] += precision[e]
+        mean[node[e]] += shift[e]
+    for k in range(nodes):
+        told = max(variance[k], 1 / VAGUE)
+        mean[k], variance[k] = mean[k] / told, 1 / told
+    for k in range(sums):
+        width[k] = min(max(width[k], 1e-6), VAGUE)
+    return mean, variance, total, width
 
 
 def _inverse(matrix: Floats, /) -> Floats:
@@ -274,7 +303,7 @@ class Wide:
         tau, sum_tau = 1 / variance, 1 / np.maximum(spread, _EXACT_VARIANCE)
         joint = factors.count <= limit
         return cls(
-            solver=Joint(factors, pmfs.count) if joint else Loopy(factors, pmfs.count),
+            solver=Joint(factors, pmfs.count) if joint else Loopy(factors),
             sums=sums,
             tau=tau,
             nu=tau * mean,
@@ -338,6 +367,7 @@ def propagate(part: Part, nodes: Nodes, /, *, schedule: Schedule) -> Outcome:
     return Outcome(messages=messages, iterations=sweep, change=change)
 
 
+@compiled
 def _renew(
     tau: Floats,
     nu: Floats,
@@ -352,10 +382,11 @@ def _renew(
 
     Precision is kept positive; where it would not be, the mean alone is matched.
     """
-    new_tau = np.maximum(1 / variance - 1 / width, np.maximum(0.01 / variance, 1 / VAGUE))
-    new_nu = mean * (1 / width + new_tau) - centre / width
-    tau += (1 - damping) * (new_tau - tau)
-    nu += (1 - damping) * (new_nu - nu)
+    for k in range(len(tau)):
+        new_tau = max(1 / variance[k] - 1 / width[k], 0.01 / variance[k], 1 / VAGUE)
+        new_nu = mean[k] * (1 / width[k] + new_tau) - centre[k] / width[k]
+        tau[k] += (1 - damping) * (new_tau - tau[k])
+        nu[k] += (1 - damping) * (new_nu - nu[k])
 
 
 def _moved(old: Moments | None, new: Moments, /) -> float:
@@ -373,8 +404,14 @@ def _moments(pmfs: Pmfs, p: Floats, /) -> Moments:
 
 def _sum_tables(part: Part, f: Factors, /) -> Pmfs:
     """The likelihood of the raw sum behind each wide observation, on the sums that matter."""
-    low, high = np.zeros(f.count), np.zeros(f.count)
+    # Sums of one mechanism that show the same have the same table: it is worked out once.
+    pieces, places, known = [], np.zeros(f.count, np.int64), 0
     for k in np.unique(f.mechanism):
-        here = f.mechanism == k
-        low[here], high[here] = part.mechanisms[k].window(f.values[here], nats=_SUM_NATS)
-    return part.likelihoods(f, low.astype(np.int64), high.astype(np.int64))
+        here = np.flatnonzero(f.mechanism == k)
+        _, first, place = np.unique(f.values[here], return_index=True, return_inverse=True)
+        some = f.take(here[first])
+        low, high = part.mechanisms[k].window(some.values, nats=_SUM_NATS)
+        pieces.append(part.likelihoods(some, low.astype(np.int64), high.astype(np.int64)))
+        places[here] = known + place
+        known += len(first)
+    return Pmfs.joined(pieces).take(places) if pieces else part.likelihoods(f, places, places)

@@ -214,8 +214,11 @@ class _Law:
     def masses(self, seen: SeenCells, middle: float, /) -> Floats:
         """The law of each hump (middle axis) in each class (first axis)."""
         means = np.maximum(self.means(seen.level, middle), 1e-6)
+        dispersions = self.dispersions
+        if (dispersions == dispersions[0]).all():
+            return _around(means[:, :, None], seen.counts, float(dispersions[0]), self.temper)
         found = np.empty((*means.shape, len(seen.hidden)))
-        for k, dispersion in enumerate(self.dispersions.tolist()):
+        for k, dispersion in enumerate(dispersions.tolist()):
             found[:, k] = _around(means[:, [k]], seen.counts, dispersion, self.temper)
         return found
 
@@ -227,8 +230,8 @@ def _around(means: Floats, x: Floats, dispersion: float, temper: float, /) -> Fl
         logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
         return np.asarray(np.exp(logs + x * np.log(means / (means + r)) - r * np.log1p(means / r)))
     logs = temper * (x * np.log(means + shifted(temper)) - special.gammaln(x + 1))
-    found = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    found = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
 
 def shifted(temper: float, /) -> float:
@@ -428,33 +431,24 @@ def _fitted(seen: SeenCells, law: _Law, middle: float, rounds: int, /) -> _Law:
     """The likeliest shares and factors, by EM; hidden cells add up to what rows leave for them."""
     x, tilt = seen.counts, 0.0
     unit = seen.level**law.power * middle ** (1 - law.power)
+    weights, onto = np.zeros((seen.shown.shape[0], len(unit))), seen.shown.T
     for _ in range(rounds):
         masses = law.masses(seen, middle) * law.share[:, None]
-        tilt = _tilt(seen, masses, tilt)
-        number, summed, units = np.zeros(len(law.share)), np.zeros(len(law.share)), np.zeros(len(law.share))
+        every = masses.sum(axis=1)
+        tilt = _tilt(seen, every, tilt)
+        # What a count of each class weighs, whatever hump it is of: by values, and by what is hidden.
+        picked = (seen.shown @ every.T)[seen.values, seen.classes]
+        weights[seen.values, seen.classes] = seen.number / np.maximum(picked, 1e-300)
+        said = (onto @ weights).T
         for held, chance in (
             (seen.told, seen.hidden * np.exp(np.clip(tilt * x, -200, 200))),
             (seen.untold, seen.hidden),
         ):
-            if not held.any():
-                continue
-            mine = masses * chance
-            own = mine.sum(axis=2)
-            by = held / np.maximum(own.sum(axis=1), 1e-300)
-            number += by @ own
-            summed += by @ (mine @ x)
-            units += (by * unit) @ own
-        flat = masses.reshape(-1, len(x)).T
-        for terms, onto in ((flat, 0), (flat * x[:, None], 1)):
-            picked = (seen.shown @ terms).reshape(seen.shown.shape[0], *masses.shape[:2])[
-                seen.values, seen.classes
-            ]
-            if onto == 0:
-                by = seen.number / np.maximum(picked.sum(axis=1), 1e-300)
-                number += by @ picked
-                units += (by * unit[seen.classes]) @ picked
-            else:
-                summed += by @ picked
+            if held.any():
+                said += (held / np.maximum(every @ chance, 1e-300))[:, None] * chance
+        mine = masses * said[:, None, :]
+        own = mine.sum(axis=2)
+        number, summed, units = own.sum(axis=0), (mine @ x).sum(axis=0), unit @ own
         share = (number + 0.5) / (number + 0.5).sum()
         factor = np.maximum((summed + 1e-3) / (units + 0.1), _NOTHING)
         if law.empty:
@@ -466,17 +460,19 @@ def _fitted(seen: SeenCells, law: _Law, middle: float, rounds: int, /) -> _Law:
     return law
 
 
-def _tilt(seen: SeenCells, masses: Floats, tilt: float, /) -> float:
-    """The tilt of hidden cells that lets them add up to what rows leave, as far as these are sure."""
+def _tilt(seen: SeenCells, law: Floats, tilt: float, /) -> float:
+    """The tilt of hidden cells that lets them add up to what rows leave, as far as these are sure; `law` is that of counts in each class."""
     x = seen.counts
-    whole = masses.sum(axis=1) * seen.hidden
+    whole, powers = law * seen.hidden, np.stack([np.ones(len(x)), x, x**2], axis=1)
     for _ in range(4):
-        weights = whole * np.exp(np.clip(tilt * x, -200, 200))
-        mass = np.maximum(weights.sum(axis=1), 1e-300)
-        mean = weights @ x / mass
-        width = weights @ x**2 / mass - mean**2
+        tilted = np.exp(np.minimum(np.maximum(tilt * x, -200), 200))
+        mass, first, second = (whole @ (powers * tilted[:, None])).T
+        mass = np.maximum(mass, 1e-300)
+        mean = first / mass
+        width = second / mass - mean**2
         off = seen.sum - float(seen.told @ mean) - tilt * seen.noise
-        tilt += float(np.clip(off / (float(seen.told @ width) + seen.noise + 1e-9), -0.3, 0.3))
+        step = off / (float(seen.told @ width) + seen.noise + 1e-9)
+        tilt += min(max(step, -0.3), 0.3)
         tilt = min(max(tilt, -3.0), 3.0)
     return tilt
 
@@ -560,10 +556,10 @@ def rivals_say(
                 said.append(found[1])
     weight = np.concatenate(logs)
     chance, sums = special.softmax(weight), np.concatenate(said)
-    mean = float(chance @ sums)
+    mean = float((chance * sums).sum())
     own = seen.plain()[:, 0, :] * seen.hidden
     learnt = float(number @ (own @ seen.counts / np.maximum(own.sum(axis=1), 1e-300)))
-    return RivalWord(mean=mean, sd=math.sqrt(float(chance @ (sums - mean) ** 2)), learnt=learnt)
+    return RivalWord(mean=mean, sd=math.sqrt(float((chance * (sums - mean) ** 2).sum())), learnt=learnt)
 
 
 def _word(
@@ -573,18 +569,23 @@ def _word(
     shifts = np.concatenate([[0.0], np.log(_APART_SIZES)])
     plain, *others = _by_mean(seen, dispersion, power, shifts, lognormal=lognormal)
     hidden = seen.told + seen.untold
-    logs, said = [], []
+    logs: list[Floats] = []
+    said: list[Floats] = []
+
+    def weighed(share: float, other: _ByMean, chance: float) -> None:
+        mass = (1 - share) * plain.hidden + share * other.hidden
+        inside = (1 - share) * plain.inside + share * other.inside
+        shown = plain.shown if share == 0 else (1 - share) * plain.shown + share * other.shown
+        value = hidden @ np.log(np.maximum(mass, 1e-300))
+        value += seen.number @ np.log(np.maximum(shown, 1e-300))
+        logs.append(value + math.log(chance))
+        said.append(asked @ (inside / np.maximum(mass, 1e-300)))
+
+    weighed(0.0, plain, _NONE_APART)
+    some = (1 - _NONE_APART) / len(others) / (len(_APART_SHARES) - 1)
     for other in others:
-        for share in _APART_SHARES.tolist():
-            mass = (1 - share) * plain.hidden + share * other.hidden
-            inside = (1 - share) * plain.inside + share * other.inside
-            shown = (1 - share) * plain.shown + share * other.shown
-            value = hidden @ np.log(np.maximum(mass, 1e-300))
-            value += seen.number @ np.log(np.maximum(shown, 1e-300))
-            none = _NONE_APART / len(others)
-            some = (1 - _NONE_APART) / len(others) / (len(_APART_SHARES) - 1)
-            logs.append(value + math.log(none if share == 0 else some))
-            said.append(asked @ (inside / np.maximum(mass, 1e-300)))
+        for share in _APART_SHARES[1:].tolist():
+            weighed(share, other, some)
     return np.concatenate(logs), np.concatenate(said)
 
 

@@ -159,9 +159,9 @@ def likeliest_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /
     seen, mean = np.rint(observed.seen[:: steps[0]]), np.exp(apart[: len(some)])
     extra = unsure[: len(some)] + observed.noise / np.maximum(mean, 1e-3) ** 2
     missing = np.stack([table.at(apart[len(some) :], table.logs)[0] for table in observed.tables])
-    best, found = -math.inf, observed.place
+    best, found, factorials = -math.inf, observed.place, special.gammaln(seen + 1.0)
     for place, own in enumerate(DISPERSIONS):
-        score = weights[0] * float(log_mass(seen, mean, 1 / (own + extra)).sum())
+        score = weights[0] * float(log_mass(seen, mean, 1 / (own + extra), factorials=factorials).sum())
         nearest = np.searchsorted(DISPERSIONS, np.minimum(own + unsure[len(some) :], DISPERSIONS[-1]))
         score += weights[1] * float(missing[nearest, np.arange(len(others))].sum())
         if score > best:
@@ -179,11 +179,17 @@ _SHARES = special.expit(np.linspace(-3.0, 5.0, 9))
 _LEAST_WEIGHT = 1e-5
 #: So many levels stand for all of them in what they add up to.
 _MANY_LEVELS = 64
+#: Likelihoods are no smaller than this, and products of them are no smaller either before their logarithm is taken.
+_TINY = 1e-300
+#: Levels are this unlikely at most: what is less likely still has no part in sums, and numbers with fewer digits take long.
+_NOTHING = -345.0
+#: Products of matrices that take so many multiplications are left to one core.
+_ONE_CORE = 1 << 17
 
 
 def _normals(centres: Floats, widths: Floats, /) -> Floats:
     laws = np.stack([np.exp(-0.5 * ((GRID - m) / s) ** 2) for m in centres for s in widths])
-    return np.asarray(laws / laws.sum(axis=1, keepdims=True))
+    return np.ascontiguousarray((laws / laws.sum(axis=1, keepdims=True)).T)
 
 
 _USED = _normals(_CENTRES, _WIDTHS)
@@ -223,6 +229,18 @@ class LevelTotal:
         )
 
 
+def multiplied(left: Floats, right: Floats, /) -> Floats:
+    """The product of a long matrix and a small one, some rows at a time.
+
+    Of large products linear algebra lets other cores have a part, which then wait for the next one, and are busy waiting, for longer than all of it takes.
+    """
+    step = max(1, _ONE_CORE // max(right.size, 1))
+    found = np.empty((len(left), right.shape[1]))
+    for first in range(0, len(left), step):
+        np.matmul(left[first : first + step], right, out=found[first : first + step])
+    return found
+
+
 def level_posterior(logs: Floats, totals: Sequence[LevelTotal] = (), /) -> LevelPosterior:
     """The posterior of levels from the log-likelihood of each (rows) at the points of `GRID`, and of what they add up to.
 
@@ -234,9 +252,10 @@ def level_posterior(logs: Floats, totals: Sequence[LevelTotal] = (), /) -> Level
     >>> bool(abs(found.mean[0] - math.e) < 0.1), bool(found.mean[-1] < 0.1), bool(found.common[-1] > 0.1)
     (True, True, True)
     """
-    like = np.exp(logs - logs.max(axis=1, keepdims=True))
+    away = logs - logs.max(axis=1, keepdims=True)
+    like = np.where(away > _NOTHING, np.exp(np.maximum(away, _NOTHING)), 0.0)
     powers = [like, like * np.exp(GRID), like * np.exp(2 * GRID)]
-    used, low = ([power @ laws.T for power in powers] for laws in (_USED, _LOW))
+    used, low = ([multiplied(power, laws) for power in powers] for laws in (_USED, _LOW))
     scores = np.stack([_scores(p, used, low, totals) for p in _SHARES])
     scores += 0.5 * _LOW_CENTRES
     weights = np.exp(scores - scores.max())
@@ -245,7 +264,7 @@ def level_posterior(logs: Floats, totals: Sequence[LevelTotal] = (), /) -> Level
     for s, u, d in np.argwhere(weights > _LEAST_WEIGHT).tolist():
         p, weight = float(_SHARES[s]), float(weights[s, u, d])
         whole, first, second = (p * a[:, u] + (1 - p) * b[:, d] for a, b in zip(used, low, strict=True))
-        whole = np.maximum(whole, 1e-300)
+        whole = np.maximum(whole, _TINY)
         mean += weight * first / whole
         square += weight * second / whole
         between += weight * (first / whole) ** 2
@@ -256,19 +275,39 @@ def level_posterior(logs: Floats, totals: Sequence[LevelTotal] = (), /) -> Level
 
 def _scores(p: float, used: list[Floats], low: list[Floats], totals: Sequence[LevelTotal], /) -> Floats:
     """Log-likelihoods of everything under each pair of laws, with this share of levels in use."""
-    whole = np.maximum(p * used[0][:, :, None] + (1 - p) * low[0][:, None, :], 1e-300)
-    found = np.log(whole).sum(axis=0)
+    found = _log_products(p * used[0], (1 - p) * low[0])
     for total in totals:
         some = np.flatnonzero(total.weight)[:: max(1, np.count_nonzero(total.weight) // _MANY_LEVELS)]
         weight = total.weight[some] * (total.weight.sum() / total.weight[some].sum())
-        first, second = (
-            (p * a[some, :, None] + (1 - p) * b[some, None, :]) / whole[some]
-            for a, b in zip(used[1:], low[1:], strict=True)
+        whole, first, second = (
+            p * a[some, :, None] + (1 - p) * b[some, None, :] for a, b in zip(used, low, strict=True)
         )
+        whole = np.maximum(whole, _TINY)
+        first, second = first / whole, second / whole
         mean = np.tensordot(weight, first, axes=1)
         spread = np.tensordot(total.weight[some] * weight, np.maximum(second - first**2, 0.0), axes=1)
         found += total.logs(mean, spread)
     return np.asarray(found)
+
+
+@compiled
+def _log_products(used: Floats, low: Floats) -> Floats:
+    """The log of the product over all rows of `used[row, u] + low[row, d]`, for each u and d: one logarithm for many factors."""
+    rows, many, few = len(used), used.shape[1], low.shape[1]
+    found, product, floor = np.zeros((many, few)), np.ones((many, few)), 1.0
+    for i in range(rows):
+        least = max(used[i].min() + low[i].min(), _TINY)
+        if floor * least < _TINY:
+            for u in range(many):
+                for d in range(few):
+                    found[u, d] += np.log(product[u, d])
+                    product[u, d] = 1.0
+            floor = 1.0
+        floor *= least
+        for u in range(many):
+            for d in range(few):
+                product[u, d] *= max(used[i, u] + low[i, d], _TINY)
+    return found + np.log(product)
 
 
 Bools = NDArray[np.bool_]

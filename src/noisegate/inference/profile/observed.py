@@ -117,12 +117,14 @@ def missing_tables(mechanism: Mechanism, dispersions: tuple[float, ...], /) -> t
     return tuple(Missing.of(mechanism, one) for one in dispersions)
 
 
-def log_mass(counts: Floats | Ints, mean: Floats, shape: float | Floats, /) -> Floats:
-    """The negative binomial log-probability of counts."""
+def log_mass(
+    counts: Floats | Ints, mean: Floats, shape: float | Floats, /, *, factorials: Floats | None = None
+) -> Floats:
+    """The negative binomial log-probability of counts; the logs of their factorials are given if they are known."""
     return np.asarray(
         special.gammaln(counts + shape)
         - special.gammaln(shape)
-        - special.gammaln(counts + 1.0)
+        - (special.gammaln(counts + 1.0) if factorials is None else factorials)
         + special.xlogy(counts, mean / (mean + shape))
         - shape * np.log1p(mean / shape)
     )
@@ -161,8 +163,7 @@ class NoisySums:
         """The same with expected counts for cells that count against sums, each total of them uncertain by as much again."""
         if self.less is None:
             return self
-        inside = self.less >= 0
-        extra = np.bincount(self.less[inside], weights=mean[inside], minlength=len(self.seen))
+        extra = _summed(self.less, mean, len(self.seen))
         return replace(self, seen=self.seen + extra, variance=self.variance + extra**2, less=None)
 
     def speaks(self, expected: Floats, /) -> Bools:
@@ -172,9 +173,25 @@ class NoisySums:
     def logs(self, expected: Floats, variance: Floats, /) -> Floats:
         """Log-likelihoods of sums (rows) with these expected values and variances, noise not counted: normal laws."""
         width = variance + self.variance[:, None]
-        gap = (self.seen[:, None] - expected) / np.sqrt(width)
-        known = -0.5 * gap**2 - 0.5 * np.log(width)
-        return np.where(self.equal[:, None], known, special.log_ndtr(gap))
+        found = self.seen[:, None] - expected
+        bounds = np.flatnonzero(~self.equal)
+        crossed = special.log_ndtr(found[bounds] / np.sqrt(width[bounds]))
+        found *= found
+        found /= width
+        found += np.log(width, out=width)
+        found *= -0.5
+        found[bounds] = crossed
+        return np.asarray(found)
+
+
+@compiled
+def _summed(codes: Ints, values: Floats, size: int) -> Floats:
+    """Values added up by their codes; -1 is in no sum."""
+    found = np.zeros(size)
+    for k in range(len(codes)):
+        if codes[k] >= 0:
+            found[codes[k]] += values[k]
+    return found
 
 
 @compiled

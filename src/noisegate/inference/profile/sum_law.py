@@ -291,15 +291,18 @@ class SharedError:
     def variance(self, cells: Ints, groups: Ints, /, *, size: int) -> Floats:
         """What effects add to the variance of the sum of each of `size` groups of cells."""
         found = np.zeros(size)
-        for codes, moves in zip(self.codes, self.moves, strict=True):
-            levels = int(codes.max(initial=0)) + 1
-            keys = groups * levels + codes[cells]
+        for every, moved in zip(self.codes, self.moves, strict=True):
+            # All cells in their order need not be looked up.
+            whole = len(cells) == len(every) and bool((np.diff(cells) == 1).all())
+            codes, moves = (every, moved) if whole else (every[cells], moved[cells])
+            levels = int(every.max(initial=0)) + 1
+            keys = codes if size == 1 else groups * levels + codes
             if size * levels <= 4 * len(keys) + 1_000_000:
-                sums = np.bincount(keys, weights=moves[cells], minlength=size * levels)
+                sums = np.bincount(keys, weights=moves, minlength=size * levels)
                 found += (sums.reshape(size, levels) ** 2).sum(axis=1)
             else:
                 distinct, place = compact(keys)
-                sums = np.bincount(place, weights=moves[cells])
+                sums = np.bincount(place, weights=moves)
                 found += np.bincount(distinct // levels, weights=sums**2, minlength=size)
         return found
 
