@@ -2,8 +2,8 @@
 
 A family from base to margin holds noises of the base and one of the margin, a family from margin to grand total holds noises of
 the margin. Where the numbers differ, scales are told apart; where they do not, one scale for all tables is the simplest account.
-Three accounts compete: one scale for all, totals without noise of their own, and a scale for each table. A richer one is taken only
-if it explains the residuals better by more than its freedom is worth.
+These accounts compete: one scale for all, totals without noise of their own, one scale for the finest table and one for all totals, and a
+scale for each table. A richer one is taken only if it explains the residuals better by more than its freedom is worth.
 """
 
 from __future__ import annotations
@@ -176,9 +176,11 @@ def scale_accounts(
         if heard and (found.numbers[:, heard].sum(axis=1) > 0).all():
             groups = np.array([-1 if k in silent else 0 for k in places])
             tried.append(("exact", groups, _worth(silent, worth) - _UNUSUAL))
+    cost = 0.5 * math.log(max(found.residual.size, 2))
     if len(tables) > 1 and telling:
-        cost = 0.5 * math.log(max(found.residual.size, 2)) * (len(tables) - 1)
-        tried.append(("own", np.arange(len(tables)), -_UNUSUAL - cost))
+        tried.append(("own", np.arange(len(tables)), -_UNUSUAL - cost * (len(tables) - 1)))
+    if len(tables) > 2 and telling:  # the finest table, and all totals alike
+        tried.append(("own", np.minimum(np.arange(len(tables)), 1), -_UNUSUAL - cost))
     accounts = []
     for name, groups, log_prior in tried:
         law, (sd, log) = max(((law, work.best(law, groups)) for law in _LAWS), key=lambda one: one[1][1])
