@@ -131,3 +131,11 @@ def test_bounds_of_many_worlds(rounding):
         if proven(*regime, size, seed)[1]
     ]
     assert len(false) <= (30 if rounding == "noise first" else 0), false
+
+
+def test_rounding_down_is_not_taken_for_rounding_to_the_nearest():
+    """Totals that were rounded down as well lie above their parts; these were proven to be what they are not."""
+    for seed in (61, 64):
+        _, false, found = proven(3, "down", "likewise", (400, 2, 8.0), seed)
+        assert false == 0
+        assert found["base"].rivals["rounding-down"] > 0.9

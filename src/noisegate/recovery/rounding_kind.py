@@ -337,7 +337,7 @@ def _fitted_laws(sums: RoundedSums, base: int, place: int, /) -> tuple[list[Floa
     laws = _part_laws(base, place, tuple(sums.often.tolist()))
     mean, variance = (np.array(side) for side in zip(*map(_moments, laws), strict=True))
     name, _, shows = _accounts(base)[place]
-    own = next(_moments(law) for _, _, law in _total_laws(sums, name, shows))
+    own = next(_moments(law / law.sum()) for _, _, law in _total_laws(sums, name, shows))
     free = np.flatnonzero((variance[:-1] > 0) & sums.classes[:, :-1].any(axis=0))
     if not free.size or not sums.often.any():
         return laws, 0.0
