@@ -10,7 +10,7 @@ import pytest
 from noisegate.inference import ShownTotals, ThresholdExcess
 from noisegate.laws import DiscreteGaussian, DiscreteLaplace, Laplace
 from noisegate.mechanisms import Mechanism
-from noisegate.testing import BASE, COUNT_LAWS, make_world, publish_counts
+from noisegate.testing import BASE, COUNT_LAWS, make_world, publish_case, publish_counts
 
 ROWS, COLUMNS = 40, 24
 WAYS = {
@@ -64,23 +64,15 @@ def test_hidden_sums_whatever_the_law(law, way):
         assert wide >= 0.75
 
 
-#: Found outside of the bands: shares in 95 and 50 % intervals of what fails first. Nearly all are too wide: the histogram near the threshold is said to be less sure than it is.
+#: Found outside of the bands: shares in 95 and 50 % intervals of what fails first. All are lumps that are narrower than the noise, of a histogram that is taken to be smooth.
 OUTSIDE = {
-    ("negative binomial", "large Gaussian"): "tables 99 and 67",
-    ("two-humped", "large, zeros kept"): "groups 94 and 58",
-    ("two-humped", "large Gaussian"): "groups 97 and 59",
-    ("uniform", "large Laplace"): "tables 99 and 71",
-    ("uniform", "large, zeros kept"): "tables 100 and 69",
-    ("fixed", "discrete Laplace"): "groups 98 and 59",
-    ("fixed", "discrete Gaussian"): "tables 98 and 68",
-    ("fixed", "large Laplace"): "tables 100 and 71",
-    ("fixed", "large, zeros kept"): "tables 100 and 75",
-    ("fixed", "large Gaussian"): "tables 100 and 75",
-    ("parties of three", "large Laplace"): "single totals 92.9 and 46",
-    ("parties of three", "large Gaussian"): "groups 98 and 58",
-    ("full or empty", "large Laplace"): "groups 91.8 and 51, single totals 92.9 and 48",
-    ("full or empty", "large, zeros kept"): "single totals 92.8 and 50",
-    ("full or empty", "large Gaussian"): "groups 97 and 59",
+    ("two-humped", "large, zeros kept"): "groups 91.8 and 52",
+    ("fixed", "large Laplace"): "single totals 92.4 and 44",
+    ("fixed", "large, zeros kept"): "single totals 92.8 and 45",
+    ("parties of three", "large Laplace"): "single totals 92.9 and 45",
+    ("full or empty", "large Laplace"): "tables 83 and 33, groups 88.6 and 45",
+    ("full or empty", "large, zeros kept"): "single totals 92.5 and 47",
+    ("full or empty", "large Gaussian"): "tables 88 and 47",
 }
 
 
@@ -144,6 +136,23 @@ def test_large_noise_on_quiet_cells():
         off.append((found.sum[0] - world.counts[hidden].sum()) / np.sqrt(found.variance[0]))
     assert abs(np.mean(off)) < 0.9
     assert np.max(np.abs(off)) < 3.5
+
+
+@pytest.mark.parametrize("way", ["independent", "gaussian", "as in 2016"])
+def test_many_small_counts_that_crossed(way):
+    """Most of what is shown of villages is high noise on few people, and known to be: what rows leave is as sure as it says, one by one and together (80 worlds: 0.81 to 1.04 of what is claimed, before 0.69 to 1.02)."""
+    off = {"single totals": [], "the table": []}
+    for seed in range(80):
+        world = publish_case("villages", way, rng=np.random.default_rng([seed, 42]))
+        evidence, hidden = world.evidence(), world.hidden
+        rows = ShownTotals(evidence=evidence).of(evidence.margins[0])
+        row = evidence.margins[0].where.of(hidden)
+        for name, group, size in (("single totals", row, 3), ("the table", np.zeros_like(row), 1)):
+            said = rows.of_groups(hidden, group, size)
+            truth = np.bincount(group, weights=world.counts[hidden], minlength=size)
+            off[name] += ((said.sum - truth) / np.sqrt(said.variance)).tolist()
+    for found in off.values():
+        assert 0.75 < np.sqrt(np.mean(np.square(found))) < 1.2
 
 
 def test_without_a_threshold_nothing_is_in_excess():

@@ -162,14 +162,14 @@ class RowTotals:
         )
         below = self.evidence.excess
         doubt = added(share * self.doubt[at] + self.over_doubt[at])
-        if below.below > 0 or below.lack > 0:
+        if below.amplitude > 0 or below.lack > 0:
             # How the histogram goes on below the threshold is one doubt for all rows.
             over, lost = (share * self.excess[at])[whole], (share * self.lost[at])[whole]
             doubt += below.together(over, lost, group[whole], size)
         return FromRows(
             taken=taken,
             sum=added(left),
-            variance=noise + doubt,
+            variance=noise + np.maximum(doubt, 0.0),
             fourth=np.zeros(size)
             if self.evidence.consistent
             else self.margin.fourth * np.bincount(group[whole], minlength=size)
@@ -188,11 +188,8 @@ class RowTotals:
         one = np.zeros(int(rows.sum()), np.int64)
         noise = self.margin.noise * len(one) + self.evidence.base.noise * float(self.shown[rows].sum())
         doubt = float((self.doubt + self.over_doubt)[rows].sum())
-        return (
-            noise
-            + doubt
-            + float(self.evidence.excess.together(self.excess[rows], self.lost[rows], one, 1)[0])
-        )
+        doubt += float(self.evidence.excess.together(self.excess[rows], self.lost[rows], one, 1)[0])
+        return noise + max(doubt, 0.0)
 
     def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:
         """The variance of the noise in what rows leave, when so many shown cells are taken off; estimates of `dead` cells are noise, and in the rows."""
@@ -419,7 +416,8 @@ class RowMisfit:
         # Where totals tell intensities, all cells of a row are off with the noise of its total.
         sure, loose = np.bincount(units[taken], np.isnan(loose[taken]), many) == 0, np.nan_to_num(loose)
         # Rows that stray by no more than chance do not stray.
-        chance = np.where(sure, _CLEARLY, 1.0) * np.sqrt(2 / number)
+        tails = in_unit(np.where(some, found.fourth / np.maximum(noise, 1e-12) ** 2, 0.0)) / number
+        chance = np.where(sure, _CLEARLY, 1.0) * np.sqrt((2 + tails) / number)
         strays = np.maximum(in_unit(strayed) / number - chance, 1.0)
         more = (strays[unit] - 1) * (width + noise) + (_SPREAD_OFF - 1) * width
         alone = np.minimum(loose, margin.relative_noise(row))
