@@ -213,3 +213,13 @@ def test_cards_beside_tables(document, tmp_path):
 @pytest.mark.parametrize("octets", [b"", b"[]", b"\xff", b'{"ledger": 3}', b'{"ledger": {"reservation": 4}}'])
 def test_what_is_no_card_was_paid_by_nothing(octets):
     assert stated_payment(octets) == StatedPayment(dataset=None, reservation=None)
+
+
+def test_a_nesting_without_combinations_is_refused(document):
+    """Damage that the test above comes upon now and then."""
+    damaged = json.loads(json.dumps(document))
+    if "nesting" not in damaged["domain"]:
+        pytest.skip("this card has no nested dimensions")
+    damaged["domain"]["nesting"][0]["combinations"] = {}
+    with pytest.raises(SpecError, match="no combination of"):
+        Card.read(damaged).build_domain()

@@ -144,8 +144,10 @@ def _nested(domain: Domain, nest: Mapping[str, Any], /) -> Domain:
         for row in _leaves(nest["combinations"])
     ]
     stated = Axis.of(tuple(dimensions), np.array(rows, dtype=np.int64).reshape(-1, len(names)).T)
-    blocks = [_joined(block, stated) for block in domain.blocks]
-    return Domain(dimensions=domain.dimensions, blocks=tuple(b for b in blocks if b is not None))
+    blocks = tuple(found for block in domain.blocks if (found := _joined(block, stated)) is not None)
+    if not blocks:
+        raise SpecError(f"it lists no combination of {' and '.join(names)} that its blocks have.")
+    return Domain(dimensions=domain.dimensions, blocks=blocks)
 
 
 def _leaves(tree: Any, /) -> Iterator[tuple[str, ...]]:
