@@ -350,10 +350,15 @@ def test_ctrl_c_while_the_other_half_is_waited_for_ends_it(town, in_postgres, mo
     given, connection = in_postgres()(town, town.events(300))
     started = time.monotonic()
     thread = Thread(target=stop)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        town.count(town.spec(**given), connection=connection)
-    thread.join()
+    # A shell that runs the tests in the background has them ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            town.count(town.spec(**given), connection=connection)
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - started < 20
     connection.disconnect()
 
