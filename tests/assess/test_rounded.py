@@ -335,3 +335,16 @@ def test_sums_of_rounded_counts_are_called_that(tmp_path):
     assert found.unrecognised == {}
     other = noisegate.assess(_rounded_to_five(tmp_path / "o.csv", derived=False), attacker=None)
     assert "summed" not in {one.recognition.kind for one in other.tables}
+
+
+def test_a_total_over_counts_that_were_rounded_up_is_a_total(tmp_path):
+    """Sixty parts that are rounded up to tens are far above it, and it was kept as one more place."""
+    rng = np.random.default_rng(11)
+    raw = rng.poisson(np.exp(rng.normal(2.5, 1.2, (60, 1)) + rng.normal(0, 0.5, (1, 6))))
+    lines = ["district,group,people"]
+    for i, j in np.ndindex(*raw.shape):
+        lines.append(f"D{i},G{j},{-(-raw[i, j] // 10) * 10}")
+    lines += [f"Total,G{j},{-(-count // 10) * 10}" for j, count in enumerate(raw.sum(axis=0).tolist())]
+    (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = noisegate.assess(tmp_path / "t.csv", attacker=None)
+    assert [one.size for one in found.structure.tables] == [360, 6]
