@@ -18,6 +18,7 @@ import numpy as np
 
 from noisegate.mechanisms import Marker
 from noisegate.reading.published import PublishedTable
+from noisegate.reading.values import common_step
 from noisegate.reading.words import words_of
 from noisegate.tables import folded
 
@@ -156,11 +157,10 @@ def _shown(text: str, parts: Sequence[PublishedTable]) -> _Shown:
     positive = counts[counts > 0]
     sparse = any(part.rows + part.hidden.shape[1] < part.possible for part in hiding)
     least = int(np.ceil(positive.min())) if positive.size else None
-    whole = bool(positive.size) and bool((positive == np.rint(positive)).all())
     return _Shown(
         least=least,
         near=int((positive < 2 * (least or 0)).sum()),
-        step=int(np.gcd.reduce(positive.astype(np.int64))) if whole else 1,
+        step=common_step(positive),
         zeros=bool((counts == 0).any()),
         sparse=sparse,
         wholly=_wholly(text, max(hiding, key=lambda part: part.marks.size)) if hiding else "",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from noisegate.mechanisms import Marker
 from noisegate.reading.markers import own_range
+from noisegate.reading.values import common_step
 from noisegate.tables import Status, Table
 
 Ints = NDArray[np.int64]
@@ -89,7 +90,7 @@ def _sums(tables: Sequence[Table]) -> Iterator[_Left]:
     values = np.zeros(base.size)
     values[base.cells] = base.values
     moved = values != 0
-    step = _step(base)
+    step = common_step(base.values)
     for table in margins:
         if table.margin is None or table.margin.unlisted:
             continue
@@ -106,19 +107,12 @@ def _sums(tables: Sequence[Table]) -> Iterator[_Left]:
         met = np.bincount(onto[inside], minlength=table.size)[table.cells] > 0
         at = table.cells[met]
         counted = np.bincount(onto[inside & moved], minlength=table.size)[at]
-        variance = counted * (step**2 - 1) + (_step(table) ** 2 - 1)
+        variance = counted * (step**2 - 1) + (common_step(table.values) ** 2 - 1)
         yield _Left(
             np.asarray(table.values, np.float64)[met] - shown[at],
             signs[at],
             _DEVIATIONS * np.sqrt(variance / 6.0),  # of random rounding; nearest rounding has half of it
         )
-
-
-def _step(table: Table) -> int:
-    """What all published counts are multiples of."""
-    counts = np.asarray(table.values, np.float64)
-    whole = np.rint(counts).astype(np.int64)
-    return max(int(np.gcd.reduce(whole)), 1) if whole.size > 1 and (whole == counts).all() else 1
 
 
 def _limits(base: Table, found: _Left) -> tuple[Floats, Floats]:

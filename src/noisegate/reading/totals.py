@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from noisegate.reading.dimensions import merged_values
 from noisegate.reading.overrides import TableOverride
 from noisegate.reading.published import PublishedTable, row_ids
+from noisegate.reading.values import common_step
 from noisegate.reading.words import age_band, is_country, is_total
 from noisegate.tables import Dimension, Kind, compact, folded
 
@@ -289,17 +290,11 @@ def _adds_up(table: PublishedTable, position: int, code: int) -> bool:
     noise = NOISE * np.sqrt(members + 1.0)
     if complete.any():
         gap = np.abs(total[complete] - parts[complete])
-        moved = _most_rounding(counts) * (members + 1.0)
+        # Rounding that always goes up or down moves each count by half of its base.
+        moved = common_step(counts) / 2 * (members + 1.0) if common_step(counts) > 1 else 0.0
         return bool(gap.sum() <= RELATIVE * np.abs(total[complete]).sum() + max(noise, moved) * gap.size)
     short = total[both] < parts[both] * (1 - RELATIVE) - noise
     return bool(both.any() and short.mean() <= 0.05)
-
-
-def _most_rounding(counts: Grid) -> float:
-    """By how much rounding may have moved each count, where all are multiples of a base: on average half of it, if it always goes up or down."""
-    whole = np.rint(counts).astype(np.int64)
-    base = int(np.gcd.reduce(whole)) if whole.size and (whole == counts).all() else 1
-    return base / 2 if base > 1 else 0.0
 
 
 def _grid(table: PublishedTable, position: int) -> Grid | None:

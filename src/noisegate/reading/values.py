@@ -14,6 +14,9 @@ from datetime import date, datetime
 from functools import reduce
 from math import gcd
 
+import numpy as np
+from numpy.typing import NDArray
+
 from noisegate.errors import DataError
 from noisegate.reading.words import is_total
 from noisegate.tables import Kind, folded
@@ -360,3 +363,16 @@ def find_unknown(labels: Sequence[str], missing: Sequence[str] | None = None, /)
     )
     numbers = frozenset() if others else UNKNOWN_NUMBERS
     return [folded(label) in UNKNOWN_WORDS or label in numbers for label in labels]
+
+
+def common_step(counts: NDArray[np.generic], /) -> int:
+    """What all counts are multiples of; 1 if some are not whole, nothing but 0 is there, or a single one, which tells nothing.
+
+    Examples
+    --------
+    >>> common_step(np.array([0, 15, 10])), common_step(np.array([2.5, 5.0])), common_step(np.array([0]))
+    (5, 1, 1)
+    """
+    values = np.asarray(counts, np.float64)
+    whole = np.rint(values).astype(np.int64)
+    return max(int(np.gcd.reduce(whole)), 1) if whole.size > 1 and (whole == values).all() else 1

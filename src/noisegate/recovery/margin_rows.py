@@ -190,9 +190,8 @@ class MarginRows:
         values = link.margin.values[np.searchsorted(link.margin.cells, rows)]
         residual = values - link.parts[rows]
         unit = _last_decimal((link.base.values, link.margin.values))
-        if (
-            unit < 1
-        ):  # shares and other values with decimals: what these leave out, and what sums of them lose
+        # Shares and other values with decimals: what these leave out, and what sums of them lose.
+        if unit < 1:
             residual = np.where(np.abs(residual) <= 0.5001 * unit * (link.members[rows] + 1), 0.0, residual)
         return cls(
             link=link,
