@@ -79,7 +79,8 @@ def test_intensities_add_up_to_totals_that_are_surer_than_cells():
     world = publish_case("fixed", "independent", rng=np.random.default_rng(3))
     evidence = world.evidence()
     rough = world.counts * np.exp(np.random.default_rng(4).normal(0, 0.05, 24))[np.arange(960) % 24]
-    found, doubt = ShownTotals(evidence=evidence).raked(np.arange(960), rough)
+    raked = ShownTotals(evidence=evidence).raked(np.arange(960), rough)
+    found, doubt = raked.mean, raked.doubt
     assert np.abs(found / world.counts - 1).max() < 0.03
     assert np.sqrt(np.mean((found / world.counts - 1) ** 2)) == pytest.approx(np.sqrt(doubt.mean()), rel=0.5)
 

@@ -28,7 +28,7 @@ def test_hidden_cells_are_off_together_by_the_noise_of_their_totals():
     totals, cells = ShownTotals(evidence=world.evidence()), np.arange(960)
     rows, columns = totals.margins
     small, one = cells[world.counts == 12], np.zeros(480, np.int64)
-    loose = totals.raked(cells, world.counts.astype(np.float64))[1][small]
+    loose = totals.raked(cells, world.counts.astype(np.float64)).doubt[small]
     mean = np.full(480, 12.0)
     by_columns = totals.loosely(small, mean, loose, one, 1, but=rows)[0]
     # Twelve columns of which all is hidden: the noise of their totals, each by itself.
@@ -53,7 +53,7 @@ def test_what_cells_say_of_hidden_ones_does_not_move_intensities_that_totals_tel
     """Cells said a fifth too much of columns of which nothing is shown: their totals kept a fortieth of it."""
     world = fixed("as in 2016", 2)
     rough = np.where(world.counts == 12, 1.2, 1.0) * world.counts
-    found, _ = ShownTotals(evidence=world.evidence()).raked(np.arange(960), rough)
+    found = ShownTotals(evidence=world.evidence()).raked(np.arange(960), rough).mean
     assert found[world.counts == 12].mean() == pytest.approx(12.0, rel=0.003)
 
 

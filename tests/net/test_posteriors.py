@@ -6,6 +6,8 @@ import pytest
 WORLDS = ["linked", "one-margin", "exact", "as-in-2016"]
 #: Below this, a standard deviation or a probability is rounding in sums over a support, not a figure.
 NOTHING = 1e-12
+#: Laws of cells are kept in single precision: which way its last digit goes depends on the processor (seen: 3e-8).
+SINGLE = 1e-6
 
 
 def cells_of(folder):
@@ -18,7 +20,7 @@ def test_cells(hold, published, world):
     found = cells_of(published(world).folder)
     for name in ("mean", "sd", "p_zero"):
         found[name] = [0.0 if abs(value) < NOTHING else value for value in found[name]]
-    hold(f"posteriors/{world}", found, rel=1e-9)
+    hold(f"posteriors/{world}", found, rel=SINGLE)
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -273,12 +273,12 @@ class ShownTotals:
             self._rows[margin.name] = RowTotals.of(self.evidence, margin, self.evidence.live)
         return self._rows[margin.name]
 
-    def raked(self, cells: Ints, mean: Floats, /) -> tuple[Floats, Floats]:
-        """Intensities of the cells of a part, moved row by row until they add up to what margins show: each total beside what the cells of its row say, as far as it is surer; and their relative variances.
+    def raked(self, cells: Ints, mean: Floats, /) -> Raked:
+        """Intensities of the cells of a part, moved row by row until they add up to what margins show: each total beside what the cells of its row say, as far as it is surer.
 
         Of counts that do not vary around their intensities this is all that is known of these.
         """
-        found, doubt, wanted = mean.copy(), np.zeros(len(mean)), []
+        found, doubt, wanted, totals = mean.copy(), np.zeros(len(mean)), [], 0
         for margin in self.margins:
             row, size = margin.where.of(cells), len(margin.values)
             inside = (row >= 0) & margin.shown(np.maximum(row, 0))
@@ -293,12 +293,13 @@ class ShownTotals:
             share = noise / np.maximum(noise + margin.noise, 1e-12)
             wanted.append((row, inside, held + share * (margin.total(np.arange(size)) - held)))
             doubt += np.where(inside, (share * margin.noise / np.maximum(held, 1.0) ** 2)[row], 0.0)
+            totals += len(np.unique(row[inside]))
         for _ in range(_RAKED if len(wanted) > 1 else 1):
             for row, inside, total in wanted:
                 held = np.bincount(row, weights=inside * found, minlength=len(total))
                 factor = np.maximum(total, _LEAST_RAKED * held) / np.maximum(held, 1e-9)
                 found = np.where(inside, found * factor[row], found)
-        return found, doubt
+        return Raked(mean=found, doubt=doubt, totals=totals)
 
     def loosely(
         self,
@@ -343,6 +344,15 @@ class ShownTotals:
             noise=noise,
             common=np.minimum(common, np.sqrt(noise)),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Raked:
+    """Intensities that add up to so many shown totals, and their relative variances."""
+
+    mean: Floats
+    doubt: Floats
+    totals: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,7 +17,6 @@ from scipy import special
 
 from noisegate.errors import DataError
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.linked.inference import Options
 from noisegate.inference.linked.problem import Floats
 from noisegate.inference.posterior import Posterior, parts_of_cells
 from noisegate.inference.trial import some_parts
@@ -90,11 +89,7 @@ def _predicted(evidence: Evidence, margin: Observation, /) -> float:
     row = margin.where.of(cells)
     inside = (row >= 0) & margin.usable_rows[np.maximum(row, 0)]
     try:
-        engine = Posterior(
-            evidence=evidence.without(margin.name),
-            options=Options(threads=1, narrow_members=1),
-            plain=True,
-        )
+        engine = Posterior(evidence=evidence.without(margin.name), plain=True)
         said = engine.sums(cells[inside], row[inside], size=len(margin.values), level=0.95)
     except DataError:
         return -math.inf

@@ -74,11 +74,9 @@ _THREADS = 2
 FEW_CELLS = 100_000
 #: Estimates of cells are written this many at a time.
 _AT_ONCE = 100_000
-#: How units are solved, and how where only sums over many of them matter: all messages as Gaussians, in a tenth of the time.
+#: How units are solved.
 _SOLVE = Options(threads=1)
-_SOLVE_ROUGHLY = Options(threads=1, narrow_members=1)
 #: Of units with more cells than this, totals that take more multiplications than so many pass messages too: 100,000 cells under 2,000 totals took 19 s, six times as long as under two margins, and take 0.7.
-#: Their short sums send Gaussians as well: 53,000 cells in sums of six took 25 s and take 9, with means that differ by half a hundredth of a standard deviation.
 _MANY_CELLS, _EXACT_OF_MANY = 20_000, 1e6
 
 
@@ -131,7 +129,6 @@ class Posterior:
     evidence: Evidence
     attacker: Attacker = "informed"
     report: Report = lambda _what, _done, _all: None
-    options: Options = _SOLVE
     plain: bool = False
     errors: CellErrors = field(init=False)
     unit_of: Ints = field(init=False)
@@ -364,7 +361,7 @@ class Posterior:
             return None, None
         values, totals = self.evidence.base.values[cells], self.errors.totals
         rows = [totals.left_in(margin, cells, np.isnan(values)) for margin in totals.margins]
-        told = None if self.evidence.consistent else totals.raked(cells, prior.mean)[0]
+        told = None if self.evidence.consistent else totals.raked(cells, prior.mean)
         found = fit_humps(
             values,
             prior,
@@ -376,8 +373,8 @@ class Posterior:
         if found is None or not found.told or logs is None:
             return found, None
         # Laws are judged by what other cells say of each: what all say has its own value in it.
-        mean, loose = totals.raked(cells, np.exp(logs))
-        return replace(found, mean=mean), loose
+        raked = totals.raked(cells, np.exp(logs))
+        return replace(found, mean=raked.mean), raked.doubt
 
     def _departs(self, cells: Ints, /) -> Callable[[Floats], Floats] | None:
         """By which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram of all cells of a part has; None if they do not."""
@@ -428,9 +425,9 @@ class Posterior:
                 change=0.0,
                 unsettled=0,
             )
-        options = self.options
+        options = _SOLVE
         if len(cells) > _MANY_CELLS:
-            options = replace(options, exact_limit=min(options.exact_limit, _EXACT_OF_MANY), narrow_members=1)
+            options = replace(options, exact_limit=min(options.exact_limit, _EXACT_OF_MANY))
         found = infer(evidence.problem(cells), prior=prior, keep=True, options=options)
         return _Unit(
             cells=cells,
@@ -692,7 +689,7 @@ class Posterior:
 
     def _learnt_again(self, evidence: Evidence, cells: Ints, /) -> Retold:
         """What the same engine makes of other evidence."""
-        other = Posterior(evidence=evidence, attacker=self.attacker, options=_SOLVE_ROUGHLY)
+        other = Posterior(evidence=evidence, attacker=self.attacker)
         other.prepare(np.arange(other.size))
         spread = other.errors.by_cells(cells, np.zeros(len(cells), np.int64), 1)
         off = float(np.sqrt(spread.shared[0]) / max(spread.centre[0], 1.0))

@@ -160,7 +160,10 @@ def settled(*, unsettled: int, cells: int) -> FitCheck:
     return FitCheck(
         name="convergence",
         outcome="widened",
-        says=f"{unsettled:,} of {cells:,} cells had not settled when the limit on sweeps was reached",
+        says=(
+            f"messages between tables had not settled for {unsettled:,} of {cells:,} cells when the limit on sweeps was reached: these are as "
+            "likely what they would be without totals"
+        ),
         numbers={"unsettled": unsettled, "cells": cells},
     )
 

@@ -1,6 +1,6 @@
 """How far single cells stray from their intensities, and the quick means and variances that this is judged by.
 
-All sums are taken as wide, and each call goes on from where the last one stopped, so two sweeps
+Each call goes on from where the last one stopped, so two sweeps
 are enough once the prior moves little.
 
 Two numbers for each group of cells: the dispersion a (a cell of mean m has variance m + a m^2)
@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.linked.effects import Intensities
+from noisegate.inference.linked.gaussian import VAGUE
 from noisegate.inference.linked.part import Part, in_order, weighed
 from noisegate.inference.linked.pmfs import Pmfs, tilt
 from noisegate.inference.linked.problem import Floats, Ints, NegativeBinomial
-from noisegate.inference.linked.propagation import VAGUE, Wide
+from noisegate.inference.linked.propagation import StandIns
 from noisegate.laws import compiled
 
 #: A prior that says nearly nothing: what the first round starts from.
@@ -47,7 +48,7 @@ class Expectation:
 
     part: Part
     evidence: Pmfs
-    wide: Wide | None = None
+    standing: StandIns | None = None
 
     @classmethod
     def of(cls, part: Part, cells: int, /) -> Expectation:
@@ -62,10 +63,11 @@ class Expectation:
             nothing = np.zeros(pmfs.count)
             mean, variance, edge = tilt(pmfs.low, pmfs.start, pmfs.p, nothing, np.full(pmfs.count, VAGUE))
             return mean, variance, np.where(pmfs.low == 0, edge, 0.0)
-        if self.wide is None:
-            self.wide = Wide.of(self.part, self.part.factors, pmfs)
+        if self.standing is None:
+            self.standing = StandIns.of(self.part, pmfs)
         for _ in range(sweeps):
-            mean, variance, edge = self.wide.sweep(pmfs, pmfs.p, damping=_DAMPING)
+            self.standing.sweep(pmfs, damping=_DAMPING)
+        mean, variance, edge = self.standing.now
         return mean, variance, np.where(pmfs.low == 0, edge, 0.0)
 
 

@@ -208,8 +208,6 @@ class Options:
     exact_limit
         Totals, and parts of several, that take at most this many multiplications are solved
         exactly; 0 passes messages everywhere.
-    narrow_members
-        Sums of at most this many cells send messages by convolution, larger ones as Gaussians.
     exact_nats, nats
         Counts less likely than e^{-nats} are left out, in exact parts and elsewhere.
     schedule
@@ -219,8 +217,6 @@ class Options:
     """
 
     exact_limit: float = 2e7
-    narrow_members: int = 8
-    narrow_limit: float = 3e6
     exact_nats: float = 30.0
     nats: float = 16.0
     schedule: Schedule = field(default_factory=Schedule)
@@ -282,7 +278,7 @@ def solve(part: Part, prior: Prior, options: Options, /) -> Solved:
         return Solved(pmfs=part.pmfs(prior, nats=options.exact_nats), exact=True)
     if part.stars:
         return _solve_totals(part, prior, options)
-    if part.many and options.exact_limit < np.inf:
+    if part.sets is not None and options.exact_limit < np.inf:
         return _by_messages(part, prior, options)
     exactly = _exactly(part, prior, options)
     return _by_messages(part, prior, options) if exactly is None else exactly
@@ -309,14 +305,17 @@ def _solve_totals(part: Part, prior: Prior, options: Options, /) -> Solved:
 
 def _by_messages(part: Part, prior: Prior, options: Options, /) -> Solved:
     pmfs = part.pmfs(prior, nats=options.nats).trimmed(1e-9)
-    nodes = Nodes.of(part, pmfs, narrow=_narrow(part, pmfs, options))
-    outcome = propagate(part, nodes, schedule=options.schedule)
+    outcome = propagate(part, pmfs, schedule=options.schedule)
+    found = pmfs.weighed(outcome.messages)
+    if not outcome.settled:
+        # Either may be right: what sums said last, or what unknowns are without them.
+        found = replace(found, p=(found.p + pmfs.p) / 2)
     return Solved(
-        pmfs=nodes.marginals(pmfs, outcome.messages),
+        pmfs=found,
         exact=False,
         iterations=outcome.iterations,
         change=outcome.change,
-        settled=outcome.change <= options.schedule.tolerance,
+        settled=outcome.settled,
     )
 
 
@@ -328,18 +327,11 @@ def _exactly(part: Part, prior: Prior, options: Options, /) -> Solved | None:
     merging = Nodes.merging_cost(part, pmfs.sizes)
     if merging > options.exact_limit:
         return None
-    nodes = Nodes.of(part, pmfs, narrow=np.ones(part.factors.count, dtype=bool))
+    nodes = Nodes.of(part, pmfs)
     plan = EliminationPlan.of(nodes.pmfs.sizes, nodes.links, limit=options.exact_limit)
     if plan.cost + merging > options.exact_limit:
         return None
     return Solved(pmfs=nodes.marginals(pmfs, eliminate(nodes, plan)), exact=True)
-
-
-def _narrow(part: Part, pmfs: Pmfs, options: Options, /) -> Bools:
-    """Which factors have few enough members for convolution."""
-    f = part.factors
-    cheap = costs(f.indptr, pmfs.sizes[f.members], f.weights) <= options.narrow_limit
-    return np.asarray((f.sizes <= options.narrow_members) & cheap)
 
 
 def _copy_equal(model: Model, result: CellEstimates, /) -> None:

@@ -39,20 +39,30 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Part:
-    """Unknowns 0 .. size-1 with their own evidence and factors; `cells` are their first cells."""
+    """Unknowns 0 .. size-1 with their own evidence and factors; `cells` are their first cells.
+
+    `sets`, if it is many small sets of linked sums, is where the unknowns and the factors of each of these begin.
+    """
 
     size: int
     cells: Ints
     own: tuple[Own, ...]
     factors: Factors
     mechanisms: tuple[Mechanism, ...]
-    many: bool = False
+    sets: tuple[Ints, Ints] | None = None
 
     @classmethod
     def of(
-        cls, model: Model, low: int, high: int, /, *, factors: tuple[int, int], many: bool = False
+        cls,
+        model: Model,
+        low: int,
+        high: int,
+        /,
+        *,
+        factors: tuple[int, int],
+        sets: tuple[Ints, Ints] | None = None,
     ) -> Part:
-        """The unknowns low .. high-1 of `model` with the factors that link them; `many` says that these are many small sets of linked sums."""
+        """The unknowns low .. high-1 of `model` with the factors that link them."""
         own = (evidence.between(low, high) for evidence in model.own)
         linked = model.factors.take(np.arange(*factors))
         return cls(
@@ -61,7 +71,7 @@ class Part:
             own=tuple(evidence for evidence in own if evidence.values.size),
             factors=replace(linked, members=linked.members - low),
             mechanisms=model.mechanisms,
-            many=many,
+            sets=sets,
         )
 
     @property
@@ -253,10 +263,11 @@ def parts_of(model: Model, /) -> Iterator[tuple[slice, Part]]:
         low, high = int(model.bounds[first]), int(model.bounds[last])
         factors = int(model.factor_bounds[first]), int(model.factor_bounds[last])
         step = CHUNK if factors[0] == factors[1] else high - low
-        many = last > first + 1 and factors[1] - factors[0] > last - first
+        several = last > first + 1 and factors[1] - factors[0] > last - first
+        bounds = model.bounds[first : last + 1] - low, model.factor_bounds[first : last + 1] - factors[0]
         for a in range(low, high, step):
             b = min(a + step, high)
-            yield slice(a, b), Part.of(model, a, b, factors=factors, many=many)
+            yield slice(a, b), Part.of(model, a, b, factors=factors, sets=bounds if several else None)
 
 
 def _runs(model: Model, /) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,7 @@ from noisegate.mechanisms import Mechanism
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from noisegate.inference.hidden import LeftInRows
+    from noisegate.inference.hidden import LeftInRows, Raked
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,6 +44,8 @@ _ROUNDS, _FEW_ROUNDS, _ROUNDS_OF_ONE, _SETTLED = 60, 30, 10, 1e-3
 _NATS = 14.0
 #: Chances of a value that are so many nats below the largest are left out.
 _NATS_BESIDE = 40.0
+#: Chances below this are none: their inverses can still be multiplied and added up.
+_IMPOSSIBLE = 1e-200
 #: What an empty hump has for a factor.
 _NOTHING = 1e-4
 #: Widths of humps that are tried: relative variances beyond Poisson, and powers of a Poisson law that make it narrower.
@@ -52,6 +54,8 @@ _NARROW = ((0.0, 4.0), (0.0, 16.0))
 #: Powers that are narrower still are weighed for what sums vary by, beside the last of these, which cells have for them: up to counts that do not vary at all. With the first three of these groups of fixed counts, as in 2016 and with exact margins (24 worlds, seed 4242), hold
 #: 97 / 55 and 99 / 88, interval scores 16 and 12; with all six 95 / 52 and 96 / 57, 16 and 11.
 _NARROWER = (64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0)
+#: Totals tell intensities of at least so many cells each: of fewer every one has a large share in its own intensity, and lies near it whatever its law. Poisson counts of 6 x 8 x 10 cells under 188 totals were taken for counts that hardly vary.
+_CELLS_A_TOTAL = 5
 #: Totals tell little of how wide the lowest hump is, and cells nothing: these widths are weighed as well.
 _LOWEST = (0.1, 0.3, 1.0)
 #: Two humps that are less likely than the negative binomial by more nats a cell than this are not looked at further; before they are seen humps are so many nats less likely.
@@ -256,30 +260,30 @@ def fit_humps(
     mechanism: Mechanism,
     rows: Sequence[LeftInRows],
     departs: Callable[[Floats], Floats] | None = None,
-    told: Floats | None = None,
+    told: Raked | None = None,
 ) -> HumpFit | None:
     """The humps that counts of a part have beside the negative binomial that was learnt of them; None if it is likelier, or too little is seen.
 
     `departs` says by which log-ratio the tables tell more cells of 0, 1, 2, ... than a histogram has; humps must be likelier than that, too. With `told`, intensities that add up to shown totals, laws narrower than Poisson are tried:
-    counts that hardly vary add up to what their intensities do, so totals tell these far better than cells with their noise.
+    counts that hardly vary add up to what their intensities do, so totals tell these far better than cells with their noise. Where totals are nearly as many as cells, counts of any law lie near such intensities: none is tried then.
     """
     seen = SeenCells.of(values, prior, mechanism, rows)
     if seen is None or seen.told.sum() < _FEW:
         return None
     middle = _middle(seen)
     plain = _plain_evidence(seen, departs)
-    narrow = told is not None
+    narrow = told is not None and told.totals * _CELLS_A_TOTAL <= seen.cells
     found = [one for one in _weighed(seen, middle, plain) if narrow or one[1].temper == 1]
     evidence = np.array([plain, *(value - _UNLIKELY for value, _ in found)])
-    if told is not None:
-        other = SeenCells.of(values, replace(prior, mean=told), mechanism, rows)
+    if told is not None and narrow:
+        other = SeenCells.of(values, replace(prior, mean=told.mean), mechanism, rows)
         laws = [] if other is None else list(_narrow_laws(other, _middle(other)))
         likely = np.array([value - _UNLIKELY for value, _ in laws])
         # Narrow laws around what cells tell are no rivals: they have what cells tell of their own noise, and totals against them.
         rivals = evidence[[True, *(law.temper == 1 for _, law in found)]]
         if other is not None and special.logsumexp(likely) > special.logsumexp(rivals):
             humps = _mixed(other, 0.0, list(zip(special.softmax(likely).tolist(), laws, strict=True)))
-            return None if humps is None else HumpFit(humps=humps, mean=told, told=True)
+            return None if humps is None else HumpFit(humps=humps, mean=told.mean, told=True)
     weights = special.softmax(evidence).tolist()
     humps = _mixed(seen, weights[0], list(zip(weights[1:], found, strict=True)))
     return None if humps is None else HumpFit(humps=humps, mean=prior.mean, told=False)
@@ -438,14 +442,14 @@ def _fitted(seen: SeenCells, law: _Law, middle: float, rounds: int, /) -> _Law:
         tilt = _tilt(seen, every, tilt)
         # What a count of each class weighs, whatever hump it is of: by values, and by what is hidden.
         picked = (seen.shown @ every.T)[seen.values, seen.classes]
-        weights[seen.values, seen.classes] = seen.number / np.maximum(picked, 1e-300)
+        weights[seen.values, seen.classes] = seen.number / np.maximum(picked, _IMPOSSIBLE)
         said = (onto @ weights).T
         for held, chance in (
             (seen.told, seen.hidden * np.exp(np.clip(tilt * x, -200, 200))),
             (seen.untold, seen.hidden),
         ):
             if held.any():
-                said += (held / np.maximum(every @ chance, 1e-300))[:, None] * chance
+                said += (held / np.maximum(every @ chance, _IMPOSSIBLE * chance.max()))[:, None] * chance
         mine = masses * said[:, None, :]
         own = mine.sum(axis=2)
         number, summed, units = own.sum(axis=0), (mine @ x).sum(axis=0), unit @ own
