@@ -25,7 +25,7 @@ from noisegate.inference.hidden import FromRows, ShownTotals
 from noisegate.inference.latent import LatentScale, likely_scale
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.fit import fit_levels, fit_prior
-from noisegate.inference.linked.inference import Options, infer
+from noisegate.inference.linked.inference import Options, Schedule, infer
 from noisegate.inference.linked.model import Model
 from noisegate.inference.linked.part import Part, parts_of
 from noisegate.inference.linked.pmfs import Pmfs, bells, costs, spread, tilt
@@ -46,7 +46,6 @@ from noisegate.inference.linked.problem import (
     crossed,
     tally,
 )
-from noisegate.inference.linked.propagation import Schedule
 from noisegate.inference.mixture import MixedNoise
 from noisegate.inference.posterior import Attacker, Posterior, Report
 from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, level_logs, level_posterior

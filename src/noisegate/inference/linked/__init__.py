@@ -9,7 +9,7 @@ the brute-force oracle.
 from __future__ import annotations
 
 from noisegate.inference.linked.fit import Fit, fit_levels, fit_prior
-from noisegate.inference.linked.inference import Options, infer
+from noisegate.inference.linked.inference import Options, Schedule, infer
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import (
     Flat,
@@ -21,7 +21,6 @@ from noisegate.inference.linked.problem import (
     Sums,
     crossed,
 )
-from noisegate.inference.linked.propagation import Schedule
 
 __all__ = [
     "CellEstimates",

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from noisegate.inference.linked.effects import Intensities
 from noisegate.inference.linked.gaussian import VAGUE
+from noisegate.inference.linked.inference import StandIns
 from noisegate.inference.linked.part import Part, in_order, weighed
 from noisegate.inference.linked.pmfs import Pmfs, tilt
 from noisegate.inference.linked.problem import Floats, Ints, NegativeBinomial
-from noisegate.inference.linked.propagation import StandIns
 from noisegate.laws import compiled
 
 #: A prior that says nearly nothing: what the first round starts from.
