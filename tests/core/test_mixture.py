@@ -154,3 +154,21 @@ def test_busy_rows_are_as_sure_as_their_totals(doubt):
     assert np.mean(hits) >= 0.92
     assert np.sqrt(np.mean(np.square(off))) < (1.2 if doubt == 0 else 1.8) * sure
     assert np.median(wide) < (1.1 if doubt == 0 else 1.6) * 2 * 1.96 * sure
+
+
+def test_totals_apart_by_noise_of_a_larger_scale_are_not_taken_for_people_that_no_table_lists():
+    """The scale was recovered at an eighth: margins differ by more than that has it, and by less than its doubt allows. What is found once holds at every scale."""
+    total = Mechanism(law=Laplace(8.0), rounding="nearest")
+    world = make_world(
+        {"row": 30, "column": 24},
+        mechanism={BASE: replace(total, threshold=25, cut="before"), "by row": total, "by column": total},
+        law="poisson",
+        rng=np.random.default_rng(4),
+    )
+    recovered = world.evidence().at_scale(1 / 8)
+    left_out = [one for one in Posterior(evidence=recovered).checks if one.name == "margin against margin"]
+    assert [one.outcome for one in left_out] == ["widened"]
+    engine = engine_for(replace(recovered, scale_doubt=1.0))
+    assert {tuple(one.name for one in side.evidence.margins) for side in engine.engines} == {
+        ("by row", "by column")
+    }

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import cast
 
 import numpy as np
@@ -546,6 +546,22 @@ class Evidence:
             side=np.full(size, EQUAL, np.int8),
             less=np.where(less, stratum, -1),
         )
+
+    def differences(self) -> tuple[Floats, Floats]:
+        """What margins with noise of their own differ by, each from each, wherever both show all that they add up; and the variances of that noise."""
+        live, found, noise = self.live, [np.zeros(0)], [np.zeros(0)]
+        every = [one for one in self.margins if one.measured and one.usable_rows.all()]
+        every = [one for one in every if (one.where.of(live) >= 0).all()]
+        for one, other in combinations(every, 2):
+            shared = [name for name in one.where.labels if name in other.where.labels]
+            sides = [_Rows.of(margin, live, shared) for margin in (one, other)]
+            size = 1 + max(int(side.stratum.max(initial=0)) for side in sides)
+            lacks = sum(np.bincount(side.stratum, weights=~side.there, minlength=size) for side in sides)
+            rows = sum(np.bincount(side.stratum, minlength=size) for side in sides)
+            whole = np.flatnonzero((np.asarray(lacks) == 0) & (np.asarray(rows) > 0))
+            found.append((sides[0].total(size) - sides[1].total(size))[whole])
+            noise.append(np.sum([side.noise(size, missing=False) for side in sides], axis=0)[whole])
+        return np.concatenate(found), np.concatenate(noise)
 
     def _left_of(self, cells: Ints, margin: Observation, /) -> NoisySums:
         """Shown totals less their shown cells: sums over the missing ones, one noise of the base for each."""

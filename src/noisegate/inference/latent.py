@@ -1,7 +1,7 @@
 """The scale of noise where no sum is whole: how likely the totals are under each scale, hidden counts summed out (MATH 2, 10 c and h).
 
 Every total lacks a part, so no difference is noise alone. But an engine that does not know a margin predicts it, from the base and from the other margins, with hidden cells as unsure as they are; at
-the right scale its totals stray from that as far as they should. The product over margins of how likely each is given all else is a pseudo-likelihood of the scale. It is flat to small scales, as hidden
+the right scale its totals stray from that as far as they should. The product over margins of how likely each is given all else, and of what whole margins differ by, is a pseudo-likelihood of the scale. It is flat to small scales, as hidden
 counts then explain all that strays, and falls off to large ones. So the scale is known to a factor of two or so, and everything is averaged over that.
 
 The law itself is not told by so little: Laplace noise is assumed, one scale for all tables, and that is said.
@@ -25,11 +25,14 @@ from noisegate.inference.trial import some_parts
 _USUAL, _USUAL_LOG_SD = 1.5, 0.8
 #: Scales are tried in steps of this factor, as long as they are not so much less likely than the best.
 _STEP, _GIVE_UP, _LEAST, _MOST = math.sqrt(3.0), 8.0, 0.2, 25.0
-#: The scale is never taken to be known better than this, as the standard deviation of its log: totals share cells, and their product counts these twice. In 18 worlds of six laws (40 by 24, scales
-#: 0.7 to 3) it was off by 1.0 of what is claimed so, in the root mean square, at most by 1.9; with half of this it would be 2, with twice as much one half.
+#: The scale is never taken to be known better than this, as the standard deviation of its log. In 117 worlds of 13 laws (40 by 24, scales 0.7, 1.4 and 3) it was off by 1.03 of what is claimed so, in the root mean square, and its
+#: 95 and 50 % intervals held 94 and 51 %; with 0.3 1.11, 91 and 50. Where margins are multiplied and not averaged 1.32, 86 and 44.
 _LEAST_DOUBT = 0.4
 #: Totals stray from what is predicted like draws of a t law of so many degrees of freedom: one that is far off tells little of the scale.
 _FREEDOM = 8
+#: Hidden counts vary by so many times what the learnt law says of them: about once, between a fifth and five times in 19 of 20.
+_LAW_OFF = np.exp(np.linspace(-2.0, 2.0, 9))
+_LAW_LOGS = special.log_softmax(-0.5 * (np.log(_LAW_OFF) / 0.8) ** 2)
 #: Of more cells some tell the scale.
 _CELLS = 6_000
 
@@ -79,8 +82,12 @@ def likely_scale(evidence: Evidence, /) -> LatentScale | None:
 
 
 def _log_likelihood(evidence: Evidence, /) -> float:
-    """How likely each margin is given all other tables, all of them together."""
-    return sum(_predicted(evidence, margin) for margin in evidence.margins if margin.measured)
+    """How likely each margin is given all other tables, on average, as all of them add up the same cells; and what margins differ by in all, which no law of counts can explain."""
+    away, noise = evidence.differences()
+    found = -0.5 * float((np.log(noise) + away**2 / noise).sum())
+    return found + float(
+        np.mean([_predicted(evidence, margin) for margin in evidence.margins if margin.measured])
+    )
 
 
 def _predicted(evidence: Evidence, margin: Observation, /) -> float:
@@ -91,15 +98,18 @@ def _predicted(evidence: Evidence, margin: Observation, /) -> float:
     try:
         engine = Posterior(evidence=evidence.without(margin.name), plain=True)
         said = engine.sums(cells[inside], row[inside], size=len(margin.values), level=0.95)
+        hidden = inside & np.isnan(evidence.base.values[cells])
+        law = engine.sums(cells[hidden], row[hidden], size=len(margin.values), level=0.95).sd ** 2
     except DataError:
         return -math.inf
     there = np.bincount(row[inside], minlength=len(margin.values)) > 0
-    shown = there & np.isfinite(margin.values)
-    sd = np.sqrt(np.maximum(said.sd**2 + margin.noise, 1e-9))
-    told = _log_t((margin.values[shown] - said.mean[shown]) / sd[shown]) - np.log(sd[shown])
-    missing = there & np.isnan(margin.values)
-    hidden = special.log_ndtr((margin.least - 0.5 - said.mean[missing]) / sd[missing])
-    return float(told.sum() + hidden.sum())
+    shown, missing = there & np.isfinite(margin.values), there & np.isnan(margin.values)
+    noise = np.maximum(said.sd**2 - law, 0.0) + margin.noise
+    # How much hidden counts vary the law tells badly: what is right for one scale is too much for another.
+    sd = np.sqrt(np.maximum(_LAW_OFF[:, None] * law + noise, 1e-9))
+    told = _log_t((margin.values - said.mean)[shown] / sd[:, shown]) - np.log(sd[:, shown])
+    below = special.log_ndtr((margin.least - 0.5 - said.mean)[missing] / sd[:, missing])
+    return float(special.logsumexp(told.sum(axis=1) + below.sum(axis=1) + _LAW_LOGS))
 
 
 def _log_t(away: Floats, /) -> Floats:

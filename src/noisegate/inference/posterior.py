@@ -123,7 +123,7 @@ class Posterior:
     """The laws of all cells, as an attacker knows them, and of sums of them.
 
     `prepare` works out the units of some cells; `cells` and `sums` do it themselves. With `plain` counts have one hump around their intensities, whatever they look like.
-    `effects` are what the cells of a part are predicted from, where its fit is of more cells than these; `wide` says that they are some of a part whose sums are over very many cells.
+    `heard` is what margins said of each other, if they were `asked` already. `effects` are what the cells of a part are predicted from, where its fit is of more cells than these; `wide` says that they are some of a part whose sums are over very many cells.
     """
 
     evidence: Evidence
@@ -139,13 +139,15 @@ class Posterior:
     _parts: dict[int, _Part] = field(init=False, default_factory=dict)
     _samplers: dict[int, CellSampler] = field(init=False, default_factory=dict)
     _trust: Trust | None = None
-    heard: tuple[FitCheck, ...] = field(init=False, default=())
+    heard: tuple[FitCheck, ...] = ()
+    asked: bool = False
     beside: list[LawBeside] = field(init=False, default_factory=list)
     _window: ValueWindow | None = field(init=False, default=None)
     _held: dict[int, HeldOut] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.evidence, self.heard = without_remainders(self.evidence)
+        if not self.asked:
+            self.evidence, self.heard = without_remainders(self.evidence)
         part_of, self.unit_of = _split(self.evidence)
         totals, same = ShownTotals(evidence=self.evidence), representatives(self.evidence)
         self._window = ValueWindow.of(self.evidence.base.mechanism) if self.knows_sums else None
@@ -579,6 +581,8 @@ class Posterior:
             report=self.report,
             fits=dict(self.fits),
             held=dict(self.held),
+            heard=self.heard,
+            asked=True,
             _trust=self._trust,
         )
 

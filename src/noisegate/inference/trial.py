@@ -202,8 +202,11 @@ def without_remainders(evidence: Evidence, /) -> tuple[Evidence, tuple[FitCheck,
         return evidence, ()
     beyond: dict[str, FitCheck] = {}
     worst = 0.0
+    # Where the scale of noise was recovered it may be larger.
+    unsure = math.exp(_MOST_OFF * evidence.scale_doubt)
     for more, less in permutations(measured, 2):
         least, z = _beyond(evidence, more, less)
+        z /= unsure
         worst = max(worst, z)
         if z > _CLEAR and more.name not in beyond:
             beyond[more.name] = FitCheck(
