@@ -20,7 +20,6 @@ from noisegate.inference import (
     spread,
     tilt,
 )
-from noisegate.inference.linked.gaussian import _inverse
 from noisegate.laws import DiscreteLaplace, Laplace, PointMass
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import (
@@ -203,14 +202,6 @@ def test_tilting_is_multiplication_by_a_gaussian(centre, width):
     assert edge[0] == pytest.approx(q[0], rel=1e-9, abs=1e-300)
     weighed = p * bells(low, start, p, np.array([centre]), np.array([width]))
     np.testing.assert_allclose(weighed / weighed.sum(), q, rtol=1e-9, atol=1e-300)
-
-
-@pytest.mark.parametrize("size", [7, 150, 700])
-def test_inverse_of_linked_sums(size):
-    rng = np.random.default_rng(size)
-    g = (rng.random((size, 3 * size)) < 0.02).astype(float)
-    matrix = g @ g.T + np.diag(rng.random(size) + 0.5)
-    np.testing.assert_allclose(_inverse(matrix.copy()) @ matrix, np.eye(size), atol=1e-8)
 
 
 # Sizes.

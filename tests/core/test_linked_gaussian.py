@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from noisegate.inference.linked.gaussian import Blocks, Joint, Loopy
+from noisegate.inference.linked.gaussian import Blocks, Joint, Loopy, _inverse
 from noisegate.inference.linked.model import Factors
 
 
@@ -119,3 +119,11 @@ def test_messages_along_single_sums_are_right_without_loops_and_too_sure_with_ex
         found = solver.solve(*given)
     right = Joint(factors_of(sets), cells).solve(*given)
     assert found.variance.mean() < 0.5 * right.variance.mean()
+
+
+@pytest.mark.parametrize("size", [7, 150, 700])
+def test_inverse_of_linked_sums(size):
+    rng = np.random.default_rng(size)
+    g = (rng.random((size, 3 * size)) < 0.02).astype(float)
+    matrix = g @ g.T + np.diag(rng.random(size) + 0.5)
+    np.testing.assert_allclose(_inverse(matrix.copy()) @ matrix, np.eye(size), atol=1e-8)
