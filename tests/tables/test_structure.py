@@ -137,9 +137,7 @@ def test_a_large_stop_left_out_is_not_suppressed_but_a_small_one_is(week_files, 
     assert f"all but {part.outside[0]} (24 of 25)" in part.describe()
 
 
-def test_a_place_whose_every_hour_is_small_is_hidden_if_as_much_is_hidden_beside_shown_hours(
-    write, as_csv
-):
+def test_a_place_whose_every_hour_is_small_is_hidden_if_as_much_is_hidden_beside_shown_hours(write, as_csv):
     """Twenty-four hours of 15 each: more than the smallest place that shows one, and less than busy ones hide."""
     hours = {f"place {k:02d}": [17] * 23 + [20 + k] for k in range(1, 22)}
     hours |= {"place 22": [0] * 23 + [18], "place 23": [15] * 24, "place 24": [400] * 24}
