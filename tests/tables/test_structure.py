@@ -137,25 +137,6 @@ def test_a_large_stop_left_out_is_not_suppressed_but_a_small_one_is(week_files, 
     assert f"all but {part.outside[0]} (24 of 25)" in part.describe()
 
 
-def test_a_place_whose_every_hour_is_small_is_hidden_if_as_much_is_hidden_beside_shown_hours(write, as_csv):
-    """Twenty-four hours of 15 each: more than the smallest place that shows one, and less than busy ones hide."""
-    hours = {f"place {k:02d}": [17] * 23 + [20 + k] for k in range(1, 22)}
-    hours |= {"place 22": [0] * 23 + [18], "place 23": [15] * 24, "place 24": [400] * 24}
-    rows = [
-        (name, f"{hour:02d}:00", count)
-        for name, counts in hours.items()
-        for hour, count in enumerate(counts)
-        if count >= 18 and name != "place 24"
-    ]
-    base = write("base.csv", as_csv(["place", "time", "count"], rows))
-    totals = write("totals.csv", as_csv(["place", "count"], [(k, sum(v)) for k, v in hours.items()]))
-    structure = find_structure([read_table(base), read_table(totals)])
-    places = {str(value) for value in structure.base.dimensions[0].labels}
-    (link,) = structure.links
-    assert "place 23" in places
-    assert [value for part in link.coverage() for value in part.outside] == ["place 24"]
-
-
 def test_a_margin_that_covers_less_than_the_base(week_files, week_rows, write, as_csv):
     rows = [row for row in week_rows["loc"] if row[0] == "bus"]
     margin = write("bus.csv", as_csv(["mode", "loc", "date", "tap", "count"], rows))

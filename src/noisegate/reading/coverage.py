@@ -8,7 +8,7 @@ are never nested: their grids are public.
 
 A value that a table never shows may be suppressed there, or may not be part of it at all (another
 week, another mode, a station that somebody left out). The other tables tell the two apart: where a
-margin holds more for the value than any group of cells that vanished for being small, alone or beside others that are shown, the value is
+margin holds more for the value than any group of cells that vanished for being small, the value is
 not covered.
 
 """
@@ -270,7 +270,7 @@ def _base_coverage(alignment: Alignment, known: tuple[Axis, ...], drafts: list[M
         inside = [met[index] for met, index in zip(meeting.met, meeting.rows, strict=True)]
         both = np.logical_and.reduce(inside) if inside else np.ones(counts.size, dtype=bool)
         if both.sum() >= ENOUGH_ROWS:
-            large = counts > _vanishing_point(counts, both, meeting)
+            large = counts > _vanishing_point(counts, both, meeting.shown[meeting.flat] > 0)
         else:
             large = counts > _most_suppressed(alignment, draft, meeting)
         absent = _absent(meeting.rows, large, meeting.met)
@@ -279,16 +279,15 @@ def _base_coverage(alignment: Alignment, known: tuple[Axis, ...], drafts: list[M
     return covered
 
 
-def _vanishing_point(counts: Floats, both: Bools, meeting: _Meeting) -> float:
-    """The largest count of the margin whose base cells are all suppressed, or what is hidden at most beside cells that are shown: as much may be hidden where none is.
+def _vanishing_point(counts: Floats, both: Bools, shown: Bools) -> float:
+    """The largest count of the margin whose base cells are all suppressed.
 
-    Where nothing of that is seen, the smallest count whose base cells are not suppressed: nothing that large vanishes.
+    Where none are, the smallest count whose base cells are not: nothing that large vanishes.
     """
-    shown = meeting.shown[meeting.flat] > 0
     gone = counts[both & ~shown]
-    least = float(gone.max()) if gone.size else float(counts[both].min())
-    beside = (counts - meeting.sums[meeting.flat])[both & shown]
-    return max(least, float(beside.max(initial=0.0)))
+    if gone.size:
+        return float(gone.max())
+    return float(counts[both].min())
 
 
 def _most_suppressed(alignment: Alignment, draft: Margin, meeting: _Meeting) -> Floats:
