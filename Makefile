@@ -73,11 +73,12 @@ pictures: .venv/test.stamp
 	$(BIN)/python docs/_make/workbench_shots.py .pictures-demo
 	rm -rf .pictures-demo
 
-# The reference and the pictures of the attack, made from the code; `make pictures` makes the screenshots.
+# The reference and the pictures of the attack and of the engine, made from the code; `make pictures` makes the screenshots.
 docs: .venv/run.stamp
 	$(BIN)/python docs/_make/reference.py
 	$(BIN)/python docs/_make/notebooks.py
 	$(BIN)/python docs/_make/attack_pictures.py
+	$(BIN)/python docs/_make/inference_pictures.py
 	$(BIN)/python docs/_make/gallery.py
 	$(BIN)/python docs/_make/peers_page.py
 

@@ -1,5 +1,7 @@
 """Numbers that pages quote without the code that gives them."""
 
+import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -40,3 +42,20 @@ def test_whose_taps_are_missing(running, said):
     cremorne, mosman = running.chance([600, 900], low_s=0, high_s=900, tap=OFF)
     assert cremorne / (cremorne + mosman) == pytest.approx(float(said.strip("| ")), abs=5e-4)
     assert said in (DOCS / "timetables.md").read_text()
+
+
+def test_hidden_counts_in_ten_minutes(tmp_path, capsys):
+    """The pictures of the page are drawn, and the numbers beside them are those that come out."""
+    path = DOCS.parent / "_make" / "inference_pictures.py"
+    spec = importlib.util.spec_from_file_location("inference_pictures", path)
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    maker.main(tmp_path)
+    page, said = (DOCS / "hidden-counts.md").read_text(), capsys.readouterr().out
+    shown = {Path(one).name for one in re.findall(r"\]\((\S+\.svg)\)", page)}
+    assert shown == {one.name for one in tmp_path.iterdir()}
+    pattern = r"selection: (\d+) shown.*adds up to (\d+).*taken off: 0 of 10 held.*by -(\d+) of (\d+)\n.*engine: 10 of 10 held.*cell: (.*), truly (\d+)"
+    shown, excess, missed, people, interval, truth = re.search(pattern, said, re.DOTALL).groups()
+    assert f"the {shown} values that are shown hold {int(excess):,} people too many" in page
+    assert f"misses {int(missed):,} of {int(people):,} people" in page
+    assert f"{interval} at 95 %. It held {truth}." in page
