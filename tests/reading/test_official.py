@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -95,13 +94,10 @@ def test_a_lookup_links_small_areas_and_districts(official):
 
 
 def test_a_workbook_of_55_sheets_is_read(official):
-    began = time.process_time()
     read = read_sources(official / "nz2013" / "2013-census-electorate-tables.xlsx")
-    took = time.process_time() - began
     assert len(read.tables) >= 54
     assert [text.partition(" of ")[0] for text in read.left_out] == ["sheet 'Contents'"]
     first = next(table for table in read.tables if table.name == "Table 1")
     assert first.names == ("general electorate", "Age group", "Sex")
     wide = next(table for table in read_sources(official / "nz2013" / "t1_all.csv").tables)
     assert first.counts.max() == wide.counts.max()
-    assert took < 4, "two seconds on an idle machine"
