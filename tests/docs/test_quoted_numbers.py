@@ -8,8 +8,7 @@ import pytest
 
 from noisegate import second_algorithm
 from noisegate.laws import RoundedLaplace
-from noisegate.mechanisms.composition import loss_by_week
-from noisegate.mechanisms.recurrence import Residual, widths
+from noisegate.mechanisms import Residual, loss_by_week, widths
 from noisegate.timetable import OFF, Running
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "explanation"

@@ -38,8 +38,9 @@ from noisegate.inference.linked.problem import (
     Prior,
     components,
 )
-from noisegate.inference.profile.humps import MOST_SEEN, HumpFit, RivalWord, fit_humps, rivals_say
+from noisegate.inference.profile.humps import HumpFit, fit_humps
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
+from noisegate.inference.profile.rivals import MOST_SEEN, RivalWord, rivals_say
 from noisegate.inference.profile.sum_law import SharedError
 from noisegate.inference.roles import Roles, group_and_day
 from noisegate.inference.trial import (

@@ -5,10 +5,6 @@ A count is of one of a few *humps*. Hump k has a share, and a mean that is a fac
 cells tilted to what totals leave for them. How wide humps are, how many there are and whether they follow the intensity is weighed by evidence: the likelihood of all cells and of what each row of each
 margin leaves for its hidden ones (so that totals tell how hidden counts spread, which no cell can), less half the log of the number of cells for each parameter. The learnt negative binomial is
 one of the laws that are weighed. Where it has nearly all the weight nothing changes.
-
-Rivals (MATH 10 d). Where no total speaks, nothing but a law of the counts tells hidden cells, and cells above a threshold tell one law from another only there. So what is learnt is set beside rivals: counts around an intensity are negative binomial or Poisson around
-a lognormal one, of any dispersion, the same at all intensities or larger, by share, at small ones (parties); a share of all cells may be empty or quieter than the others; intensities may all be off by one factor, and differ less or more from each other than was learnt. Each is as likely as what some two hundred of the cells show is
-likely under it, however many there are: none of them is right. What they differ by about hidden cells is what nobody can know from these tables.
 """
 
 from __future__ import annotations
@@ -16,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,29 +19,16 @@ from numpy.typing import NDArray
 from scipy import special
 
 from noisegate.inference.linked.problem import Humps, NegativeBinomial
+from noisegate.inference.profile.hump_em import settle
+from noisegate.inference.profile.seen import FEW, STRAYS, SeenCells
 from noisegate.mechanisms import Mechanism
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from noisegate.inference.hidden import LeftInRows, Raked
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
-#: Of fewer hidden or shown cells nothing is learnt.
-_FEW = 30
-#: Intensities are looked at in so many classes, and counts up to this one.
-_CLASSES, _MOST_COUNT = 24, 500
-#: Of more cells than this share that show larger counts no humps are looked for.
-_MOST_LARGE = 0.02
-_ROUNDS, _FEW_ROUNDS, _ROUNDS_OF_ONE, _SETTLED = 60, 30, 10, 1e-3
-_NATS = 14.0
-#: Chances of a value that are so many nats below the largest are left out.
-_NATS_BESIDE = 40.0
-#: Chances below this are none: their inverses can still be multiplied and added up.
-_IMPOSSIBLE = 1e-200
+_ROUNDS, _FEW_ROUNDS, _ROUNDS_OF_ONE = 60, 30, 10
 #: What an empty hump has for a factor.
 _NOTHING = 1e-4
 #: Widths of humps that are tried: relative variances beyond Poisson, and powers of a Poisson law that make it narrower.
@@ -62,126 +44,10 @@ _LOWEST = (0.1, 0.3, 1.0)
 #: Two humps that are less likely than the negative binomial by more nats a cell than this are not looked at further; before they are seen humps are so many nats less likely.
 _PROMISING, _UNLIKELY = 0.02, 3.0
 _MOST_HUMPS = 6
-#: Of cells around an intensity this share strays from it, before it is known better (see `profile`).
-_STRAYS = 0.015
 #: A smooth function of the count is worth so many parameters.
 _SMOOTH = 8
 #: Laws with less weight than this are left out.
 _LEAST_WEIGHT = 0.02
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SeenCells:
-    """What cells show, by classes of their intensity.
-
-    `hidden` is the chance of each count to be hidden, `shown` (a row for each value) to be shown so. `values`, `classes` and `number` are the distinct pairs of a value and a class, and how many cells have them; `told` and `untold` are how many
-    cells of each class are hidden, in rows that are shown or not; `sum` and `noise` are what rows leave for the first together. `rows` has for each row of each margin how many hidden cells of each class it holds, what it leaves, its own noise, and what it is off by alike with all others.
-    """
-
-    level: Floats
-    shape: Floats
-    hidden: Floats
-    shown: csr_array
-    values: Ints
-    classes: Ints
-    number: Floats
-    told: Floats
-    untold: Floats
-    sum: float
-    noise: float
-    rows: tuple[tuple[Floats, Floats, Floats, Floats], ...]
-    class_of: Ints
-
-    def count(self, cells: NDArray[np.bool_], /) -> Floats:
-        """How many of some cells are of each class."""
-        return np.bincount(self.class_of[cells], minlength=len(self.level)).astype(np.float64)
-
-    @property
-    def counts(self) -> Floats:
-        """The counts that are looked at."""
-        return np.arange(len(self.hidden), dtype=np.float64)
-
-    def plain(self) -> Floats:
-        """The learnt negative binomial in each class, with the cells that stray from it; as a law of one hump."""
-        x, m, r = self.counts, self.level[:, None], self.shape[:, None]
-        logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
-        found = np.exp(logs + x * np.log(m / (m + r)) - r * np.log1p(m / r))
-        falling = np.exp(x * np.log(m / (m + 1)) - np.log1p(m))
-        return np.asarray(((1 - _STRAYS) * found + _STRAYS * falling)[:, None, :])
-
-    @property
-    def cells(self) -> float:
-        """How many cells there are."""
-        return float(self.number.sum() + self.told.sum() + self.untold.sum())
-
-    @classmethod
-    def of(
-        cls, values: Floats, prior: NegativeBinomial, mechanism: Mechanism, rows: Sequence[LeftInRows], /
-    ) -> SeenCells | None:
-        """What the cells of a part show; None if it is too little, or counts are too large."""
-        there = ~np.isnan(values)
-        if min(there.sum(), (~there).sum()) < _FEW:
-            return None
-        told = max(rows, key=lambda one: len(one.places), default=None)
-        large = there & (values > _MOST_COUNT)
-        if large.sum() > _MOST_LARGE * len(values):
-            return None
-        logs = np.log(np.maximum(prior.mean, 1e-3))
-        edges = np.unique(np.quantile(logs, np.linspace(0, 1, _CLASSES + 1)[1:-1]))
-        classes = np.unique(np.searchsorted(edges, logs, side="right"), return_inverse=True)[1]
-        size = int(classes.max()) + 1
-        number = np.bincount(classes, minlength=size)
-        level = np.exp(np.bincount(classes, weights=logs, minlength=size) / number)
-        shape = 1 / (np.bincount(classes, weights=1 / prior.shape, minlength=size) / number)
-        use = there & ~large
-        most = int(values[use].max()) + math.ceil(mechanism.reach(_NATS))
-        counts = np.arange(most + 1)
-        distinct, value = np.unique(values[use], return_inverse=True)
-        pairs, copies = np.unique(value * size + classes[use], return_counts=True)
-        shown = mechanism.log_likelihood(distinct[:, None], counts)
-        hidden = np.exp(mechanism.log_likelihood(np.full(most + 1, np.nan), counts))
-        mine = np.zeros(len(values), bool)
-        if told is not None:
-            mine[told.places] = True
-
-        def by_class(which: NDArray[np.bool_]) -> Floats:
-            return np.bincount(classes[which], minlength=size).astype(np.float64)
-
-        return cls(
-            level=level,
-            shape=shape,
-            hidden=hidden,
-            shown=_banded(shown),
-            values=pairs // size,
-            classes=pairs % size,
-            number=copies.astype(np.float64),
-            told=by_class(mine),
-            untold=by_class(~there & ~mine),
-            sum=0.0 if told is None else float(told.left.sum()),
-            noise=0.0
-            if told is None
-            else float((told.noise - told.common**2).sum() + told.common.sum() ** 2),
-            rows=tuple(_by_rows(one, classes, size) for one in rows if one.left.size),
-            class_of=classes,
-        )
-
-
-def _banded(logs: Floats, /) -> csr_array:
-    """Chances of each value (a row) beside the largest; a value is seldom far from its count, and what is nothing beside that is left out.
-
-    A value that no count leads to has no chances.
-    """
-    from scipy.sparse import csr_array
-
-    top = logs.max(axis=1, keepdims=True)
-    away = logs - np.where(np.isfinite(top), top, 0.0)
-    return csr_array(np.where(away >= -_NATS_BESIDE, np.exp(away), 0.0))
-
-
-def _by_rows(rows: LeftInRows, classes: Ints, size: int, /) -> tuple[Floats, Floats, Floats, Floats]:
-    keys = rows.codes * size + classes[rows.places]
-    held = np.bincount(keys, minlength=len(rows.left) * size).reshape(len(rows.left), size)
-    return held.astype(np.float64), rows.left, np.maximum(rows.noise - rows.common**2, 1e-6), rows.common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -269,7 +135,7 @@ def fit_humps(
     counts that hardly vary add up to what their intensities do, so totals tell these far better than cells with their noise. Where totals are nearly as many as cells, counts of any law lie near such intensities: none is tried then.
     """
     seen = SeenCells.of(values, prior, mechanism, rows)
-    if seen is None or seen.told.sum() < _FEW:
+    if seen is None or seen.told.sum() < FEW:
         return None
     middle = _middle(seen)
     plain = _plain_evidence(seen, departs)
@@ -323,13 +189,13 @@ def _strays(seen: SeenCells, kept: Sequence[tuple[float, _Law]], middle: float, 
         weight / whole * np.einsum("ckx,k->cx", one.masses(seen, middle), one.share) for weight, one in kept
     )
     own, away = ((seen.shown @ np.asarray(one).T)[seen.values, seen.classes] for one in (law, falling))
-    share, cells = _STRAYS, seen.cells
+    share, cells = STRAYS, seen.cells
     for _ in range(_FEW_ROUNDS):
         chance = share * away / np.maximum(share * away + (1 - share) * own, 1e-300)
         # Of cells that stray about as many are hidden as of all others.
         found = float(seen.number @ chance) * cells / seen.number.sum()
-        share = (found + 0.5) / (cells + 0.5 / _STRAYS)
-    return min(share, _STRAYS)
+        share = (found + 0.5) / (cells + 0.5 / STRAYS)
+    return min(share, STRAYS)
 
 
 def _plain_evidence(seen: SeenCells, departs: Callable[[Floats], Floats] | None, /) -> float:
@@ -433,53 +299,31 @@ def _emptied(law: _Law, /) -> _Law:
 
 
 def _fitted(seen: SeenCells, law: _Law, middle: float, rounds: int, /) -> _Law:
-    """The likeliest shares and factors, by EM; hidden cells add up to what rows leave for them."""
-    x, tilt = seen.counts, 0.0
-    unit = seen.level**law.power * middle ** (1 - law.power)
-    weights, onto = np.zeros((seen.shown.shape[0], len(unit))), seen.shown.T
-    for _ in range(rounds):
-        masses = law.masses(seen, middle) * law.share[:, None]
-        every = masses.sum(axis=1)
-        tilt = _tilt(seen, every, tilt)
-        # What a count of each class weighs, whatever hump it is of: by values, and by what is hidden.
-        picked = (seen.shown @ every.T)[seen.values, seen.classes]
-        weights[seen.values, seen.classes] = seen.number / np.maximum(picked, _IMPOSSIBLE)
-        said = (onto @ weights).T
-        for held, chance in (
-            (seen.told, seen.hidden * np.exp(np.clip(tilt * x, -200, 200))),
-            (seen.untold, seen.hidden),
-        ):
-            if held.any():
-                said += (held / np.maximum(every @ chance, _IMPOSSIBLE * chance.max()))[:, None] * chance
-        mine = masses * said[:, None, :]
-        own = mine.sum(axis=2)
-        number, summed, units = own.sum(axis=0), (mine @ x).sum(axis=0), unit @ own
-        share = (number + 0.5) / (number + 0.5).sum()
-        factor = np.maximum((summed + 1e-3) / (units + 0.1), _NOTHING)
-        if law.empty:
-            factor[0] = _NOTHING
-        moved = float(np.abs(share - law.share).max() + np.abs(factor / law.factor - 1).max())
-        law = replace(law, share=share, factor=factor)
-        if moved < _SETTLED:
-            break
-    return law
-
-
-def _tilt(seen: SeenCells, law: Floats, tilt: float, /) -> float:
-    """The tilt of hidden cells that lets them add up to what rows leave, as far as these are sure; `law` is that of counts in each class."""
-    x = seen.counts
-    whole, powers = law * seen.hidden, np.stack([np.ones(len(x)), x, x**2], axis=1)
-    for _ in range(4):
-        tilted = np.exp(np.minimum(np.maximum(tilt * x, -200), 200))
-        mass, first, second = (whole @ (powers * tilted[:, None])).T
-        mass = np.maximum(mass, 1e-300)
-        mean = first / mass
-        width = second / mass - mean**2
-        off = seen.sum - float(seen.told @ mean) - tilt * seen.noise
-        step = off / (float(seen.told @ width) + seen.noise + 1e-9)
-        tilt += min(max(step, -0.3), 0.3)
-        tilt = min(max(tilt, -3.0), 3.0)
-    return tilt
+    """The likeliest shares and factors."""
+    share, factor, least = law.share.copy(), law.factor.copy(), np.full(len(law.share), _NOTHING)
+    if law.empty:
+        factor[0], least[0] = _NOTHING, -1.0
+    number = np.zeros((seen.shown.shape[0], len(seen.level)))
+    number[seen.values, seen.classes] = seen.number
+    settle(
+        rounds,
+        seen.level**law.power * middle ** (1 - law.power),
+        share,
+        factor,
+        least,
+        np.full(len(share), law.dispersion),
+        -1.0 if law.lowest is None else law.lowest,
+        law.temper,
+        shifted(law.temper),
+        seen.hidden,
+        seen.shown.toarray(),
+        number,
+        seen.told,
+        seen.untold,
+        seen.sum,
+        seen.noise,
+    )
+    return replace(law, share=share, factor=factor)
 
 
 def _evidence(seen: SeenCells, masses: Floats, share: Floats, /) -> float:
@@ -500,129 +344,4 @@ def _evidence(seen: SeenCells, masses: Floats, share: Floats, /) -> float:
         # All rows may be off alike, which takes nothing away from a law that is off by as much in all of them.
         alike = 1 + float((common**2 / variance).sum())
         found -= 0.5 * (math.log(alike) - float((off * common / variance).sum()) ** 2 / alike)
-    return found
-
-
-#: So many cells tell laws apart as well as it is worth, and however many there are they count as so many: no law is right, and of many cells that one of two wrong laws fits better above the threshold says little of which is nearer below it (a coarsened posterior).
-#: Tried on 45 worlds of 23 laws, 960 and 10,000 cells, base alone: the learnt law is off by more than twice what rivals say it may be in 5 at 50 and at 200, in 17 at 1,000 and in 20 if every cell counts; that is 29, 20, 14 and 14 % of what is hidden (median).
-MOST_SEEN, _WORTH = 3_000, 200.0
-#: Variances of the log of the intensity (or of its relative size) of single cells at the threshold, and whether they grow as the intensity falls: people who come in parties vary more, by share, where few are expected.
-_DISPERSIONS, _GROWTHS = (0.01, 0.05, 0.15, 0.35, 0.7, 1.4, 2.5), (0.0, 1.0)
-_MOST_DISPERSION = 50.0
-#: Logs of one factor for all intensities.
-_FACTORS = np.linspace(-1.5, 1.5, 16)
-#: Powers of intensities: what is learnt of single places and hours may be chance, or not half of it.
-_POWERS = (0.4, 0.7, 1.0, 1.25)
-#: Shares of cells that are apart from the others, and what they have of the intensity of these.
-_APART_SHARES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8])
-_APART_SIZES = (1e-3, 0.2)
-#: That no cells are apart is as likely beforehand as that some are.
-_NONE_APART = 0.5
-#: Logs of means at which laws are worked out; between these they are interpolated.
-_STEP, _LEAST_MEAN = 0.1, 1e-3
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RivalWord:
-    """What rivals say of a sum of hidden cells, on average and with which standard deviation; and what the learnt law says."""
-
-    mean: float
-    sd: float
-    learnt: float
-
-    @property
-    def off(self) -> float:
-        """By which share of itself the learnt law may be off."""
-        return math.hypot(self.sd, self.mean - self.learnt) / max(self.learnt, 1.0)
-
-
-def rivals_say(
-    values: Floats, asked: Bools, prior: NegativeBinomial, /, *, mechanism: Mechanism
-) -> RivalWord | None:
-    """What rivals of a learnt law say of those hidden cells that are asked for; None if too little is seen."""
-    # Cells of far larger intensities are hardly ever hidden.
-    small = np.flatnonzero(prior.mean <= _MOST_COUNT / 3)
-    values, asked = values[small], asked[small]
-    seen = SeenCells.of(values, prior.at(small), mechanism, ())
-    if seen is None:
-        return None
-    number, threshold = seen.count(asked & np.isnan(values)), max(float(mechanism.threshold or 1.0), 1.0)
-    laws = product((False, True), _DISPERSIONS, _GROWTHS)
-    words = [
-        word
-        for lognormal, dispersion, growth in laws
-        for word in _words(seen, number, threshold, lognormal=lognormal, dispersion=dispersion, growth=growth)
-    ]
-    logs, sums = (np.concatenate(one) for one in zip(*words, strict=True))
-    chance = special.softmax(logs)
-    mean = float(chance @ sums)
-    own = seen.plain()[:, 0, :] * seen.hidden
-    learnt = float(number @ (own @ seen.counts / np.maximum(own.sum(axis=1), 1e-300)))
-    return RivalWord(mean=mean, sd=math.sqrt(float(chance @ (sums - mean) ** 2)), learnt=learnt)
-
-
-def _words(
-    seen: SeenCells, asked: Floats, threshold: float, /, *, lognormal: bool, dispersion: float, growth: float
-) -> Iterator[tuple[Floats, Floats]]:
-    """The log-weights of one law with every power, factor, share and size of cells apart, and what each says of hidden cells."""
-    shifts, level = np.concatenate([[0.0], np.log(_APART_SIZES)]), np.log(seen.level)
-    levels = [power * level + (1 - power) * level.mean() for power in _POWERS]
-    low = max(min(float(one.min()) for one in levels) + _FACTORS[0] + shifts.min(), math.log(_LEAST_MEAN))
-    top = max(float(one.max()) for one in levels) + _FACTORS[-1]
-    grid = np.arange(low, top + 2 * _STEP, _STEP)
-    spread = np.minimum(dispersion * np.exp(growth * (math.log(threshold) - grid)), _MOST_DISPERSION)
-    masses = _masses(np.exp(grid), seen.counts, spread, lognormal=lognormal)
-    known = masses @ seen.hidden, masses @ (seen.hidden * seen.counts), seen.shown @ masses.T
-    for one in levels:
-        at = np.clip(
-            (one[:, None] + _FACTORS - low) / _STEP + shifts[:, None, None] / _STEP, 0, len(grid) - 1.001
-        )
-        yield from _apart(seen, asked, [_at(seen, known, place) for place in at])
-
-
-def _at(
-    seen: SeenCells, known: tuple[Floats, Floats, Floats], at: Floats, /
-) -> tuple[Floats, Floats, Floats]:
-    """The chance to be hidden, what is hidden then, and the chance of each pair of a value and a class, interpolated at these places of a grid for each class and factor."""
-    hidden, inside, shown = known
-    whole = at.astype(np.int64)
-    part = at - whole
-    rows, mine, by = seen.values[:, None], whole[seen.classes], part[seen.classes]
-    return (
-        (1 - part) * hidden[whole] + part * hidden[whole + 1],
-        (1 - part) * inside[whole] + part * inside[whole + 1],
-        (1 - by) * shown[rows, mine] + by * shown[rows, mine + 1],
-    )
-
-
-def _apart(
-    seen: SeenCells, asked: Floats, laws: Sequence[tuple[Floats, Floats, Floats]], /
-) -> Iterator[tuple[Floats, Floats]]:
-    """Log-weights and words of cells that are all alike, or of which a share has another law."""
-    (hidden, inside, shown), *others = laws
-    worth, number = _WORTH / (_WORTH + seen.cells), seen.told + seen.untold
-    some = (1 - _NONE_APART) / len(others) / (len(_APART_SHARES) - 1)
-    for other, share, chance in (
-        (laws[0], 0.0, _NONE_APART),
-        *((one, share, some) for one in others for share in _APART_SHARES[1:].tolist()),
-    ):
-        mass = np.maximum((1 - share) * hidden + share * other[0], 1e-300)
-        value = number @ np.log(mass)
-        value += seen.number @ np.log(np.maximum((1 - share) * shown + share * other[2], 1e-300))
-        yield worth * value + math.log(chance), asked @ (((1 - share) * inside + share * other[1]) / mass)
-
-
-def _masses(means: Floats, x: Floats, dispersion: Floats, /, *, lognormal: bool) -> Floats:
-    """Laws of counts around each of some means."""
-    m, d = means[:, None], dispersion[:, None]
-    if not lognormal:
-        r = 1 / d
-        logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
-        return np.asarray(np.exp(logs + x * np.log(m / (m + r)) - r * np.log1p(m / r)))
-    wide = np.log1p(d)
-    found, base = np.zeros((len(means), len(x))), special.gammaln(x + 1)
-    for node, weight in zip(_NODES.tolist(), (_WEIGHTS / _WEIGHTS.sum()).tolist(), strict=True):
-        one = m * np.exp(np.sqrt(wide) * node - wide / 2)
-        found += weight * np.exp(x * np.log(one) - one - base)
     return found
