@@ -40,7 +40,7 @@ def test_power_vehicles_that_did_not_run_and_counts_that_hardly_vary():
         _, (humps,) = humps_of("full or empty", seed, way="independent")
         assert humps.share[humps.factor < 0.05].sum() > 0.3
     narrow = [humps_of("fixed", seed)[1] for seed in range(4)]
-    assert sum(bool(one) and bool((one[0].temper > 1).all()) for one in narrow) >= 3
+    assert sum(bool(one) and one[0].narrow for one in narrow) >= 3
 
 
 @pytest.mark.parametrize("case", ["full or empty", "fixed", "uniform"])
@@ -52,17 +52,34 @@ def test_humps_that_lie_together_are_said_once(case):
                 assert (np.diff(np.log(check.numbers["at"])) > 0.15).all()
 
 
+def to_a_power(power, mean, *, size=400):
+    x = np.arange(size)
+    found = np.exp(power * (x * np.log(mean + 0.5 * (1 - 1 / power)) - special.gammaln(x + 1)))
+    return found / found.sum()
+
+
+@pytest.mark.parametrize("mean", [4.0, 12.0, 20.0])
+def test_counts_with_a_capacity_vary_as_a_binomial_law_does(mean):
+    one = np.ones(1)
+    humps = Humps(plain=0.0, stray=0.0, share=one, factor=one, power=one, dispersion=-one / 28, temper=one)
+    share, _, wide = humps.narrow_variance(np.array([mean]))
+    assert (share, wide[0]) == (1.0, pytest.approx(28 * (mean / 28) * (1 - mean / 28)))
+    law, x = to_a_power(1 / (1 - mean / 28), mean), np.arange(400)
+    assert law @ x == pytest.approx(mean, rel=0.01)
+    assert law @ (x - mean) ** 2 == pytest.approx(wide[0], rel=0.03)
+
+
 def test_the_law_of_humps_is_what_it_says():
     """One cell whose value is hidden has its prior times the chance to be hidden."""
     made = Mechanism(law=DiscreteLaplace(1.5), threshold=9, rule="ge", zeros="perturb")
     humps = Humps(
         plain=0.2,
         stray=0.01,
-        share=np.array([0.3, 0.25, 0.25]),
-        factor=np.array([0.4, 7.0, 1.5]),
-        power=np.array([1.0, 0.0, 0.5]),
-        dispersion=np.array([0.0, 0.2, 0.0]),
-        temper=np.array([1.0, 1.0, 8.0]),
+        share=np.array([0.3, 0.25, 0.15, 0.1]),
+        factor=np.array([0.4, 7.0, 1.5, 2.0]),
+        power=np.array([1.0, 0.0, 0.5, 1.0]),
+        dispersion=np.array([0.0, 0.2, 0.0, -1 / 28]),
+        temper=np.array([1.0, 1.0, 8.0, 1.0]),
     )
     prior = NegativeBinomial(
         mean=np.array([6.0]),
@@ -75,12 +92,12 @@ def test_the_law_of_humps_is_what_it_says():
     hidden = Sums.of_cells(np.array([np.nan]), mechanism=made, name="base")
     found = infer(Problem(cells=1, tables=(hidden,)), prior=prior, keep=True)
     x = np.arange(400)
-    narrow = np.exp(8.0 * (x * np.log(1.5 * 6**0.5 + 0.5 * (1 - 1 / 8)) - special.gammaln(x + 1)))
     law = 0.97 * (
         0.2 * stats.nbinom(2.0, 2 / 8).pmf(x)
         + 0.3 * stats.poisson(2.4).pmf(x)
         + 0.25 * stats.nbinom(5.0, 5 / 12).pmf(x)
-        + 0.25 * narrow / narrow.sum()
+        + 0.15 * to_a_power(8.0, 1.5 * 6**0.5)
+        + 0.1 * to_a_power(28 / 16, 12.0)
     )
     law += 0.01 * stats.nbinom(1.0, 1 / 7).pmf(x) + 0.02 * (x == 0)
     law *= np.exp(made.log_likelihood(np.full(400, np.nan), x))

@@ -258,8 +258,9 @@ class Posterior:
             errors.loose[cells[places]] = np.nan if fit.loose is None else fit.loose
         unit, level = self._anchored(self._solved(cells, known, None))
         found = unit.laws
-        share = self._tighter(unit, found.variance)
+        share, in_rows = self._tighter(unit, found.variance)
         errors.moments(cells, found.mean, share * found.variance, share**1.5 * found.third)
+        errors.in_rows[cells] = in_rows / share
         unit = replace(unit, laws=found.without_moments())
         for part, effects, fit, places in fits:
             shared = SharedError.of(
@@ -269,16 +270,21 @@ class Posterior:
             errors.note(part, mine, shared.beside(level[places]))
             self._parts[part] = _Part(unit=unit, places=places)
 
-    def _tighter(self, unit: _Unit, variance: Floats, /) -> Floats:
-        """What each cell adds to how sums vary, as a share of the variance of its law: of what the law says of counts that hardly vary, not of cells that may stray from it."""
-        found = np.ones(len(unit.cells))
+    def _tighter(self, unit: _Unit, variance: Floats, /) -> tuple[Floats, Floats]:
+        """What each cell adds to how sums vary, and to how whole rows do, as a share of the variance of its law: of what the law says of counts that hardly vary, not of cells that may stray from it.
+
+        That hidden counts may vary more than shown ones do, as these are near a capacity, is said of cells and of parts of rows: by how much whole rows stray they say themselves (`RowMisfit`).
+        """
+        found, in_rows = np.ones((2, len(unit.cells)))
         hidden = np.isnan(self.evidence.base.values[unit.cells])
         for places, fit in unit.fits:
-            if fit.humps is not None and fit.humps.tighter < 1:
-                narrow = fit.mean * float(np.average(1 / fit.humps.temper, weights=fit.humps.share))
-                less = (1 - fit.humps.tighter) * np.minimum(narrow / np.maximum(variance[places], 1e-12), 1.0)
-                found[places] = np.where(hidden[places], 1 - less, 1.0)
-        return found
+            if fit.humps is not None and fit.humps.tight:
+                capped, narrow, wide = fit.humps.narrow_variance(fit.mean)
+                less, more = (1 - fit.humps.tighter) * narrow, capped * np.maximum(wide - narrow, 0.0)
+                whole = np.maximum(np.maximum(variance[places], narrow + more), 1e-12)
+                found[places] = np.where(hidden[places], 1 - (1 - capped) * less / whole, 1.0)
+                in_rows[places] = np.where(hidden[places], 1 - (less + more) / whole, 1.0)
+        return found, in_rows
 
     def _work_out_levels(self, cells: Ints, /) -> None:
         """Solve a unit under the levels of its totals: what cells err together is not known then."""
@@ -314,7 +320,7 @@ class Posterior:
             humps=humps,
             loose=self.errors.loose[unit.cells],
             intensity=self._intensity(unit),
-            share=self._tighter(unit, unit.laws.variance),
+            share=self._tighter(unit, unit.laws.variance)[1],
         )
         found = anchor.hold(unit.laws)
         self.beside += found.beside
@@ -353,7 +359,16 @@ class Posterior:
             prior = held.widened(fit.prior)
             found, loose = self._humps(cells, prior, fit.logs)
             mean, humps = (prior.mean, None) if found is None else (found.mean, found.humps)
-            self.fits[part] = replace(fit, mean=mean, shape=prior.shape, humps=humps, loose=loose, logs=None)
+            odd = judge_held_out([held])
+            self.fits[part] = replace(
+                fit,
+                mean=mean,
+                shape=prior.shape,
+                humps=humps,
+                loose=loose,
+                logs=None,
+                odd=odd is not None and not odd.holds,
+            )
         return effects, self.fits[part]
 
     def _humps(
@@ -704,7 +719,7 @@ class Posterior:
         """Which sums are of hidden cells that rows tell, each of which adds to how the sum varies what its law says."""
         size = len(spread.mean)
         apart = ~np.isnan(self.evidence.base.values[cells])
-        tight = [part for part, fit in self.fits.items() if fit.humps is not None and fit.humps.tighter < 1]
+        tight = [part for part, fit in self.fits.items() if fit.humps is not None and fit.humps.tight]
         if tight:
             apart |= np.isin(self.part_of[cells], tight)
         other = np.bincount(groups[apart], minlength=size)

@@ -179,7 +179,7 @@ def shapes(found: Sequence[tuple[Humps, float]], /) -> tuple[FitCheck, ...]:
         f"counts of {len(found):,} {'part' if len(found) == 1 else 'parts'} are no one hump around their intensities "
         f"but lie about {where}: how hidden ones spread is assumed from that, as far as totals tell it"
     )
-    if (humps.temper > 1).all():
+    if humps.narrow:
         says = f"counts of {len(found):,} {'part' if len(found) == 1 else 'parts'} vary less than by chance around their intensities"
     numbers = {"parts": len(found), "plain": humps.plain, "at": at}
     return (FitCheck(name="shape of counts", outcome="moved", says=says, numbers=numbers),)

@@ -266,6 +266,8 @@ class CellErrors:
     ----------
     mean, variance, third
         Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values, `loose` the relative variance of its intensity where totals alone tell that, NaN elsewhere.
+    in_rows
+        What a cell adds to the variance of whole rows, as a share of its own.
     part_of, place
         The part of each cell, and its place there (`unit_of` is the unit of each part); `shared` is what the cells of each part err together, and `cells_of` which these are.
     same
@@ -290,6 +292,7 @@ class CellErrors:
     common: Floats = field(init=False)
     crossed: Floats = field(init=False)
     loose: Floats = field(init=False)
+    in_rows: Floats = field(init=False)
     place: NDArray[np.int32] = field(init=False)
     shared: dict[int, SharedError] = field(init=False, default_factory=dict)
     cells_of: dict[int, Ints] = field(init=False, default_factory=dict)
@@ -303,7 +306,7 @@ class CellErrors:
     def __post_init__(self) -> None:
         size = self.evidence.layout.size
         self.mean, self.variance, self.third, self.alone, self.common = (np.zeros(size) for _ in range(5))
-        self.crossed, self.loose = np.zeros(size), np.full(size, np.nan)
+        self.crossed, self.loose, self.in_rows = np.zeros(size), np.full(size, np.nan), np.ones(size)
         self.place = np.zeros(size, np.int32)
         self._row_variance = {margin.name: np.zeros(len(margin.values)) for margin in self.evidence.margins}
 
@@ -329,7 +332,8 @@ class CellErrors:
         if known is None or known[0] != len(self.shared):
             live = self.evidence.live
             units = self.unit_of[self.part_of[live]]
-            moments = self.mean[live], self.variance[live], self.crossed[live], self.loose[live]
+            width = self.variance[live] * self.in_rows[live]
+            moments = self.mean[live], width, self.crossed[live], self.loose[live]
             found = RowMisfit.of(self.totals.of(margin), live, units, *moments, self.totals)
             known = self._misfits[margin.name] = (len(self.shared), found)
         return known[1]
@@ -517,7 +521,8 @@ class CellErrors:
         others = ~found.taken
         rest = self.by_cells(cells[others], groups[others], size)
         told = cells[found.taken], groups[found.taken]
-        centre, third, own = (self._added(one, *told, size) for one in (self.mean, self.third, self.variance))
+        centre, third = (self._added(one, *told, size) for one in (self.mean, self.third))
+        own = self._added(self.variance * self.in_rows, *told, size)
         if self.same is not None:
             own += self._twice(*told, size)
         misfit = self.misfit(margin)

@@ -10,15 +10,15 @@ one of the laws that are weighed. Where it has nearly all the weight nothing cha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.linked.problem import Humps, NegativeBinomial
+from noisegate.inference.linked.problem import MOST_TEMPER, Humps, NegativeBinomial
 from noisegate.inference.profile.hump_em import settle
 from noisegate.inference.profile.seen import FEW, STRAYS, SeenCells
 from noisegate.mechanisms import Mechanism
@@ -37,6 +37,8 @@ _NARROW = ((0.0, 4.0), (0.0, 16.0))
 #: Powers that are narrower still are weighed for what sums vary by, beside the last of these, which cells have for them: up to counts that do not vary at all. With the first three of these groups of fixed counts, as in 2016 and with exact margins (24 worlds, seed 4242), hold
 #: 97 / 55 and 99 / 88, interval scores 16 and 12; with all six 95 / 52 and 96 / 57, 16 and 11.
 _NARROWER = (64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0)
+#: Log-odds beforehand that counts which vary little where they are shown do so because they are near a capacity.
+_CAPACITY = math.log(3.0)
 #: Totals tell intensities of at least so many cells each: of fewer every one has a large share in its own intensity, and lies near it whatever its law. Poisson counts of 6 x 8 x 10 cells under 188 totals were taken for counts that hardly vary.
 _CELLS_A_TOTAL = 5
 #: Totals tell little of how wide the lowest hump is, and cells nothing: these widths are weighed as well.
@@ -95,17 +97,25 @@ class _Law:
 
 
 def _around(means: Floats, x: Floats, dispersion: float, temper: float, /) -> Floats:
-    """The law of counts around each of some means."""
+    """The law of counts around each of some means; with a capacity if the dispersion is negative."""
+    if dispersion < 0:
+        power = 1 / np.maximum(1 + dispersion * means, 1 / MOST_TEMPER)
+        return _to_a_power(means, x, power)
     if dispersion > 0:
         r = 1 / dispersion
         logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
         return np.asarray(np.exp(logs + x * np.log(means / (means + r)) - r * np.log1p(means / r)))
-    logs = temper * (x * np.log(means + shifted(temper)) - special.gammaln(x + 1))
+    return _to_a_power(means, x, np.float64(temper))
+
+
+def _to_a_power(means: Floats, x: Floats, power: Floats | np.float64, /) -> Floats:
+    """Poisson laws to a power."""
+    logs = power * (x * np.log(means + shifted(power)) - special.gammaln(x + 1))
     found = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
 
-def shifted(temper: float, /) -> float:
+def shifted(temper: Any, /) -> Any:
     """What is added to the mean of a Poisson law to a power, as the power takes it off."""
     return 0.5 * (1 - 1 / temper)
 
@@ -149,10 +159,14 @@ def fit_humps(
         # Narrow laws around what cells tell are no rivals: they have what cells tell of their own noise, and totals against them.
         rivals = evidence[[True, *(law.temper == 1 for _, law in found)]]
         if other is not None and special.logsumexp(likely) > special.logsumexp(rivals):
-            humps = _mixed(other, 0.0, list(zip(special.softmax(likely).tolist(), laws, strict=True)))
+            # Totals have told these intensities, so how narrow laws are cells alone say.
+            by_cells = special.softmax(_by_cells(other, [law for _, law in laws])).tolist()
+            weighed = zip(by_cells, (law for _, law in laws), strict=True)
+            humps = _mixed(other, 0.0, _with_capacity(seen, weighed))
             return None if humps is None else HumpFit(humps=humps, mean=told.mean, told=True)
     weights = special.softmax(evidence).tolist()
-    humps = _mixed(seen, weights[0], list(zip(weights[1:], found, strict=True)))
+    weighed = zip(weights[1:], (law for _, law in found), strict=True)
+    humps = _mixed(seen, weights[0], _with_capacity(seen, weighed))
     return None if humps is None else HumpFit(humps=humps, mean=prior.mean, told=False)
 
 
@@ -160,11 +174,33 @@ def _middle(seen: SeenCells, /) -> float:
     return float(np.exp(np.average(np.log(seen.level))))
 
 
-def _mixed(
-    seen: SeenCells, plain: float, found: Sequence[tuple[float, tuple[float, _Law]]], /
-) -> Humps | None:
+def _with_capacity(seen: SeenCells, found: Iterable[tuple[float, _Law]], /) -> Iterator[tuple[float, _Law]]:
+    """Laws with their weights; beside each that is narrower than Poisson one with a capacity, which is as narrow where cells are shown, and wider below.
+
+    Shown cells hardly tell the two apart, and hidden ones hang on it: a count that varies little near a full vehicle varies more in one that is half full. So cells tell no more than so many are worth (`SeenCells.worth`).
+    """
+    number = np.bincount(seen.classes, weights=seen.number, minlength=len(seen.level))
+    shown = float(number @ seen.level / number.sum())
+    for weight, law in found:
+        if law.temper == 1 or len(law.share) > 1 or weight < _LEAST_WEIGHT:
+            yield weight, law
+            continue
+        other = replace(law, temper=1.0, dispersion=-(1 - 1 / law.temper) / shown)
+        own, its = _by_cells(seen, [law, other])
+        share = float(special.expit(_CAPACITY + seen.worth * (its - own)))
+        yield (1 - share) * weight, law
+        yield share * weight, other
+
+
+def _by_cells(seen: SeenCells, laws: Sequence[_Law], /) -> list[float]:
+    """The evidence of laws by cells alone."""
+    alone, middle = replace(seen, rows=()), _middle(seen)
+    return [_evidence(alone, law.masses(seen, middle), law.share) for law in laws]
+
+
+def _mixed(seen: SeenCells, plain: float, found: Iterable[tuple[float, _Law]], /) -> Humps | None:
     """Laws with their weights as one, beside the plain law with its own; None if that has nearly all."""
-    kept = [(weight, law) for weight, (_, law) in found if weight >= _LEAST_WEIGHT]
+    kept = [(weight, law) for weight, law in found if weight >= _LEAST_WEIGHT]
     if not kept or plain > 1 - _LEAST_WEIGHT:
         return None
     middle, whole = _middle(seen), plain + sum(weight for weight, _ in kept)
@@ -230,8 +266,7 @@ def _narrow_laws(seen: SeenCells, middle: float, /) -> Iterator[tuple[float, _La
             finer = (replace(one, temper=power) for power in _NARROWER)
             every = [(value, law), *(_tried(seen, each, middle, _ROUNDS_OF_ONE) for each in finer)]
             value = float(special.logsumexp([each for each, _ in every])) - math.log(len(every))
-            alone = replace(seen, rows=())
-            by_cells = [_evidence(alone, each.masses(seen, middle), each.share) for _, each in every]
+            by_cells = _by_cells(seen, [each for _, each in every])
             less = float(special.softmax(by_cells) @ (temper / np.array([temper, *_NARROWER])))
             law = replace(law, tighter=less)
         yield value, law

@@ -35,6 +35,11 @@ _NATS_BESIDE = 40.0
 STRAYS = 0.015
 
 
+#: So many cells tell laws apart as well as it is worth, and however many there are they count as so many: no law is right, and of many cells that one of two wrong laws fits better above the threshold says little of which is nearer below it (a coarsened posterior).
+#: Tried on 45 worlds of 23 laws, 960 and 10,000 cells, base alone: the learnt law is off by more than twice what rivals say it may be in 5 at 50 and at 200, in 17 at 1,000 and in 20 if every cell counts; that is 29, 20, 14 and 14 % of what is hidden (median).
+_WORTH = 200.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeenCells:
     """What cells show, by classes of their intensity.
@@ -78,6 +83,11 @@ class SeenCells:
     def cells(self) -> float:
         """How many cells there are."""
         return float(self.number.sum() + self.told.sum() + self.untold.sum())
+
+    @property
+    def worth(self) -> float:
+        """What share of what they tell laws apart by counts."""
+        return _WORTH / (_WORTH + self.cells)
 
     @classmethod
     def of(
