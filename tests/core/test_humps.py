@@ -6,6 +6,7 @@ from scipy import special, stats
 
 from noisegate.errors import SpecError
 from noisegate.inference import Humps, NegativeBinomial, Problem, Sums, infer
+from noisegate.inference.profile.humps import HiddenWidth
 from noisegate.laws import DiscreteLaplace
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import publish_case
@@ -60,13 +61,34 @@ def to_a_power(power, mean, *, size=400):
 
 @pytest.mark.parametrize("mean", [4.0, 12.0, 20.0])
 def test_counts_with_a_capacity_vary_as_a_binomial_law_does(mean):
-    one = np.ones(1)
-    humps = Humps(plain=0.0, stray=0.0, share=one, factor=one, power=one, dispersion=-one / 28, temper=one)
-    share, _, wide = humps.narrow_variance(np.array([mean]))
-    assert (share, wide[0]) == (1.0, pytest.approx(28 * (mean / 28) * (1 - mean / 28)))
     law, x = to_a_power(1 / (1 - mean / 28), mean), np.arange(400)
     assert law @ x == pytest.approx(mean, rel=0.01)
-    assert law @ (x - mean) ** 2 == pytest.approx(wide[0], rel=0.03)
+    assert law @ (x - mean) ** 2 == pytest.approx(28 * (mean / 28) * (1 - mean / 28), rel=0.03)
+
+
+def test_how_hidden_counts_vary_by_humps_alone():
+    """Of counts that may have a capacity of 28 or not, hidden below 18."""
+    made = Mechanism(law=DiscreteLaplace(1.5), threshold=18, rule="ge", zeros="perturb")
+    one = np.ones(2)
+    humps = Humps(
+        plain=0.0,
+        stray=0.0,
+        share=np.array([0.3, 0.7]),
+        factor=one,
+        power=one,
+        dispersion=np.array([0.0, -1 / 28]),
+        temper=16 * one,
+    )
+    x = np.arange(400)
+    hidden = np.exp(made.log_likelihood(np.full(400, np.nan), x))
+    for mean in (4.0, 16.0, 27.5):
+        found = HiddenWidth.of(humps, np.array([mean, 4.0, 27.5]), made)
+        power = min(1 / (1 - mean / 28), 16)
+        laws = np.array([0.3 * to_a_power(16, mean), 0.7 * to_a_power(power, mean)]) * hidden
+        assert found.capped[0] == pytest.approx(laws[1].sum() / laws.sum(), rel=0.02)
+        for said, law in ((found.narrow[0], laws[0]), (found.wide[0], laws[1])):
+            chance = law / law.sum()
+            assert said == pytest.approx(chance @ x**2 - (chance @ x) ** 2, rel=0.02)
 
 
 def test_the_law_of_humps_is_what_it_says():
@@ -79,7 +101,7 @@ def test_the_law_of_humps_is_what_it_says():
         factor=np.array([0.4, 7.0, 1.5, 2.0]),
         power=np.array([1.0, 0.0, 0.5, 1.0]),
         dispersion=np.array([0.0, 0.2, 0.0, -1 / 28]),
-        temper=np.array([1.0, 1.0, 8.0, 1.0]),
+        temper=np.array([1.0, 1.0, 8.0, 8.0]),
     )
     prior = NegativeBinomial(
         mean=np.array([6.0]),

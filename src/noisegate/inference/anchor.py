@@ -55,6 +55,8 @@ _MOST_LOOKED_AT = 30_000
 _FAR_MORE = 10.0
 #: Rows of which totals say less than this are left alone.
 _LEAST_ROWS = 2
+#: Of fewer rows with noise than this the middle one says nothing of most.
+_MOST_ROWS_TELL = 8
 _ROW_ROUNDS = 3
 #: Laws of several humps stray further by chance: rows have their way if they stray by so many standard deviations more.
 _CLEARLY = 8.0
@@ -528,10 +530,12 @@ def _settle(
     squares = (left - mean) ** 2 * (width + noise) / noise**2
     weights = np.where(exact, 0.0, noise / (width + noise))
     strays = float((weights * squares).sum() / max(float(weights.sum()), 1e-12))
-    if (share < 1).any() and not exact.all():
+    loose = int((~exact).sum())
+    if (share < 1).any() and loose:
         # Counts that hardly vary are as far from most rows as noise lets them be: those that a single value took away say nothing of others.
-        strays = min(strays, float(np.median(squares[~exact])) / _MEDIAN)
-    strays = max(1.0, strays - clear * np.sqrt(2 / max(int((~exact).sum()), 1)))
+        usual = float(np.median(squares[~exact])) / _MEDIAN if loose >= _MOST_ROWS_TELL else 1.0
+        strays = min(strays, usual)
+    strays = max(1.0, strays - clear * np.sqrt(2 / max(loose, 1)))
     wanted = np.where(exact, left, left - (left - mean) / strays)
     sd = np.sqrt(noise * (1 - noise / (strays * (width + noise))))
     _move_groups(laws, places, codes, np.maximum(_at_least_nothing(wanted, sd), _LEAST_LEFT * mean), share)

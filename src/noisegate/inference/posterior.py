@@ -38,9 +38,15 @@ from noisegate.inference.linked.problem import (
     Prior,
     components,
 )
-from noisegate.inference.profile.humps import HumpFit, fit_humps
+from noisegate.inference.profile.humps import (
+    MOST_SEEN,
+    HiddenWidth,
+    HumpFit,
+    RivalWord,
+    fit_humps,
+    rivals_say,
+)
 from noisegate.inference.profile.profile import CellLaws, ProfileFit, cell_laws, fit_profile, suits
-from noisegate.inference.profile.rivals import MOST_SEEN, RivalWord, rivals_say
 from noisegate.inference.profile.sum_law import SharedError
 from noisegate.inference.roles import Roles, group_and_day
 from noisegate.inference.trial import (
@@ -279,11 +285,15 @@ class Posterior:
         hidden = np.isnan(self.evidence.base.values[unit.cells])
         for places, fit in unit.fits:
             if fit.humps is not None and fit.humps.tight:
-                capped, narrow, wide = fit.humps.narrow_variance(fit.mean)
-                less, more = (1 - fit.humps.tighter) * narrow, capped * np.maximum(wide - narrow, 0.0)
-                whole = np.maximum(np.maximum(variance[places], narrow + more), 1e-12)
-                found[places] = np.where(hidden[places], 1 - (1 - capped) * less / whole, 1.0)
-                in_rows[places] = np.where(hidden[places], 1 - (less + more) / whole, 1.0)
+                some = places[hidden[places]]
+                if some.size:
+                    mechanism, tighter = self.evidence.base.mechanism, fit.humps.tighter
+                    one = HiddenWidth.of(fit.humps, fit.mean[hidden[places]], mechanism)
+                    more = one.capped * np.maximum(one.wide - one.narrow, 0.0)
+                    less, whole = (1 - tighter) * one.narrow, np.maximum(variance[some], one.narrow + more)
+                    whole = np.maximum(whole, 1e-12)
+                    found[some] = 1 - (1 - one.capped) * less / whole
+                    in_rows[some] = 1 - (less + more) / whole
         return found, in_rows
 
     def _work_out_levels(self, cells: Ints, /) -> None:

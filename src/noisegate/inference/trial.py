@@ -7,7 +7,7 @@ With a single margin nothing tells hidden cells and a remainder apart; that the 
 *Re-censoring* (MATH 10 g). A learnt law on trial: cells that are shown are hidden, and it must say what they were. Where no total speaks of hidden cells only the learnt law does, and nothing in the tables contradicts it. So all tables are cut again, at twice their threshold; the
 law is learnt anew from what is left, and says how many cells were cut away, and how many people in them. Both are known. If it is off by more than chance, or if there are too few cells to
 try it on, its word is withdrawn: the sum lies between bounds, and that is all. If it holds, sums that hang on it may be off by what it was off by.
-Passing is no proof: laws may agree above the threshold and differ below. So the learnt law is set beside rivals that explain what is published alike well (`profile.rivals`): what they differ by
+Passing is no proof: laws may agree above the threshold and differ below. So the learnt law is set beside rivals that explain what is published alike well (`profile.humps`): what they differ by
 is added to what it may be off by, and if that is more than an untried law is taken to be off by, its word is withdrawn.
 
 *Held-out cells.* The intensity of every cell is known with its own value taken out (`profile`), so each published cell is a prediction that was never fitted to it: the law of its value, given that a value near the threshold
@@ -33,8 +33,8 @@ from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.problem import Bools, Floats, Humps, Ints, NegativeBinomial
+from noisegate.inference.profile.humps import RivalWord
 from noisegate.inference.profile.levels import multiplied
-from noisegate.inference.profile.rivals import RivalWord
 from noisegate.mechanisms import Mechanism
 
 #: What a check led to: nothing, other estimates, wider intervals, no estimate at all; or it could not be made.

@@ -521,8 +521,8 @@ class CellErrors:
         others = ~found.taken
         rest = self.by_cells(cells[others], groups[others], size)
         told = cells[found.taken], groups[found.taken]
-        centre, third = (self._added(one, *told, size) for one in (self.mean, self.third))
-        own = self._added(self.variance * self.in_rows, *told, size)
+        moments = self.mean, self.third * self.in_rows**1.5, self.variance * self.in_rows
+        centre, third, own = (self._added(one, *told, size) for one in moments)
         if self.same is not None:
             own += self._twice(*told, size)
         misfit = self.misfit(margin)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from noisegate.errors import DataError
 from noisegate.inference.linked.model import Own
-from noisegate.inference.linked.problem import MOST_TEMPER, Floats, Ints, contradiction
+from noisegate.inference.linked.problem import Floats, Ints, contradiction
 from noisegate.laws import compiled
 
 _AS_POISSON = 1e7
@@ -230,7 +230,9 @@ def multiply_humps(
             r = 1 / dispersion[k] if dispersion[k] > 0 else 1e9
             more = rises[k, low[i] - least :] if span else none
             around = factor[k] * m ** power[k]
-            narrow = temper[k] if dispersion[k] >= 0 else 1 / max(1 + dispersion[k] * around, 1 / MOST_TEMPER)
+            narrow = temper[k]
+            if dispersion[k] < 0:
+                narrow = 1 / max(1 + dispersion[k] * around, 1 / narrow)
             _add_counts(law, low[i], own * share[k], around, r, narrow, mine, more)
         if low[i] == 0:
             law[0] += zero_share[i]

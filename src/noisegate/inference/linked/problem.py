@@ -233,15 +233,11 @@ class Flat:
     """Every count is as likely as any other: the attacker with minimal knowledge."""
 
 
-#: Counts that hardly vary are Poisson to this power at most.
-MOST_TEMPER = 65536.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Humps:
     """Other laws that the counts of a part may have than the negative binomial of their cells, which keeps the share `plain`.
 
-    `stray` is the share of cells that are of no hump at all. Hump k has a share, and around `factor[k] * mean**power[k]` counts are Poisson; wider, if it has a dispersion; narrower, if `temper[k]` is above 1, or if the dispersion is negative: then counts have a capacity of -1 / dispersion, as a binomial law has, and vary the less the nearer they are to it.
+    `stray` is the share of cells that are of no hump at all. Hump k has a share, and around `factor[k] * mean**power[k]` counts are Poisson; wider, if it has a dispersion; narrower, if `temper[k]` is above 1, as far as a dispersion below 0 leaves it so: then counts have a capacity of -1 / dispersion, as a binomial law has, and vary the less the nearer they are to it.
     `tighter` is what sums of cells vary by, as a share of what these laws say: counts that do not vary at all have laws that leave them some room, since cells that cannot give way would be empty instead.
     """
 
@@ -264,24 +260,12 @@ class Humps:
     @property
     def narrow(self) -> bool:
         """Whether counts vary less than by chance around their intensities, whatever hump they are of."""
-        return bool(((self.temper > 1) | (self.dispersion < 0)).all())
+        return bool((self.temper > 1).all())
 
     @property
     def tight(self) -> bool:
         """Whether sums of cells, or whole rows, vary by less than laws of cells say."""
         return self.tighter < 1 or bool((self.dispersion < 0).any())
-
-    def narrow_variance(self, mean: Floats, /) -> tuple[float, Floats, Floats]:
-        """The share of humps with a capacity, and the variance of counts around some means by all others and by these."""
-        capped, share = self.dispersion < 0, self.share / self.share.sum()
-        # Each with the weight next to nothing, so that humps of one kind have an average, too.
-        others, these = (np.where(which, share, 1e-12) for which in (~capped, capped))
-        left = np.maximum(1 + np.minimum(self.dispersion, 0.0) * mean[:, None], 1 / MOST_TEMPER)
-        return (
-            float(share[capped].sum()),
-            mean * float(np.average(1 / self.temper, weights=others)),
-            mean * np.average(left, axis=1, weights=these),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,10 +1,14 @@
-"""Laws of counts around an intensity that are no negative binomial: two or three humps, spikes, full or empty vehicles.
+"""Laws of counts around an intensity that are no negative binomial: two or three humps, spikes, full or empty vehicles; and, where no total speaks, rivals.
 
 A count is of one of a few *humps*. Hump k has a share, and a mean that is a factor times the intensity of the cell, or the same in all cells; around it counts are Poisson, wider
 (negative binomial) or narrower (a Poisson law to a power: counts that hardly vary). Shares and factors are found by EM from what every cell shows, a value or its absence, with hidden
 cells tilted to what totals leave for them. How wide humps are, how many there are and whether they follow the intensity is weighed by evidence: the likelihood of all cells and of what each row of each
 margin leaves for its hidden ones (so that totals tell how hidden counts spread, which no cell can), less half the log of the number of cells for each parameter. The learnt negative binomial is
 one of the laws that are weighed. Where it has nearly all the weight nothing changes.
+
+*Rivals* (MATH 10 d). Where no total speaks, nothing but a law of the counts tells hidden cells, and cells above a threshold tell one law from another only there. So what is learnt is set beside rivals: counts around an intensity are negative binomial or Poisson around
+a lognormal one, of any dispersion, the same at all intensities or larger, by share, at small ones (parties); a share of all cells may be empty or quieter than the others; intensities may all be off by one factor, and differ less or more from each other than was learnt. Each is as likely as what some two hundred of the cells show is
+likely under it, however many there are: none of them is right. What they differ by about hidden cells is what nobody can know from these tables.
 """
 
 from __future__ import annotations
@@ -12,21 +16,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from noisegate.inference.linked.problem import MOST_TEMPER, Humps, NegativeBinomial
+from noisegate.inference.linked.problem import Humps, NegativeBinomial
 from noisegate.inference.profile.hump_em import settle
-from noisegate.inference.profile.seen import FEW, STRAYS, SeenCells
+from noisegate.inference.profile.observed import FEW, MOST_COUNT, STRAYS, SeenCells
 from noisegate.mechanisms import Mechanism
 
 if TYPE_CHECKING:
     from noisegate.inference.hidden import LeftInRows, Raked
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 _ROUNDS, _FEW_ROUNDS, _ROUNDS_OF_ONE = 60, 30, 10
 #: What an empty hump has for a factor.
@@ -46,10 +52,30 @@ _LOWEST = (0.1, 0.3, 1.0)
 #: Two humps that are less likely than the negative binomial by more nats a cell than this are not looked at further; before they are seen humps are so many nats less likely.
 _PROMISING, _UNLIKELY = 0.02, 3.0
 _MOST_HUMPS = 6
+#: Widths of hidden counts are worked out at so many intensities.
+_WIDTHS_AT = 40
 #: A smooth function of the count is worth so many parameters.
 _SMOOTH = 8
 #: Laws with less weight than this are left out.
 _LEAST_WEIGHT = 0.02
+
+#: At most so many cells are looked at.
+MOST_SEEN = 3_000
+#: Variances of the log of the intensity (or of its relative size) of single cells at the threshold, and whether they grow as the intensity falls: people who come in parties vary more, by share, where few are expected.
+_DISPERSIONS, _GROWTHS = (0.01, 0.05, 0.15, 0.35, 0.7, 1.4, 2.5), (0.0, 1.0)
+_MOST_DISPERSION = 50.0
+#: Logs of one factor for all intensities.
+_FACTORS = np.linspace(-1.5, 1.5, 16)
+#: Powers of intensities: what is learnt of single places and hours may be chance, or not half of it.
+_POWERS = (0.4, 0.7, 1.0, 1.25)
+#: Shares of cells that are apart from the others, and what they have of the intensity of these.
+_APART_SHARES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8])
+_APART_SIZES = (1e-3, 0.2)
+#: That no cells are apart is as likely beforehand as that some are.
+_NONE_APART = 0.5
+#: Logs of means at which laws are worked out; between these they are interpolated.
+_STEP, _LEAST_MEAN = 0.1, 1e-3
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,8 +125,7 @@ class _Law:
 def _around(means: Floats, x: Floats, dispersion: float, temper: float, /) -> Floats:
     """The law of counts around each of some means; with a capacity if the dispersion is negative."""
     if dispersion < 0:
-        power = 1 / np.maximum(1 + dispersion * means, 1 / MOST_TEMPER)
-        return _to_a_power(means, x, power)
+        return _to_a_power(means, x, 1 / np.maximum(1 + dispersion * means, 1 / temper))
     if dispersion > 0:
         r = 1 / dispersion
         logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
@@ -127,6 +152,44 @@ class HumpFit:
     humps: Humps
     mean: Floats
     told: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HiddenWidth:
+    """How hidden counts vary around their intensities by humps that are narrower than Poisson: the chance of one with a capacity, and the variance by these (`wide`) and by all others."""
+
+    capped: Floats
+    wide: Floats
+    narrow: Floats
+
+    @classmethod
+    def of(cls, humps: Humps, mean: Floats, mechanism: Mechanism, /) -> HiddenWidth:
+        """Of hidden cells of these intensities."""
+        logs = np.log(np.clip(mean, 1e-3, MOST_COUNT))
+        grid = np.linspace(logs.min(), logs.max() + 1e-6, _WIDTHS_AT)
+        around = humps.factor * np.exp(grid[:, None] * humps.power)
+        most = float(around.max())
+        x = np.arange(math.ceil(most + 8 * math.sqrt(most)) + 8, dtype=np.float64)
+        hidden = np.exp(mechanism.log_likelihood(np.full(len(x), np.nan), x))
+        mass, variance = np.zeros((2, *around.shape))
+        for k in range(len(humps.share)):
+            law = hidden * _around(around[:, [k]], x, float(humps.dispersion[k]), float(humps.temper[k]))
+            whole = np.maximum(law.sum(axis=1), 1e-300)
+            mass[:, k] = humps.share[k] * whole
+            variance[:, k] = np.maximum(law @ x**2 / whole - (law @ x / whole) ** 2, 0.0)
+        capped = humps.dispersion < 0
+        kinds = capped, (humps.temper > 1) & ~capped
+        wide, narrow = (
+            (mass * variance)[:, which].sum(axis=1) / np.maximum(mass[:, which].sum(axis=1), 1e-300)
+            for which in kinds
+        )
+        share = mass[:, capped].sum(axis=1) / np.maximum(mass.sum(axis=1), 1e-300)
+        return cls(
+            **{
+                name: np.interp(logs, grid, one)
+                for name, one in (("capped", share), ("wide", wide), ("narrow", narrow))
+            }
+        )
 
 
 def fit_humps(
@@ -185,7 +248,7 @@ def _with_capacity(seen: SeenCells, found: Iterable[tuple[float, _Law]], /) -> I
         if law.temper == 1 or len(law.share) > 1 or weight < _LEAST_WEIGHT:
             yield weight, law
             continue
-        other = replace(law, temper=1.0, dispersion=-(1 - 1 / law.temper) / shown)
+        other = replace(law, dispersion=-(1 - 1 / law.temper) / shown)
         own, its = _by_cells(seen, [law, other])
         share = float(special.expit(_CAPACITY + seen.worth * (its - own)))
         yield (1 - share) * weight, law
@@ -379,4 +442,109 @@ def _evidence(seen: SeenCells, masses: Floats, share: Floats, /) -> float:
         # All rows may be off alike, which takes nothing away from a law that is off by as much in all of them.
         alike = 1 + float((common**2 / variance).sum())
         found -= 0.5 * (math.log(alike) - float((off * common / variance).sum()) ** 2 / alike)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RivalWord:
+    """What rivals say of a sum of hidden cells, on average and with which standard deviation; and what the learnt law says."""
+
+    mean: float
+    sd: float
+    learnt: float
+
+    @property
+    def off(self) -> float:
+        """By which share of itself the learnt law may be off."""
+        return math.hypot(self.sd, self.mean - self.learnt) / max(self.learnt, 1.0)
+
+
+def rivals_say(
+    values: Floats, asked: Bools, prior: NegativeBinomial, /, *, mechanism: Mechanism
+) -> RivalWord | None:
+    """What rivals of a learnt law say of those hidden cells that are asked for; None if too little is seen."""
+    # Cells of far larger intensities are hardly ever hidden.
+    small = np.flatnonzero(prior.mean <= MOST_COUNT / 3)
+    values, asked = values[small], asked[small]
+    seen = SeenCells.of(values, prior.at(small), mechanism, ())
+    if seen is None:
+        return None
+    number, threshold = seen.count(asked & np.isnan(values)), max(float(mechanism.threshold or 1.0), 1.0)
+    laws = product((False, True), _DISPERSIONS, _GROWTHS)
+    words = [
+        word
+        for lognormal, dispersion, growth in laws
+        for word in _words(seen, number, threshold, lognormal=lognormal, dispersion=dispersion, growth=growth)
+    ]
+    logs, sums = (np.concatenate(one) for one in zip(*words, strict=True))
+    chance = special.softmax(logs)
+    mean = float(chance @ sums)
+    own = seen.plain()[:, 0, :] * seen.hidden
+    learnt = float(number @ (own @ seen.counts / np.maximum(own.sum(axis=1), 1e-300)))
+    return RivalWord(mean=mean, sd=math.sqrt(float(chance @ (sums - mean) ** 2)), learnt=learnt)
+
+
+def _words(
+    seen: SeenCells, asked: Floats, threshold: float, /, *, lognormal: bool, dispersion: float, growth: float
+) -> Iterator[tuple[Floats, Floats]]:
+    """The log-weights of one law with every power, factor, share and size of cells apart, and what each says of hidden cells."""
+    shifts, level = np.concatenate([[0.0], np.log(_APART_SIZES)]), np.log(seen.level)
+    levels = [power * level + (1 - power) * level.mean() for power in _POWERS]
+    low = max(min(float(one.min()) for one in levels) + _FACTORS[0] + shifts.min(), math.log(_LEAST_MEAN))
+    top = max(float(one.max()) for one in levels) + _FACTORS[-1]
+    grid = np.arange(low, top + 2 * _STEP, _STEP)
+    spread = np.minimum(dispersion * np.exp(growth * (math.log(threshold) - grid)), _MOST_DISPERSION)
+    masses = _masses(np.exp(grid), seen.counts, spread, lognormal=lognormal)
+    known = masses @ seen.hidden, masses @ (seen.hidden * seen.counts), seen.shown @ masses.T
+    for one in levels:
+        at = np.clip(
+            (one[:, None] + _FACTORS - low) / _STEP + shifts[:, None, None] / _STEP, 0, len(grid) - 1.001
+        )
+        yield from _apart(seen, asked, [_at(seen, known, place) for place in at])
+
+
+def _at(
+    seen: SeenCells, known: tuple[Floats, Floats, Floats], at: Floats, /
+) -> tuple[Floats, Floats, Floats]:
+    """The chance to be hidden, what is hidden then, and the chance of each pair of a value and a class, interpolated at these places of a grid for each class and factor."""
+    hidden, inside, shown = known
+    whole = at.astype(np.int64)
+    part = at - whole
+    rows, mine, by = seen.values[:, None], whole[seen.classes], part[seen.classes]
+    return (
+        (1 - part) * hidden[whole] + part * hidden[whole + 1],
+        (1 - part) * inside[whole] + part * inside[whole + 1],
+        (1 - by) * shown[rows, mine] + by * shown[rows, mine + 1],
+    )
+
+
+def _apart(
+    seen: SeenCells, asked: Floats, laws: Sequence[tuple[Floats, Floats, Floats]], /
+) -> Iterator[tuple[Floats, Floats]]:
+    """Log-weights and words of cells that are all alike, or of which a share has another law."""
+    (hidden, inside, shown), *others = laws
+    worth, number = seen.worth, seen.told + seen.untold
+    some = (1 - _NONE_APART) / len(others) / (len(_APART_SHARES) - 1)
+    for other, share, chance in (
+        (laws[0], 0.0, _NONE_APART),
+        *((one, share, some) for one in others for share in _APART_SHARES[1:].tolist()),
+    ):
+        mass = np.maximum((1 - share) * hidden + share * other[0], 1e-300)
+        value = number @ np.log(mass)
+        value += seen.number @ np.log(np.maximum((1 - share) * shown + share * other[2], 1e-300))
+        yield worth * value + math.log(chance), asked @ (((1 - share) * inside + share * other[1]) / mass)
+
+
+def _masses(means: Floats, x: Floats, dispersion: Floats, /, *, lognormal: bool) -> Floats:
+    """Laws of counts around each of some means."""
+    m, d = means[:, None], dispersion[:, None]
+    if not lognormal:
+        r = 1 / d
+        logs = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
+        return np.asarray(np.exp(logs + x * np.log(m / (m + r)) - r * np.log1p(m / r)))
+    wide = np.log1p(d)
+    found, base = np.zeros((len(means), len(x))), special.gammaln(x + 1)
+    for node, weight in zip(_NODES.tolist(), (_WEIGHTS / _WEIGHTS.sum()).tolist(), strict=True):
+        one = m * np.exp(np.sqrt(wide) * node - wide / 2)
+        found += weight * np.exp(x * np.log(one) - one - base)
     return found
