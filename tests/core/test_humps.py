@@ -5,8 +5,7 @@ import pytest
 from scipy import special, stats
 
 from noisegate.errors import SpecError
-from noisegate.inference import Humps, NegativeBinomial, Problem, Sums, infer
-from noisegate.inference.profile.humps import HiddenWidth
+from noisegate.inference import HiddenWidth, Humps, NegativeBinomial, Problem, Sums, infer
 from noisegate.laws import DiscreteLaplace
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import publish_case

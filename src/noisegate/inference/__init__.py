@@ -48,6 +48,7 @@ from noisegate.inference.linked.problem import (
 )
 from noisegate.inference.mixture import MixedNoise
 from noisegate.inference.posterior import Attacker, Posterior, Report
+from noisegate.inference.profile.humps import HiddenWidth
 from noisegate.inference.profile.levels import GRID, LevelTotal, ProfileEffect, level_logs, level_posterior
 from noisegate.inference.profile.observed import AT_MOST, EQUAL, NoisySums, Observed
 from noisegate.inference.profile.profile import cell_laws, fit_profile, suits
@@ -87,6 +88,7 @@ __all__ = [
     "FromRows",
     "GivenAway",
     "HeldOut",
+    "HiddenWidth",
     "Humps",
     "Identities",
     "Intensities",
