@@ -267,6 +267,11 @@ class ShownTotals:
         consistent = self.evidence.consistent
         return tuple(margin for margin in self.evidence.margins if margin.measured or consistent)
 
+    @property
+    def tell_intensities(self) -> bool:
+        """Whether intensities that add up to them are better than those that cells tell: not if totals repeat the errors of cells, nor if of a grid only the rows have totals and columns are told by shown cells alone."""
+        return not self.evidence.consistent and len(self.margins) >= _TELLING
+
     def of(self, margin: Observation, /) -> RowTotals:
         """The rows of a margin."""
         if margin.name not in self._rows:

@@ -389,7 +389,7 @@ class Posterior:
             return None, None
         values, totals = self.evidence.base.values[cells], self.errors.totals
         rows = [totals.left_in(margin, cells, np.isnan(values)) for margin in totals.margins]
-        told = None if self.evidence.consistent else totals.raked(cells, prior.mean)
+        told = totals.raked(cells, prior.mean) if totals.tell_intensities else None
         found = fit_humps(
             values,
             prior,
