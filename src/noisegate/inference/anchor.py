@@ -455,7 +455,10 @@ class Anchor:
         ]
         clear, places = _CLEARLY if self.humps else 1.0, rows.places[free]
         left, noise = rows.left - held[0], rows.noise + held[1]
-        _settle(laws, places, rows.codes[free], left, noise, share=self.share[places], clear=clear)
+        hidden = bool(np.isnan(self._evidence.base.values[self.cells[places]]).any())
+        _settle(
+            laws, places, rows.codes[free], left, noise, share=self.share[places], clear=clear, hidden=hidden
+        )
 
     def _hold_shown(self, laws: AnyLaws, rows: LeftInRows, /) -> None:
         """Move shown cells of rows of which the total says far more than they do, so that cells add up to what it leaves.
@@ -514,6 +517,7 @@ def _settle(
     *,
     share: Floats,
     clear: float,
+    hidden: bool,
 ) -> None:
     """Move cells of rows to what is left for them, known up to noise of this variance, as far as the prior is wrong about rows.
 
@@ -538,7 +542,11 @@ def _settle(
     strays = max(1.0, strays - clear * np.sqrt(2 / max(loose, 1)))
     wanted = np.where(exact, left, left - (left - mean) / strays)
     sd = np.sqrt(noise * (1 - noise / (strays * (width + noise))))
-    _move_groups(laws, places, codes, np.maximum(_at_least_nothing(wanted, sd), _LEAST_LEFT * mean), share)
+    moved = _at_least_nothing(wanted, sd)
+    if not hidden:
+        # Laws of shown cells know that there are no counts below 0: a row that is not to move stays, and one that is to fall does not rise.
+        moved = np.where(wanted < mean, np.minimum(moved, mean), wanted)
+    _move_groups(laws, places, codes, np.maximum(moved, _LEAST_LEFT * mean), share)
 
 
 def _at_least_nothing(mean: Floats, sd: Floats, /) -> Floats:
