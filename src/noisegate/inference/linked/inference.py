@@ -36,6 +36,8 @@ _MOST_DAMPING = 0.9
 _LONGEST_STEP, _LEAST_SD = 1.0, 0.3
 #: Sums that are further from what their unknowns add up to, in standard deviations, have not settled.
 _APART = 0.5
+#: Where three sums of a cell are exact, and go round in loops, so many cells are not what they are said to be. Of 30 worlds with three exact margins (12 x 8 x 7 vehicles that seldom run, zero-inflated and heavy-tailed counts, those below 10 hidden) 379 of 418 cells that "surely hold somebody" did, with 0.02 347 of 378, with 0.05 305 of 312, and in twelve more with vehicles that seldom run 126 of 163 and 101 of 117; intervals of cells score 1 % better.
+_LOOPS_WRONG, _LOOPED = 0.05, 3
 #: Sums that take at most so many multiplications are solved together: a quarter of a second a sweep.
 JOINT_LIMIT = 5e9
 
@@ -120,6 +122,11 @@ class StandIns:
         spread = self.sum_now[1] + tally(f.rows, f.weights**2 * self.now[1][f.members], size=f.count)
         return bool((np.abs(off) <= _APART * np.sqrt(np.maximum(spread, 1.0))).all())
 
+    def in_exact_sums(self, unknowns: int, /) -> Bools:
+        """Which unknowns have part in several sums that are known to be one number each."""
+        f = self.factors
+        return tally(f.members, (self.sums.sizes == 1)[f.rows].astype(np.float64), size=unknowns) >= _LOOPED
+
     def messages(self, pmfs: Pmfs, /) -> Floats:
         """What all sums say about each unknown, on its window."""
         width = self.cavities.variance
@@ -135,12 +142,13 @@ def _solver(part: Part, limit: float, /) -> Solver:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
-    """Messages to the unknowns, laid out like their distributions, and how they were reached."""
+    """Messages to the unknowns, laid out like their distributions, how they were reached, and which unknowns have part in several sums that are exact."""
 
     messages: Floats
     iterations: int
     change: float
     settled: bool
+    exact: Bools
 
 
 def propagate(part: Part, pmfs: Pmfs, /, *, schedule: Schedule) -> Outcome:
@@ -154,7 +162,13 @@ def propagate(part: Part, pmfs: Pmfs, /, *, schedule: Schedule) -> Outcome:
             damping = min(_MOST_DAMPING, damping + 0.1)
         last = change
     settled = change <= schedule.tolerance and standing.agree
-    return Outcome(messages=standing.messages(pmfs), iterations=sweep, change=change, settled=settled)
+    return Outcome(
+        messages=standing.messages(pmfs),
+        iterations=sweep,
+        change=change,
+        settled=settled,
+        exact=standing.in_exact_sums(pmfs.count),
+    )
 
 
 @compiled
@@ -341,9 +355,11 @@ def _by_messages(part: Part, prior: Prior, options: Options, /) -> Solved:
     pmfs = part.pmfs(prior, nats=options.nats).trimmed(1e-9)
     outcome = propagate(part, pmfs, schedule=options.schedule)
     found = pmfs.weighed(outcome.messages)
-    if not outcome.settled:
-        # Either may be right: what sums said last, or what unknowns are without them.
-        found = replace(found, p=(found.p + pmfs.p) / 2)
+    # Either may be right: what sums said last, or what unknowns are without them.
+    doubt = np.where(outcome.exact, _LOOPS_WRONG, 0.0) if outcome.settled else np.full(part.size, 0.5)
+    if doubt.any():
+        each = np.repeat(doubt, pmfs.sizes)
+        found = replace(found, p=(1 - each) * found.p + each * pmfs.p)
     return Solved(
         pmfs=found,
         exact=False,
