@@ -46,7 +46,7 @@ _TELLING = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FromRows:
-    """What rows of a margin say of groups of cells: the sum of the cells that `taken` marks, and the variance and the fourth cumulant of its noise.
+    """What rows of a margin say of groups of cells: the sum of the cells that `taken` marks, and the variance and the fourth cumulant of its noise; `doubt` is what of the variance is of what shown values hold too much, and not the noise of these.
 
     `hidden` is how many of these cells are not shown, and `excess` what was added because shown values of the rows hold too much. `group` and `row` are the pairs of a group and a row that says something of it, and `share` is how much of the shown cells of the row the group does not hold.
     """
@@ -54,6 +54,7 @@ class FromRows:
     taken: Bools
     sum: Floats
     variance: Floats
+    doubt: Floats
     fourth: Floats
     hidden: Ints
     excess: Floats
@@ -170,6 +171,7 @@ class RowTotals:
             taken=taken,
             sum=added(left),
             variance=noise + np.maximum(doubt, 0.0),
+            doubt=np.maximum(doubt, 0.0),
             fourth=np.zeros(size)
             if self.evidence.consistent
             else self.margin.fourth * np.bincount(group[whole], minlength=size)

@@ -530,7 +530,10 @@ class CellErrors:
         # By what laws of cells, and not values alone, say that shown ones hold too much: rows may differ in kind.
         crossed = np.bincount(found.group, weights=found.share * misfit.crossed[found.row], minlength=size)
         apart = np.where(found.excess > 0, crossed - found.excess, 0.0)
-        noise = np.maximum(found.variance + apart**2 / 4, 1e-12)
+        # Both words have the noise of the same values in them; what else values leave open is no more in their mean than what the two differ by.
+        alone = found.doubt * (found.doubt / np.maximum(found.variance, 1e-12)) ** 2
+        noise = found.variance - np.where(found.excess > 0, alone, 0.0)
+        noise = np.maximum(noise + apart**2 / 4, 1e-12)
         away = found.sum + apart / 2 - centre
         if misfit.apart:
             rare, alike = (of(found.group, found.row, size) for of in (misfit.rare_in, misfit.alike_in))
