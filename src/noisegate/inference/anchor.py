@@ -256,6 +256,9 @@ class Anchor:
             for told in rows:
                 self._hold_rows(laws, told)
         self._hold_levels(laws, wanted)
+        # What is exact has the last word.
+        for told in every * _ROW_ROUNDS:
+            self._hold_rows(laws, told, exact=True)
         for told in every * _ROW_ROUNDS:
             self._hold_shown(laws, told)
         moves = np.zeros(len(self.cells))
@@ -445,8 +448,8 @@ class Anchor:
         margins = sorted(self.totals.margins, key=lambda one: len(one.values))
         return [self.totals.left_in(margin, self.cells, which) for margin in margins]
 
-    def _hold_rows(self, laws: AnyLaws, rows: LeftInRows, /) -> None:
-        """Move some cells row by row to what rows leave for them, as far as the prior is wrong about rows."""
+    def _hold_rows(self, laws: AnyLaws, rows: LeftInRows, /, *, exact: bool = False) -> None:
+        """Move some cells row by row to what rows leave for them, as far as the prior is wrong about rows; or only those of rows that are exact."""
         free = self.free[rows.places]
         tied, size = rows.places[~free], len(rows.left)
         held = [
@@ -457,7 +460,15 @@ class Anchor:
         left, noise = rows.left - held[0], rows.noise + held[1]
         hidden = bool(np.isnan(self._evidence.base.values[self.cells[places]]).any())
         _settle(
-            laws, places, rows.codes[free], left, noise, share=self.share[places], clear=clear, hidden=hidden
+            laws,
+            places,
+            rows.codes[free],
+            left,
+            noise,
+            share=self.share[places],
+            clear=clear,
+            hidden=hidden,
+            only=exact,
         )
 
     def _hold_shown(self, laws: AnyLaws, rows: LeftInRows, /) -> None:
@@ -518,6 +529,7 @@ def _settle(
     share: Floats,
     clear: float,
     hidden: bool,
+    only: bool = False,
 ) -> None:
     """Move cells of rows to what is left for them, known up to noise of this variance, as far as the prior is wrong about rows.
 
@@ -543,6 +555,8 @@ def _settle(
     wanted = np.where(exact, left, left - (left - mean) / strays)
     sd = np.sqrt(noise * (1 - noise / (strays * (width + noise))))
     moved = _at_least_nothing(wanted, sd)
+    if only:
+        moved = np.where(exact, wanted, mean)
     if not hidden:
         # Laws of shown cells know that there are no counts below 0: a row that is not to move stays, and one that is to fall does not rise.
         moved = np.where(wanted < mean, np.minimum(moved, mean), wanted)
