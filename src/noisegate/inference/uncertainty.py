@@ -47,7 +47,7 @@ _APART = 1.96
 _LEAST_APART = 0.1
 #: A sum whose variance is less than this share of the noise of its values is told by rows: by cells it is hardly ever half as unsure as its values are.
 _FAR_SURER = 0.25
-#: Sums of less variance than this are known to a number; and what is a hair off it is that number.
+#: Sums that rows tell with less variance than this are known to a number; and what is a hair off it is that number.
 _TO_A_NUMBER, _HAIR = 1e-4, 1e-3
 #: Bounds no wider than this share of the estimate widen it and do not replace it.
 _NEAR_SHARE = 0.1
@@ -201,8 +201,8 @@ class SumWord:
         # So may shown values, of sums that rows tell no better than these do.
         values = self.values.contradict(surest.variance)
         apart = np.where(np.abs(values) > np.abs(apart), values, apart)
-        # What is known to a number is no wider for means of cells that are a hair off it.
-        known = surest.variance < _TO_A_NUMBER
+        # What rows tell to a number is no wider for means of cells that are a hair off it; laws that are as sure may be wrong.
+        known = ~free & (surest.variance < _TO_A_NUMBER)
         low, high = _holding(low, high, np.where(known, 0.0, apart))
         told = np.where(known, surest.centre, mean)
         least, most = (one.astype(np.int64) for one in (np.floor(told + _HAIR), np.ceil(told - _HAIR)))
