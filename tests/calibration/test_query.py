@@ -165,20 +165,20 @@ def test_narrower_intervals_are_caught(tmp_path):
 #: Events in the answer, from and to.
 BANDS = [(0, 4), (5, 30), (31, 1_000), (1_001, 10**9)]
 #: Where intervals are wider than they say, with the share that they hold.
-OUTSIDE = {"derive": 0.986}
+OUTSIDE = {"derive": 0.9857, "independent": 0.9702}
 
 
 def with_what_is_outside(method):
     found = OUTSIDE.get(method)
     return pytest.param(
-        method, marks=[pytest.mark.xfail(strict=True, reason=f"hold {found:.1%}")] if found else []
+        method, marks=[pytest.mark.xfail(strict=True, reason=f"hold {found:.2%}")] if found else []
     )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [with_what_is_outside(method) for method in METHODS])
 def test_intervals_of_a_thousand_questions(tmp_path, method):
-    """As often as they say, up to three standard errors, and not by large answers making up for small ones; what is withdrawn has bounds that hold.
+    """As often as they say: 93 to 97 in 100 of those that are told, and not by large answers making up for small ones; what is withdrawn has bounds that hold.
 
     With the little noise of 2016 an interval has few whole numbers, and those at its ends hold up to one in 100 more.
     """
@@ -186,10 +186,7 @@ def test_intervals_of_a_thousand_questions(tmp_path, method):
     hits, told = covered(found), found[:, 4] == 0
     assert told.sum() >= 400
     assert told.all() or hits[~told].mean() >= 0.99
-    slack = 3 * (0.05 * 0.95 / told.sum()) ** 0.5
-    assert 0.95 - slack <= hits[told].mean() <= 0.95 + slack + 0.01 * (method == "as in 2016"), hits[
-        told
-    ].mean()
+    assert 0.93 <= hits[told].mean() <= (0.98 if method == "as in 2016" else 0.97), hits[told].mean()
     for first, last in BANDS:
         inside = (first <= found[:, 0]) & (found[:, 0] <= last)
         assert inside.sum() >= 100
