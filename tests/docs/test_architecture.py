@@ -48,8 +48,8 @@ def test_a_tap_and_a_cell_walk_as_far_as_the_page_says(walks):
     assert [modules for modules, _ in walks] == said
 
 
-def test_a_cell_has_fewer_than_eight_representations_and_walks_through_fewer_than_sixty_modules(walks):
-    assert walks[1][0] < 60
+def test_a_cell_has_fewer_than_eight_representations_and_walks_through_sixty_modules_at_most(walks):
+    assert walks[1][0] <= 60
     assert walks[2][1] < 8
 
 

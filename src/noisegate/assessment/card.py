@@ -102,11 +102,9 @@ def _about(statement: BesideCard, agreement: Agreement, /) -> Result:
 
 
 def about_card(
-    card: Card | None, tables: Sequence[Table], noise: Mapping[str, Noise], zeros: ZeroRule, /
+    card: Card, tables: Sequence[Table], noise: Mapping[str, Noise], zeros: ZeroRule, /
 ) -> list[Result]:
     """Where the tables agree with the card, and where they do not."""
-    if card is None:
-        return []
     agreed: list[str] = []
     wrong: list[str] = []
     for cells in tables:

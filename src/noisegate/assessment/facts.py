@@ -434,8 +434,9 @@ class Facts:
 
     @cached_property
     def agreement(self) -> list[Result]:
-        """Where the tables agree with the card, and where they do not."""
-        return about_card(self.stated_card, self.structure.tables, self.noise, self._zeros_shown)
+        """Where the tables agree with the card, and where they do not; nothing without one."""
+        card = self.stated_card
+        return [] if card is None else about_card(card, self.structure.tables, self.noise, self._zeros_shown)
 
     @cached_property
     def card(self) -> Card | None:
@@ -510,19 +511,30 @@ class Facts:
         zero = None if self.request.outside.gtfs is None else self.timetable.structural_zero()
         given = (self.structure, self.rows, makers)
         found = AttackEvidence.of(*given, couplings=self.couplings, zero=zero)
-        if found is None:
-            made = self.recognised.get(self.structure.base.name)
-            if made is not None and (made.raw_counts or made.rounded):
-                return _BY_SUMS
-            known = self.known_counts
-            if known is not None and self.structure.base.name in known.assumed:
-                # What is proven of the cells and what is likely rest on the same condition.
-                return self._attack_evidence(raw | frozenset(known.assumed))
-            if self.structure.base.name in self.bases:
-                return _NO_NOISE  # totals do not tell the scale of what is added before rounding
-            self.report("weighing scales of noise")
-            found = AttackEvidence.without_noise_known(*given, couplings=self.couplings, zero=zero)
+        if found is not None:
+            # What is proven of the cells rests on these tables: what is likely may not contradict it.
+            more = self._exact_beside(found) - raw
+            return self._attack_evidence(raw | more) if more else found
+        made = self.recognised.get(self.structure.base.name)
+        if made is not None and (made.raw_counts or made.rounded):
+            return _BY_SUMS
+        known = self.known_counts
+        if known is not None and self.structure.base.name in known.assumed:
+            # What is proven of the cells and what is likely rest on the same condition.
+            return self._attack_evidence(raw | frozenset(known.assumed))
+        if self.structure.base.name in self.bases:
+            return _NO_NOISE  # totals do not tell the scale of what is added before rounding
+        self.report("weighing scales of noise")
+        found = AttackEvidence.without_noise_known(*given, couplings=self.couplings, zero=zero)
         return _NO_NOISE if found is None else found
+
+    def _exact_beside(self, found: AttackEvidence, /) -> frozenset[str]:
+        """Tables that are no evidence, though bounds of a base of exact counts take them to show counts as they are."""
+        known = self.known_counts if isinstance(found.base.mechanism.law, PointMass) else None
+        if known is None or not found.left_out:
+            return frozenset()
+        exact = {name for name, one in self.recognised.items() if one.raw_counts} | set(known.assumed)
+        return frozenset(exact & {name for name, _ in found.left_out})
 
     @property
     def _ranges_suffice(self) -> bool:

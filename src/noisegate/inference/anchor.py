@@ -96,6 +96,33 @@ class KeptLaws:
             mass=pmfs.p.astype(np.float32),
         )
 
+    @classmethod
+    def listed(cls, pmfs: Pmfs, /) -> KeptLaws:
+        """Laws that are listed, with their moments."""
+        none = np.zeros(pmfs.count)
+        found = cls(
+            mean=none.copy(),
+            variance=none.copy(),
+            third=none.copy(),
+            low=pmfs.low,
+            start=pmfs.start,
+            mass=pmfs.p.astype(np.float32),
+        )
+        found.tilt(np.arange(pmfs.count), none)
+        return found
+
+    def replaced(self, cells: Ints, pmfs: Pmfs, /) -> KeptLaws:
+        """The same with other laws of some cells."""
+        of = np.full(len(self.low), -1)
+        of[cells] = np.arange(len(cells))
+        rest = np.flatnonzero(of < 0)
+        order = np.empty(len(self.low), np.int64)
+        order[rest], order[cells] = np.arange(len(rest)), len(rest) + np.arange(len(cells))
+        every = Pmfs.joined([self.pmfs(rest), pmfs]).take(order)
+        found = replace(self.copied(), low=every.low, start=every.start, mass=every.p.astype(np.float32))
+        found.tilt(cells, np.zeros(len(cells)))
+        return found
+
     def copied(self) -> KeptLaws:
         """The same, free to be moved."""
         return replace(
@@ -307,7 +334,7 @@ class Anchor:
     def _steady(self, laws: AnyLaws, hidden: Ints, /) -> None:
         """Move hidden cells to where they are if counts vary by a share of what their laws say: from their intensities by that share of it."""
         wanted = self.intensity[hidden] + self.share[hidden] * (laws.mean[hidden] - self.intensity[hidden])
-        _move_groups(laws, hidden, np.arange(len(hidden)), wanted, np.ones(len(hidden)))
+        move_groups(laws, hidden, np.arange(len(hidden)), wanted, np.ones(len(hidden)))
 
     def _doubt(self, laws: AnyLaws, hidden: Ints, mean: float, /) -> float:
         """The variance of what laws give hidden cells together."""
@@ -486,7 +513,7 @@ class Anchor:
         chosen = shown & clear[rows.codes]
         now = np.bincount(rows.codes[chosen], weights=laws.mean[rows.places[chosen]], minlength=size)
         (which, codes), places = compact(rows.codes[chosen]), rows.places[chosen]
-        _move_groups(laws, places, codes, np.maximum((now + off)[which], 0.0), self.share[places])
+        move_groups(laws, places, codes, np.maximum((now + off)[which], 0.0), self.share[places])
 
     def _beside(self, margin: Observation, hidden: Ints, /) -> Ints:
         """The shown cells of those rows of a margin that hold some hidden ones."""
@@ -560,7 +587,7 @@ def _settle(
     if not hidden:
         # Laws of shown cells know that there are no counts below 0: a row that is not to move stays, and one that is to fall does not rise.
         moved = np.where(wanted < mean, np.minimum(moved, mean), wanted)
-    _move_groups(laws, places, codes, np.maximum(moved, _LEAST_LEFT * mean), share)
+    move_groups(laws, places, codes, np.maximum(moved, _LEAST_LEFT * mean), share)
 
 
 def _at_least_nothing(mean: Floats, sd: Floats, /) -> Floats:
@@ -572,10 +599,10 @@ def _at_least_nothing(mean: Floats, sd: Floats, /) -> Floats:
 
 def _move(laws: AnyLaws, cells: Ints, total: float, share: Floats, /) -> None:
     """Tilt laws of cells alike, so that their means add up to `total`."""
-    _move_groups(laws, cells, np.zeros(len(cells), np.int64), np.array([total]), share)
+    move_groups(laws, cells, np.zeros(len(cells), np.int64), np.array([total]), share)
 
 
-def _move_groups(laws: AnyLaws, cells: Ints, codes: Ints, totals: Floats, share: Floats, /) -> None:
+def move_groups(laws: AnyLaws, cells: Ints, codes: Ints, totals: Floats, share: Floats, /) -> None:
     """Tilt laws of cells in each group so that the means of each group add up to its total: alike, or less where counts vary by a share of what their laws say."""
     size = len(totals)
     for _ in range(_TILTS if cells.size else 0):

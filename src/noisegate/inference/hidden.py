@@ -274,6 +274,12 @@ class ShownTotals:
         """Whether intensities that add up to them are better than those that cells tell: not if totals repeat the errors of cells, nor if of a grid only the rows have totals and columns are told by shown cells alone."""
         return not self.evidence.consistent and len(self.margins) >= _TELLING
 
+    @property
+    def alone(self) -> bool:
+        """Whether there are totals of one kind of rows alone, others being totals of these: none says how rows are divided."""
+        names = [set(margin.where.labels) for margin in self.margins]
+        return bool(names) and all(one <= max(names, key=len) for one in names)
+
     def of(self, margin: Observation, /) -> RowTotals:
         """The rows of a margin."""
         if margin.name not in self._rows:

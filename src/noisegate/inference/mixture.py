@@ -93,7 +93,7 @@ class MixedNoise:
             live = live[looked[live]]
         for first in range(0, len(live), _AT_ONCE):
             some = live[first : first + _AT_ONCE]
-            laws = _mixed([engine.laws(some) for engine in engines], self.weights)
+            laws = Pmfs.mixed([engine.laws(some) for engine in engines], self.weights)
             found.write(some, laws, exact=middle.exact[some])
         weights = self.weights
         mean = weights @ np.stack([one.mean for one in every])
@@ -173,17 +173,3 @@ def _mixed_ends(every: Sequence[SumEstimates], weights: Floats, level: float, /)
     middle = weights @ middles
     sd = np.sqrt(weights @ (sds**2 + (middles - middle) ** 2))
     return np.maximum(np.floor(middle - reach * sd + 1e-9), 0), np.ceil(middle + reach * sd - 1e-9)
-
-
-def _mixed(laws: list[Pmfs], weights: Floats, /) -> Pmfs:
-    """The mixture of the laws of the same cells."""
-    low = np.min([one.low for one in laws], axis=0)
-    high = np.max([one.low + one.sizes - 1 for one in laws], axis=0)
-    found = Pmfs.ones(low, high)
-    found.p[:] = 0.0
-    for one, weight in zip(laws, weights.tolist(), strict=True):
-        places = np.repeat(found.start[:-1] + one.low - low - one.start[:-1], one.sizes) + np.arange(
-            len(one.p)
-        )
-        found.p[places] += weight * one.p
-    return found

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.inference.anchor import Anchor, KeptLaws
+from noisegate.inference.division import Divided, divided, division_check
 from noisegate.inference.draws import CellSampler, LevelErrors, TiedSums
 from noisegate.inference.evidence import Evidence
 from noisegate.inference.hidden import ShownTotals
@@ -149,6 +150,7 @@ class Posterior:
     heard: tuple[FitCheck, ...] = ()
     asked: bool = False
     beside: list[LawBeside] = field(init=False, default_factory=list)
+    divisions: list[Divided] = field(init=False, default_factory=list)
     _window: ValueWindow | None = field(init=False, default=None)
     _held: dict[int, HeldOut] = field(init=False, default_factory=dict)
 
@@ -263,7 +265,10 @@ class Posterior:
         for places, fit in known:
             errors.loose[cells[places]] = np.nan if fit.loose is None else fit.loose
         unit, level = self._anchored(self._solved(cells, known, None))
-        found = unit.laws
+        ways = self._divided(unit)
+        self.divisions += ways
+        found = ways[0].laws if ways else unit.laws
+        unit = replace(unit, laws=found)
         share, in_rows = self._tighter(unit, found.variance)
         errors.moments(cells, found.mean, share * found.variance, share**1.5 * found.third)
         errors.in_rows[cells] = in_rows / share
@@ -272,8 +277,11 @@ class Posterior:
             shared = SharedError.of(
                 effects, own=fit.own, common=fit.common, prior=fit.prior, variance=found.variance[places]
             )
+            shared = shared.beside(level[places])
+            for way in ways[0].moves if ways else ():
+                shared = shared.beside(way[places], within=True)
             mine = cells if len(places) == len(cells) else cells[places]
-            errors.note(part, mine, shared.beside(level[places]))
+            errors.note(part, mine, shared)
             self._parts[part] = _Part(unit=unit, places=places)
 
     def _tighter(self, unit: _Unit, variance: Floats, /) -> tuple[Floats, Floats]:
@@ -315,10 +323,7 @@ class Posterior:
 
     def _anchored(self, unit: _Unit, /) -> tuple[_Unit, Floats]:
         """The unit with hidden cells that add up to what shown totals leave for them, and how far the error of that moves each cell."""
-        evidence, same = self.evidence, self.errors.same
-        free = self.live(unit.cells)
-        if same is not None:
-            free &= np.bincount(same)[same[unit.cells]] == 1
+        evidence = self.evidence
         within = all(evidence.roles.serves(margin.where.labels) for margin in self.errors.totals.margins)
         parts = self.part_of[unit.cells].astype(np.int64) if within else np.zeros(len(unit.cells), np.int64)
         humps = any(fit.humps is not None for _, fit in unit.fits)
@@ -326,7 +331,7 @@ class Posterior:
             totals=self.errors.totals,
             cells=unit.cells,
             parts=parts,
-            free=free,
+            free=self._free(unit.cells),
             humps=humps,
             loose=self.errors.loose[unit.cells],
             intensity=self._intensity(unit),
@@ -337,6 +342,31 @@ class Posterior:
         if self.errors.totals.margins:
             self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
         return replace(unit, laws=found.laws), found.moves
+
+    def _divided(self, unit: _Unit, /) -> list[Divided]:
+        """The laws of a unit, rows of which little is shown divided in all ways that they may be, if some cells are not told by several margins."""
+        totals = self.errors.totals
+        if not (totals.alone or (totals.margins and self.errors.lacking(unit.cells).any())):
+            return []
+        mean, shape, dispersion = np.ones((3, len(unit.cells)))
+        for places, fit in unit.fits:
+            mean[places], shape[places], dispersion[places] = fit.mean, fit.shape, fit.dispersion
+        found = divided(
+            self.evidence,
+            totals.margins,
+            unit.laws,
+            cells=unit.cells,
+            free=self._free(unit.cells),
+            intensity=mean,
+            shape=shape,
+            dispersion=dispersion,
+        )
+        return [found] if found.cells else []
+
+    def _free(self, cells: Ints, /) -> Bools:
+        """Which of these cells could hold something, and do not hold the count of another."""
+        free, same = self.live(cells), self.errors.same
+        return free if same is None else free & (np.bincount(same)[same[cells]] == 1)
 
     def _intensity(self, unit: _Unit, /) -> Floats:
         """The intensities of cells of which totals alone tell them, NaN for others."""
@@ -364,7 +394,10 @@ class Posterior:
                 mechanism=evidence.base.mechanism,
                 mains=roles.mains(effects),
                 remainders=evidence.left_over(cells),
+                kinds=self._told_alone(cells, effects),
             )
+            if fit.by_kind:
+                effects = self.effects[part] = list(fit.by_kind)
             held = self._held[part] = HeldOut.of(evidence.base.values[cells], fit.prior, self._window)
             prior = held.widened(fit.prior)
             found, loose = self._humps(cells, prior, fit.logs)
@@ -377,15 +410,37 @@ class Posterior:
                 humps=humps,
                 loose=loose,
                 logs=None,
+                by_kind=(),
                 odd=odd is not None and not odd.holds,
             )
         return effects, self.fits[part]
+
+    def _large(self, cells: Ints, /) -> bool:
+        """Whether cells that are solved together are so many that what wide sums say of each is enough: not of exact sums, of which what is not known is few and hangs on each other."""
+        return self.wide or (len(cells) > FEW_CELLS and self._noisy)
+
+    @property
+    def _noisy(self) -> bool:
+        """Whether all tables have noise."""
+        return self.evidence.base.noise > 0 and all(margin.noise > 0 for margin in self.evidence.margins)
+
+    def _told_alone(self, cells: Ints, effects: Sequence[Ints], /) -> int | None:
+        """Which of the effects is that of rows that alone have totals; None if there is none such."""
+        totals = self.errors.totals
+        if not totals.alone:
+            return None
+        row = max(totals.margins, key=lambda one: len(one.where.labels)).where.of(cells)
+        for place, codes in enumerate(effects):
+            _, first, at = np.unique(codes, return_index=True, return_inverse=True)
+            if len(first) > 1 and (row[first][at] == row).all() and len(np.unique(row)) == len(first):
+                return place
+        return None
 
     def _humps(
         self, cells: Ints, prior: NegativeBinomial, logs: Floats | None, /
     ) -> tuple[HumpFit | None, Floats | None]:
         """Humps that counts of a part have around their intensities, as far as totals tell what hidden cells hold; and how loose intensities are that totals alone tell."""
-        if self.plain or self.wide or len(cells) > FEW_CELLS:
+        if self.plain or self._large(cells):
             return None, None
         values, totals = self.evidence.base.values[cells], self.errors.totals
         rows = [totals.left_in(margin, cells, np.isnan(values)) for margin in totals.margins]
@@ -424,9 +479,10 @@ class Posterior:
     ) -> _Unit:
         """The laws of the cells of one unit, given the fits of its parts, or levels."""
         evidence, prior = self.evidence, _joined(fits, len(cells)) if levels is None else levels
-        large, usable = self.wide or len(cells) > FEW_CELLS, evidence.base.usable
+        large, usable = self._large(cells), evidence.base.usable
         every = usable is None or (large and bool(usable[cells].all()))
         plain = suits(evidence.base.mechanism) and evidence.zero is None and every
+        plain &= self._noisy
         tied = evidence.equal_among(cells).size > 0
         alone = not evidence.margins and not tied
         if (
@@ -595,6 +651,7 @@ class Posterior:
             attacker=self.attacker,
             report=self.report,
             fits=dict(self.fits),
+            effects=dict(self.effects),
         )
 
     def under(self, evidence: Evidence, /) -> Posterior:
@@ -606,6 +663,7 @@ class Posterior:
             attacker=self.attacker,
             report=self.report,
             fits=dict(self.fits),
+            effects=dict(self.effects),
             held=dict(self.held),
             heard=self.heard,
             asked=True,
@@ -629,7 +687,8 @@ class Posterior:
         tried_out = tuple(one.check for one in (held, trust) if one is not None)
         if trust is not None and trust.beside is not None:
             tried_out = (*tried_out, trust.beside)
-        return (found, *self.heard, *against_totals(self.beside), *self._of_humps(), *tried_out)
+        of_rows = division_check(self.divisions)
+        return (found, *self.heard, *against_totals(self.beside), *of_rows, *self._of_humps(), *tried_out)
 
     def _of_humps(self) -> tuple[FitCheck, ...]:
         """What was learnt of the shape of counts around their intensities; nothing where one negative binomial is enough."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from noisegate.testing.cell_scores import Score
 from noisegate.testing.city import BINS, CITY, CityTruth, ModePlan, simulate_tables
-from noisegate.testing.count_laws import COUNT_LAWS, SPARSE_LAWS
+from noisegate.testing.count_laws import COUNT_LAWS, CROSSED_LAWS, SPARSE_LAWS
 from noisegate.testing.mcmc import ChainPosterior, run_chain
 from noisegate.testing.oracles import enumerate_exact, from_residual, listed_likelihood, simulated_widths
 from noisegate.testing.scoreboard import HEAD, SHARPEST, SURE, Scoreboard, Tallied, run_cases
@@ -43,6 +43,7 @@ __all__ = [
     "CASES",
     "CITY",
     "COUNT_LAWS",
+    "CROSSED_LAWS",
     "HEAD",
     "HIDDEN",
     "KINDS",

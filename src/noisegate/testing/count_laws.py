@@ -40,3 +40,23 @@ SPARSE_LAWS: Mapping[str, CountLaw] = {
     "villages": lambda rng, n, k: rng.poisson(np.exp(rng.normal(0.4, 1.0, (1, k))) * np.ones((n, 1))),
     "rural": lambda rng, n, k: rng.poisson(0.1 * np.exp(rng.normal(0, 0.7, (n, 1))) * np.ones((1, k))),
 }
+
+
+def _corner(rng: np.random.Generator, rows: int, columns: int, /) -> Floats:
+    """Intensities of 5, and of 60 in a quarter of the rows and columns, each row and column a little busier or less."""
+    corner = (np.arange(rows)[:, None] < rows // 4) & (np.arange(columns) < columns // 4)
+    own = np.exp(rng.normal(0, 0.3, (rows, 1)) + rng.normal(0, 0.3, (1, columns)))
+    return np.asarray(np.where(corner, 60.0, 5.0) * own)
+
+
+def _shifts(rows: int, columns: int, /) -> Floats:
+    """Intensities of 40 in the first half of the columns of busy rows, of 12 in the second half of quiet ones, and of 4 else."""
+    busy, early = np.arange(rows)[:, None] < rows // 2, np.arange(columns) < columns // 2
+    return np.where(busy & early, 40.0, np.where(~busy & ~early, 12.0, 4.0))
+
+
+#: Counts whose intensities are no product of rows and columns: a corner that is far busier than all else, and quiet rows that are busy when busy ones are quiet.
+CROSSED_LAWS: Mapping[str, CountLaw] = {
+    "busy corner": lambda rng, n, k: rng.poisson(_corner(rng, n, k)),
+    "two shifts": lambda rng, n, k: rng.poisson(_shifts(n, k)),
+}

@@ -83,15 +83,13 @@ def publish_world(
     columns: int = 24,
     unlisted: int = 0,
     closed: float = 0.0,
+    rows_alone: bool = False,
 ) -> LinkedWorld:
-    """A grid of counts by one of `COUNT_LAWS` or `SPARSE_LAWS`, published by one of `WAYS` with totals of rows and of columns.
-
-    Of *villages* only the totals of rows are published: each is one total over all columns.
-    """
+    """A grid of counts by one of `COUNT_LAWS`, `SPARSE_LAWS` or `CROSSED_LAWS`, published by one of `WAYS` with totals of rows and of columns, or of rows alone."""
     if way not in WAYS:
         raise SpecError.for_choice("way", found=way, allowed=tuple(WAYS))
     made, generator = WAYS[way], as_rng(rng)
-    margins = {"by-row": ["row"]} if law == "villages" else {"by-row": ["row"], "by-column": ["column"]}
+    margins = {"by-row": ["row"], **({} if rows_alone else {"by-column": ["column"]})}
     world = make_world(
         {"row": rows, "column": columns},
         margins=margins,
@@ -161,13 +159,16 @@ def _as_shown(world: LinkedWorld, release: Release, /) -> LinkedWorld:
     )
 
 
-#: Worlds that engines are judged on: nine laws of counts, and four shapes that are none of a city's. What `publish_world` is called with.
+#: Worlds that engines are judged on: nine laws of counts, and shapes that are none of a city's. What `publish_world` is called with.
 CASES: Mapping[str, Mapping[str, Any]] = {
     **{law: {"law": law} for law in COUNT_LAWS},
-    "villages": {"law": "villages", "rows": 3, "columns": 4_000},
+    "villages": {"law": "villages", "rows": 3, "columns": 4_000, "rows_alone": True},
     "rural": {"law": "rural"},
     "remainder": {"law": "negative binomial", "unlisted": 5},
     "structural zeros": {"law": "negative binomial", "closed": 0.3},
+    "busy corner": {"law": "busy corner"},
+    "busy corner, rows alone": {"law": "busy corner", "rows_alone": True},
+    "two shifts, rows alone": {"law": "two shifts", "rows_alone": True},
 }
 
 

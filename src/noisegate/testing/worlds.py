@@ -30,7 +30,7 @@ from noisegate.inference import Engine, Evidence, Layout, Observation, Problem, 
 from noisegate.laws import Laplace, as_rng
 from noisegate.mechanisms import Mechanism
 from noisegate.tables import Dimension, Domain, Margin, Release
-from noisegate.testing.count_laws import COUNT_LAWS, SPARSE_LAWS
+from noisegate.testing.count_laws import COUNT_LAWS, CROSSED_LAWS, SPARSE_LAWS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -163,7 +163,7 @@ def make_world(
         The mean count of a cell, and how much cells differ: 0 says only by chance; at 1 the standard deviation of
         their means is the mean.
     law
-        One of `COUNT_LAWS` or `SPARSE_LAWS` in place of `mean` and `spread`; the first dimension is its rows, the others its columns.
+        One of `COUNT_LAWS`, `SPARSE_LAWS` or `CROSSED_LAWS` in place of `mean` and `spread`; the first dimension is its rows, the others its columns.
     counts
         The raw count of every cell, if it is not to be drawn.
     unlisted
@@ -212,7 +212,7 @@ def _drawn(
 ) -> tuple[Ints, Ints]:
     """Counts of the cells, and what unlisted labels of the first dimension add, cell by cell of its first label."""
     rows = len(domain.dimensions[0].labels)
-    laws = {**COUNT_LAWS, **SPARSE_LAWS}
+    laws = {**COUNT_LAWS, **SPARSE_LAWS, **CROSSED_LAWS}
     if law is not None and law not in laws:
         raise SpecError.for_choice("law", found=law, allowed=tuple(laws))
     if (law is not None or unlisted) and domain.size % rows:

@@ -55,6 +55,20 @@ class Pmfs:
             p=np.concatenate([piece.p for piece in pieces]),
         )
 
+    @classmethod
+    def mixed(cls, laws: Sequence[Pmfs], weights: Floats, /) -> Pmfs:
+        """The mixtures of the laws of the same cells."""
+        low = np.min([one.low for one in laws], axis=0)
+        high = np.max([one.low + one.sizes - 1 for one in laws], axis=0)
+        found = cls.ones(low, high)
+        found.p[:] = 0.0
+        for one, weight in zip(laws, weights.tolist(), strict=True):
+            places = np.repeat(found.start[:-1] + one.low - low - one.start[:-1], one.sizes) + np.arange(
+                len(one.p)
+            )
+            found.p[places] += weight * one.p
+        return found
+
     @property
     def count(self) -> int:
         """How many distributions there are."""

@@ -149,8 +149,8 @@ _SAMPLE = 6_000
 MOST_SPREAD = 1.5
 
 
-def likeliest_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /) -> int:
-    """The place in `DISPERSIONS` of the one under which cells are likeliest at the intensities that the others give them."""
+def likeliest_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /) -> tuple[int, float]:
+    """The place in `DISPERSIONS` of the one under which cells are likeliest at the intensities that the others give them, and how likely they are then, as a logarithm."""
     steps = [max(1, len(group) // _SAMPLE) for group in (observed.shown, observed.hidden)]
     some, others = observed.shown[:: steps[0]], observed.hidden[:: steps[1]]
     weights = (len(observed.shown) / max(1, len(some)), len(observed.hidden) / max(1, len(others)))
@@ -166,7 +166,7 @@ def likeliest_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /
         score += weights[1] * float(missing[nearest, np.arange(len(others))].sum())
         if score > best:
             best, found = score, place
-    return found
+    return found, best
 
 
 #: Log-multipliers at which levels are judged.

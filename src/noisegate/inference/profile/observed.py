@@ -314,6 +314,11 @@ def shifted(
         slope[i] -= bend[i] * step
 
 
+def _all_alike(seen: Floats, cells: int, /) -> Floats:
+    """Log-intensities of cells that are all alike, and show so much."""
+    return np.full(cells, math.log(max((seen.sum() + 0.5) / cells, 1e-3)))
+
+
 DISPERSIONS = np.exp(np.linspace(math.log(0.005), math.log(4.0), 16))
 #: Where the search for the dispersion starts: about 0.3.
 _FIRST = 10
@@ -337,16 +342,19 @@ class Observed:
         """The cells of a table; NaN in `values` says that nothing was published."""
         hidden = np.isnan(values)
         seen = np.maximum(values[~hidden], 0.0)
-        start = math.log(max((seen.sum() + 0.5) / len(values), 1e-3))
         return cls(
             shown=np.flatnonzero(~hidden),
             hidden=np.flatnonzero(hidden),
             seen=seen,
             noise=mechanism.published_law.variance,
             remainders=[sums.of_cells(hidden) for sums in remainders],
-            eta=np.full(len(values), start),
+            eta=_all_alike(seen, len(values)),
             tables=missing_tables(mechanism, tuple(DISPERSIONS.tolist())),
         )
+
+    def anew(self) -> Observed:
+        """The same cells, of which nothing has been fitted."""
+        return replace(self, eta=_all_alike(self.seen, len(self.eta)), place=_FIRST)
 
     @property
     def dispersion(self) -> float:

@@ -272,12 +272,17 @@ class SharedError:
             joint=slope**2 * sum(alone, start=together),
         )
 
-    def beside(self, moves: Floats, /) -> SharedError:
-        """The same with one more error that all cells have in common, which moves each of them by so much."""
+    def beside(self, moves: Floats, /, *, within: bool = False) -> SharedError:
+        """The same with one more error that all cells have in common, which moves each of them by so much; `within` says that their variances hold it already."""
         if not moves.any():
             return self
         none = np.zeros(len(moves), np.uint8)
-        return replace(self, codes=(*self.codes, none), moves=(*self.moves, moves.astype(np.float32)))
+        return replace(
+            self,
+            codes=(*self.codes, none),
+            moves=(*self.moves, moves.astype(np.float32)),
+            joint=self.joint + moves**2 if within else self.joint,
+        )
 
     def without_sums(self) -> SharedError:
         """The same, once somebody else has what is common and joint."""

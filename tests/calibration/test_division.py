@@ -1,0 +1,122 @@
+"""Rows of which nothing is shown, and no total of columns: how they are divided nobody says, and the engine does not pretend to know.
+
+A corner of busy places in busy hours says how busy hours are where it is; everywhere else people come alike. Divided as the corner is, single cells of quiet rows held 77 to 83 % at 95 and the 60 sharpest 38 to 80;
+where quiet rows are busy when busy ones are quiet 61 % and 4. Nothing of that was said.
+"""
+
+import numpy as np
+import pytest
+
+from noisegate.testing import BASE, WAYS, Scoreboard, ask_world, make_world, publish_case
+
+CORNERS = ("busy corner, rows alone", "two shifts, rows alone")
+#: What the 60 sharpest intervals hold in fifteen worlds at least; worlds differ. Of two shifts early hours of quiet rows show nothing but noise, and how busy each is hangs on which of them noise shows.
+SHARPEST = {CORNERS[0]: 0.9, CORNERS[1]: 0.85}
+
+
+def asked(case, way, worlds):
+    """What the engine says of some worlds, and its checks."""
+    board, checks = Scoreboard(), []
+    for seed in range(worlds):
+        world = publish_case(case, way, rng=np.random.default_rng([71, seed]))
+        engine = world.engine()
+        board.add(case, way, ask_world(world, engine, rng=np.random.default_rng(1), draws=200))
+        checks.append({check.name: check for check in engine.checks})
+    return board, checks
+
+
+@pytest.mark.parametrize("way", ["as in 2016", "independent", "exact margins"])
+@pytest.mark.parametrize("case", CORNERS)
+def test_quiet_rows_that_are_divided_otherwise(case, way):
+    board, checks = asked(case, way, 4)
+    assert board.tally(kind="cells").held >= 0.92
+    assert board.sharpest() >= SHARPEST[case] - 0.1
+    named, right = board.occupied()
+    assert right >= 0.98 * named
+    assert board.tally(kind="hidden, one total").held >= 0.9
+    for kind in ("random sums", "differences"):
+        assert board.tally(kind=kind).right >= 0.85
+    if case == CORNERS[0]:
+        assert all("division of rows" in said for said in checks)
+
+
+def test_it_says_of_how_many_rows_and_cells_it_does_not_know():
+    world = publish_case("busy corner, rows alone", "as in 2016", rng=np.random.default_rng(5))
+    check = next(one for one in world.engine().checks if one.name == "division of rows")
+    hidden = np.isnan(world.published[BASE]).reshape(40, 24)
+    told = ~np.isnan(world.published["by-row"])
+    few = hidden.mean(axis=1) >= 1 - 0.125
+    assert check.outcome == "widened"
+    assert check.numbers["rows"] == (few & told).sum()
+    assert check.numbers["cells"] == hidden[few & told].sum()
+    assert 0 <= check.numbers["alike"] < 0.99
+
+
+@pytest.mark.parametrize("way", ["as in 2016", "independent", "exact margins"])
+def test_rows_keep_what_their_totals_leave(way):
+    """Whole rows are as sure as before, and cells add up to them."""
+    world = publish_case("busy corner, rows alone", way, rng=np.random.default_rng(9))
+    engine, row = world.engine(), np.arange(world.domain.size) // 24
+    hidden = world.hidden
+    hidden = hidden[~np.isnan(world.published["by-row"])[row[hidden]]]
+    sums = engine.sums(hidden, row[hidden], size=40, level=0.95)
+    cells = np.bincount(row[hidden], weights=engine.cells(0.95).mean[hidden], minlength=40)
+    assert np.allclose(sums.mean, cells)
+    there = np.bincount(row[hidden], minlength=40) > 0
+    truth = np.bincount(row[hidden], weights=world.counts[hidden], minlength=40)
+    assert np.mean(((sums.low <= truth) & (truth <= sums.high))[there]) >= 0.9
+    assert (sums.high - sums.low)[there].max() <= 60
+
+
+def test_totals_of_columns_leave_nothing_open():
+    world = publish_case("busy corner", "exact margins", rng=np.random.default_rng(2))
+    assert "division of rows" not in {check.name for check in world.engine().checks}
+
+
+def test_a_total_of_everything_divides_nothing():
+    """A coarser total beside those of rows is as if it were not there."""
+    rng = np.random.default_rng(4)
+    counts = publish_case("busy corner, rows alone", "exact margins", rng=rng).counts
+    made = WAYS["exact margins"]
+    names = {"by-row": ["row"], "in all": ["side"]}
+    world = make_world(
+        {"row": 40, "column": 24, "side": 1},
+        margins=names,
+        mechanism={BASE: made.base, **dict.fromkeys(names, made.margin)},
+        counts=counts,
+        rng=rng,
+    )
+    check = next(one for one in world.engine().checks if one.name == "division of rows")
+    assert check.numbers["rows"] >= 20
+
+
+@pytest.mark.parametrize("way", ["as in 2016", "independent"])
+@pytest.mark.parametrize("law", ["poisson", "negative binomial"])
+def test_rows_that_are_divided_as_busier_ones_lose_little(law, way):
+    """Counts around a product of rows and columns: the price of not knowing is small, since rows that show a few cells say that they are divided as busier ones are."""
+    board = Scoreboard()
+    for seed in range(5):
+        rng = np.random.default_rng([72, seed])
+        made = WAYS[way]
+        world = make_world(
+            {"row": 40, "column": 24},
+            margins={"by-row": ["row"]},
+            mechanism={BASE: made.base, "by-row": made.margin},
+            law=law,
+            rng=rng,
+        )
+        board.add(law, way, ask_world(world, world.engine(), rng=rng, draws=0))
+    assert 0.93 <= board.tally(kind="cells").held <= 0.99
+    assert board.tally(kind="cells").half <= 0.56
+    assert board.tally(kind="random sums").half <= 0.68
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["as in 2016", "independent", "gaussian", "exact margins"])
+@pytest.mark.parametrize("case", ["busy corner", *CORNERS])
+def test_corners_closely(case, way):
+    board, _ = asked(case, way, 15)
+    for kind in ("random sums", "differences", "ratios"):
+        assert board.tally(kind=kind).right >= 0.88
+    assert board.tally(kind="cells").held >= 0.94
+    assert board.sharpest() >= SHARPEST.get(case, 0.9)
