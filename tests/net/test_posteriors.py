@@ -33,6 +33,19 @@ def test_findings(hold, published, world):
     hold(f"findings/{world}", found)
 
 
+def test_what_is_likely_does_not_contradict_what_is_proven(published):
+    """Counts that tables prove are in the cells what they are in the findings: both rest on the same tables."""
+    world = published("exact")
+    (proven,) = [one for one in world.content["findings"] if one["id"] == "known-exactly"]
+    cells = cells_of(world.folder)
+    place = {pair: k for k, pair in enumerate(zip(cells["town"], cells["age"], strict=True))}
+    assert len(proven["numbers"]["listed"]) == 4
+    for one in proven["numbers"]["listed"]:
+        k = place[one["town"], one["age"]]
+        assert cells["lo"][k] == cells["hi"][k] == one["low"] == one["high"]
+    assert not world.content["inference"]["left_out"]
+
+
 @pytest.mark.parametrize("which", ["plain", "truth", "gtfs", "weeks"])
 def test_findings_in_a_city(hold, city_assessed, which):
     content = city_assessed(which).content

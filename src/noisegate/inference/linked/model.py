@@ -1,7 +1,8 @@
 """The problem in its plainest form: distinct unknowns, what each shows itself, and sums of several.
 
 Structural zeros are gone, cells that an identity makes equal are one unknown, sums of one
-unknown have become evidence on it, and equal members of a sum carry a whole-number weight.
+unknown have become evidence on it, equal members of a sum carry a whole-number weight, and exact sums
+are over what is not known exactly.
 Unknowns are numbered so that each connected component is a run of them, followed by the run of
 those that are in no sum of several.
 """
@@ -14,7 +15,15 @@ from typing import Self
 import numpy as np
 
 from noisegate.errors import DataError
-from noisegate.inference.linked.problem import Bools, Floats, Ints, Problem, components, tally
+from noisegate.inference.linked.problem import (
+    Bools,
+    Floats,
+    Ints,
+    Problem,
+    components,
+    contradiction,
+    tally,
+)
 from noisegate.laws import PointMass
 from noisegate.mechanisms import Mechanism
 
@@ -169,7 +178,48 @@ def _split(
         zeros = np.zeros(len(equations.indptr) - 1)
         rows = _rows(unknown_of, equations.indptr, equations.indices, equations.signs, zeros, identity)
         linked.append(rows.take(np.flatnonzero(rows.sizes > 0)))
-    return _stack(linked), own
+    exactly = np.array([isinstance(one.law, PointMass) and one.rounding == "none" for one in mechanisms])
+    return _without_known(_stack(linked), own, exactly, int(unknown_of.max(initial=-1)) + 1)
+
+
+def _without_known(
+    factors: Factors, own: list[Own], exactly: Bools, unknowns: int, /
+) -> tuple[Factors, list[Own]]:
+    """The same with exact sums over what is not known to a number: what is known would only tie together what it does not link.
+
+    A sum that is left with one unknown is known as well, and so on.
+    """
+    known = np.full(unknowns, np.nan)
+    for evidence in own:
+        if isinstance(evidence.mechanism.law, PointMass) and evidence.mechanism.rounding == "none":
+            there = ~np.isnan(evidence.values)
+            known[evidence.unknowns[there]] = evidence.values[there]
+    open_ = exactly[factors.mechanism] & ~np.isnan(factors.values) if factors.count else np.zeros(0, bool)
+    while (drop := open_[factors.rows] & ~np.isnan(known[factors.members])).any():
+        gone = factors.rows[drop]
+        less = tally(gone, factors.weights[drop] * known[factors.members[drop]], size=factors.count)
+        changed = np.bincount(gone, minlength=factors.count) > 0
+        sizes = factors.sizes - np.bincount(gone, minlength=factors.count)
+        values = factors.values - less
+        if (values[sizes == 0] != 0).any():
+            raise contradiction()
+        factors = Factors(
+            indptr=np.concatenate([[0], np.cumsum(sizes)]),
+            members=factors.members[~drop],
+            weights=factors.weights[~drop],
+            values=values,
+            # What is left of a sum is no sum that a threshold was put to.
+            mechanism=np.where(changed, len(exactly) - 1, factors.mechanism),
+        )
+        alone = _single(factors) & changed
+        starts = factors.indptr[:-1][alone]
+        if alone.any():
+            mine = factors.members[starts]
+            known[mine] = factors.values[alone]
+            own.append(Own(unknowns=mine, values=factors.values[alone], mechanism=IDENTITY))
+        kept = np.flatnonzero(~alone & (factors.sizes > 0))
+        factors, open_ = factors.take(kept), open_[kept]
+    return factors, own
 
 
 def _rows(

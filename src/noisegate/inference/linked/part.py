@@ -32,6 +32,7 @@ from noisegate.inference.linked.problem import (
     tally,
     unheard,
 )
+from noisegate.laws import PointMass
 from noisegate.mechanisms import Mechanism
 
 _ROUNDS = 20
@@ -78,6 +79,12 @@ class Part:
     def stars(self) -> bool:
         """Whether every unknown is in exactly one sum of several."""
         return self.factors.count > 0 and len(self.factors.members) == self.size
+
+    @property
+    def exact(self) -> bool:
+        """Whether all its sums are exact."""
+        law = {int(k): self.mechanisms[k].law for k in np.unique(self.factors.mechanism)}
+        return all(isinstance(one, PointMass) for one in law.values())
 
     def only(self, factors: Bools, /) -> tuple[Ints, Part]:
         """The part with some of the factors and their members, and which unknowns those were."""
@@ -275,7 +282,7 @@ def _runs(model: Model, /) -> Iterator[tuple[int, int]]:
     count = len(model.bounds) - 1
     sums, sizes = np.diff(model.factor_bounds), np.diff(model.bounds)
     kind = np.where(sums == 1, 1, 0)
-    small = (sums > 1) & (sizes <= _SMALL)
+    small = (sums > 1) & (sizes <= _SMALL) & ~_exact_alone(model)
     if int(small.sum()) > _MANY:
         kind[small] = 2
     first = 0
@@ -291,6 +298,14 @@ def _runs(model: Model, /) -> Iterator[tuple[int, int]]:
             last += 1
         yield first, last
         first = last
+
+
+def _exact_alone(model: Model, /) -> Bools:
+    """Components of which all sums are exact: messages that go round in these are taken for new evidence until all but one number is gone, and each is better solved by itself."""
+    f = model.factors
+    exact = np.array([isinstance(one.law, PointMass) for one in model.mechanisms])[f.mechanism]
+    noisy = np.concatenate([[0], np.cumsum(~exact)])
+    return np.asarray(noisy[model.factor_bounds[1:]] == noisy[model.factor_bounds[:-1]])
 
 
 def in_order(items: Iterable[T], work: Callable[[T], R], /, *, threads: int) -> Iterator[tuple[T, R]]:
