@@ -408,15 +408,16 @@ class Evidence:
     def population(self, cells: Ints, /) -> Population | None:
         """The cells among these of shown rows of the margin that says most of them; None if none does."""
         base = self.base
-        measured = [margin for margin in self.margins if margin.measured]
-        if not measured or (base.usable is not None and not base.usable[cells].all()):
+        # What was summed from an estimate says what the estimate adds up to.
+        telling = [margin for margin in self.margins if margin.measured or self.consistent]
+        if not telling or (base.usable is not None and not base.usable[cells].all()):
             return None
-        rows = [margin.where.of(cells) for margin in measured]
+        rows = [margin.where.of(cells) for margin in telling]
         covered = [
-            (row >= 0) & margin.shown(np.maximum(row, 0)) for margin, row in zip(measured, rows, strict=True)
+            (row >= 0) & margin.shown(np.maximum(row, 0)) for margin, row in zip(telling, rows, strict=True)
         ]
-        best = max(range(len(measured)), key=lambda k: (int(covered[k].sum()), -len(measured[k].values)))
-        margin, inside = measured[best], cells[covered[best]]
+        best = max(range(len(telling)), key=lambda k: (int(covered[k].sum()), -len(telling[k].values)))
+        margin, inside = telling[best], cells[covered[best]]
         held = np.bincount(rows[best][covered[best]], minlength=len(margin.values))
         used = np.flatnonzero(held)
         # Rows of which only some cells are asked for say nothing of these.
@@ -424,7 +425,9 @@ class Evidence:
             return None
         values = base.values[inside]
         shown = ~np.isnan(values)
-        noise = margin.noise * len(used) + base.noise * int(shown.sum())
+        noise = base.noise * len(values)
+        if margin.measured:
+            noise = margin.noise * len(used) + base.noise * int(shown.sum())
         return Population(
             values=values[shown],
             shown=inside[shown],
