@@ -70,10 +70,11 @@ def test_totals_that_were_summed_say_what_is_hidden(law):
         assert not world.release.tables[1].law  # the case that is meant
         engine, hidden = world.engine(), world.hidden
         row = hidden // 24
-        for groups, size, found in ((np.zeros(len(hidden), int), 1, held), (row, 40, rows)):
+        for size in (1, 40):
+            groups = row * size // 40
             said = engine.sums(hidden, groups, size=size, level=0.95)
             truth = np.bincount(groups, weights=world.counts[hidden], minlength=size)
-            some = np.bincount(groups, minlength=size) > 0
-            found += ((said.low <= truth) & (truth <= said.high))[some].tolist()
+            right = ((said.low <= truth) & (truth <= said.high))[np.unique(groups)]
+            (held if size == 1 else rows).extend(right.tolist())
     assert sum(held) >= 6
     assert np.mean(rows) >= 0.88

@@ -56,7 +56,7 @@ class _PartFit:
     def at(self, cells: Ints, /) -> tuple[list[Ints], ProfileFit]:
         """The same of some of its cells."""
         at = np.searchsorted(self.cells, cells)
-        fit = replace(self.fit, mean=self.fit.mean[at], shape=self.fit.shape[at])
+        fit = replace(self.fit, mean=self.fit.mean[at], shape=self.fit.shape[at], logs=None)
         return [codes[at].astype(np.int64) for codes in self.effects], fit
 
 

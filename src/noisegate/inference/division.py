@@ -6,7 +6,7 @@ as busy ones are need not be so (a station has its rush hours, a village its mar
 So the intensities of hidden cells of such rows are taken to a power: 1 divides a row as busier ones are, 0 evenly, one below 0 the other way round, one above 1 more so. All rows of a kind have one power. How likely
 each is what they show says: how many of their cells, and which, beside what the power has there. Where they show nothing, what is believed beforehand remains, and it is wide.
 
-1. *Kinds*: rows that show nothing, and rows that show an eighth of their cells at most. All others divide themselves.
+1. *Kinds*: rows whose total is so small that, divided evenly, they would show an eighth of their cells at most, or a hundredth. All others divide themselves. Rows are not chosen by what they show: those that show nothing are so because they are divided evenly, or by chance.
 2. *Beforehand* a kind is divided as the next busier one is, or, as likely as not, in any of the ways.
 3. *Laws* of cells are the mixture over powers; each of them leaves rows what they add up to.
 4. *Sums* err together by what the powers differ by.
@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -44,8 +45,8 @@ POWERS = np.array([1.0, 1.6, 0.5, 0.0, -0.5])
 _BEFOREHAND = np.array([0.3, 0.15, 0.15, 0.25, 0.15])
 #: How likely it is beforehand that a kind of rows is divided as the next busier one is.
 _ALIKE = 0.5
-#: Rows that show no more than this share of their cells may be divided otherwise than busier ones, and those that show nothing.
-_FEW_SHOWN = 0.125
+#: Kinds of rows: those that would show up to these shares of their cells if these were alike.
+_FEW_SHOWN = (0.125, 0.01)
 #: So many cells tell powers apart as well as it is worth (see `SeenCells.worth`).
 _WORTH = 200.0
 #: A kind whose rows are divided as busier ones are with this chance is left as it is.
@@ -116,8 +117,10 @@ def divided(
     shows = _Shows.of(made, shape[free & np.isnan(values)])
     kinds = [
         kind
-        for row in _alone(margins, cells, free & np.isnan(values))
-        for kind in _kinds(values, row, free, laws, np.log(np.maximum(intensity, 1e-3)), shows)
+        for margin, row in _alone(margins, cells, free & np.isnan(values))
+        for kind in _kinds(
+            values, row, _level(evidence, margin), free, laws, np.log(np.maximum(intensity, 1e-3)), shows
+        )
         if kind.alike < _SURE
     ]
     if not kinds:
@@ -200,7 +203,15 @@ class _Shows:
         return found
 
 
-def _alone(margins: Sequence[Observation], cells: Ints, hidden: Bools, /) -> Iterator[Ints]:
+def _level(evidence: Evidence, margin: Observation, /) -> Floats:
+    """What the cells of each row hold on average: that it is little does not depend on how it is divided, as it would if rows were chosen by what they show."""
+    rows = np.arange(len(margin.values))
+    return np.maximum(margin.total(rows), 0.0) / np.maximum(evidence.cells_in(margin), 1)
+
+
+def _alone(
+    margins: Sequence[Observation], cells: Ints, hidden: Bools, /
+) -> Iterator[tuple[Observation, Ints]]:
     """For each margin that alone tells some hidden cells the row of these and of those that are not, -1 elsewhere; a coarser one does not tell how rows of a finer one are divided."""
     rows = []
     for margin in margins:
@@ -215,7 +226,7 @@ def _alone(margins: Sequence[Observation], cells: Ints, hidden: Bools, /) -> Ite
                     told &= theirs < 0
         if told.any():
             # Hidden cells that another margin tells as well add up to that.
-            yield np.where(told | ~hidden, row, -1)
+            yield margins[place], np.where(told | ~hidden, row, -1)
 
 
 def _coarser(theirs: Ints, mine: Ints, /, *, keep_first: bool) -> bool:
@@ -229,18 +240,23 @@ def _coarser(theirs: Ints, mine: Ints, /, *, keep_first: bool) -> bool:
 
 
 def _kinds(
-    values: Floats, row: Ints, free: Bools, laws: AnyLaws, logs: Floats, shows: _Shows, /
+    values: Floats,
+    row: Ints,
+    level: Floats,
+    free: Bools,
+    laws: AnyLaws,
+    logs: Floats,
+    shows: _Shows,
+    /,
 ) -> Iterator[_Kind]:
-    """The kinds of rows of one margin of which little is shown, the busier ones first, and how they may be divided."""
+    """The kinds of rows of one margin of which little would be shown if they were divided evenly, the busier ones first, and how they may be divided."""
     inside = (row >= 0) & free
-    size = int(row.max(initial=-1)) + 1
-    hidden, shown = (
-        np.bincount(row[inside & which], minlength=size) for which in (np.isnan(values), ~np.isnan(values))
-    )
-    divisible = hidden >= _LEAST_CELLS
-    few = (shown > 0) & (shown <= _FEW_SHOWN * (shown + hidden))
+    hidden = np.bincount(row[inside & np.isnan(values)], minlength=len(level))
+    eta = np.clip(np.log(np.maximum(level, 1e-3)), LEAST_LOG, MOST_LOG)
+    share = -np.expm1(shows.logs(eta, np.full(len(level), np.nan)))
     alike = 1.0
-    for rows in (divisible & few, divisible & (shown == 0)):
+    for most, least in pairwise((*_FEW_SHOWN, -1.0)):
+        rows = (hidden >= _LEAST_CELLS) & (share <= most) & (share > least)
         if rows.any():
             chosen = inside & rows[np.maximum(row, 0)]
             before = _ALIKE * np.eye(len(POWERS))[0] * alike + (1 - _ALIKE * alike) * _BEFOREHAND

@@ -277,7 +277,7 @@ class ShownTotals:
     @property
     def alone(self) -> bool:
         """Whether there are totals of one kind of rows alone, others being totals of these: none says how rows are divided."""
-        names = [set(margin.where.labels) for margin in self.margins]
+        names = [{name for name, many in one.where.labels.items() if many > 1} for one in self.margins]
         return bool(names) and all(one <= max(names, key=len) for one in names)
 
     def of(self, margin: Observation, /) -> RowTotals:

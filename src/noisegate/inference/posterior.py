@@ -350,7 +350,9 @@ class Posterior:
             return []
         mean, shape, dispersion = np.ones((3, len(unit.cells)))
         for places, fit in unit.fits:
-            mean[places], shape[places], dispersion[places] = fit.mean, fit.shape, fit.dispersion
+            # By all cells: what others say of a hidden cell is more than of a shown one beside it, as its own record is left out.
+            mean[places] = fit.mean if fit.logs is None else np.exp(fit.logs)
+            shape[places], dispersion[places] = fit.shape, fit.dispersion
         found = divided(
             self.evidence,
             totals.margins,
@@ -409,7 +411,7 @@ class Posterior:
                 shape=prior.shape,
                 humps=humps,
                 loose=loose,
-                logs=None,
+                logs=None if self._large(cells) else fit.logs,
                 by_kind=(),
                 odd=odd is not None and not odd.holds,
             )

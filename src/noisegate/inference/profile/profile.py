@@ -94,7 +94,7 @@ _FAR_BELOW = 0.3
 class ProfileFit:
     """What the other cells say of each cell (the mean and the shape of its count), and how uncertain each level of each effect is.
 
-    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`), `seen` is the mean intensity of cells that are shown; `humps` are other laws that counts may have around their intensities, and `loose` the relative variances of these where totals alone tell them. `logs` are log-intensities by all cells, until they are no longer needed: what other cells say of a hidden one is higher, as its own absence is left out. `by_kind` are the codes of its effects, if they are others than those it was given. `odd` says that counts which were held out are spread over their laws as those of another shape are.
+    `own` and `common` are relative variances of the multipliers (see `ProfileEffect`), `seen` is the mean intensity of cells that are shown; `humps` are other laws that counts may have around their intensities, and `loose` the relative variances of these where totals alone tell them. `logs` are log-intensities by all cells, where these are not very many: what other cells say of a hidden one is higher, as its own absence is left out. `by_kind` are the codes of its effects, if they are others than those it was given. `odd` says that counts which were held out are spread over their laws as those of another shape are.
     """
 
     mean: Floats
