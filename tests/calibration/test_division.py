@@ -9,7 +9,7 @@ import pytest
 
 from noisegate.testing import BASE, WAYS, Scoreboard, ask_world, make_world, publish_case
 
-CORNERS = ("busy corner, rows alone", "two shifts, rows alone")
+CORNERS = ("busy corner by rows", "two shifts by rows")
 #: What the 60 sharpest intervals hold in fifteen worlds at least; worlds differ. Of two shifts early hours of quiet rows show nothing but noise, and how busy each is hangs on which of them noise shows.
 SHARPEST = {CORNERS[0]: 0.9, CORNERS[1]: 0.85}
 
@@ -86,7 +86,7 @@ def test_rows_of_few_cells_are_not_chosen_by_what_they_show():
 @pytest.mark.parametrize("way", ["as in 2016", "independent", "exact margins"])
 def test_rows_keep_what_their_totals_leave(way):
     """Whole rows are as sure as before, and cells add up to them."""
-    world = publish_case("busy corner, rows alone", way, rng=np.random.default_rng(9))
+    world = publish_case("busy corner by rows", way, rng=np.random.default_rng(9))
     engine, row = world.engine(), np.arange(world.domain.size) // 24
     hidden = world.hidden
     hidden = hidden[~np.isnan(world.published["by-row"])[row[hidden]]]

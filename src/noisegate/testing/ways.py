@@ -167,8 +167,8 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     "remainder": {"law": "negative binomial", "unlisted": 5},
     "structural zeros": {"law": "negative binomial", "closed": 0.3},
     "busy corner": {"law": "busy corner"},
-    "busy corner, rows alone": {"law": "busy corner", "rows_alone": True},
-    "two shifts, rows alone": {"law": "two shifts", "rows_alone": True},
+    "busy corner by rows": {"law": "busy corner", "rows_alone": True},
+    "two shifts by rows": {"law": "two shifts", "rows_alone": True},
 }
 
 
