@@ -438,7 +438,15 @@ def _read_lines(result: Assessment) -> list[str]:
     counted = ((aside, "line", "set aside"), (columns, "column", "left out"), (sheets, "sheet", "not read"))
     left = [f"{n:,} {what}{'s' if n > 1 else ''} {how}" for n, what, how in counted if n]
     lines += [f"{', '.join(left)}; --verbose says why"] if left else []
-    return lines
+    return lines + _doubted(result)
+
+
+def _doubted(result: Assessment, /) -> list[str]:
+    """Which of its own checks made estimates of cells and sums wider, or took them back; nothing if none did."""
+    engine = None if result.inference is None else result.inference.engine
+    checks = engine.checks if engine is not None and engine.knows_sums else ()
+    said = [f"{one.outcome} by {one.name}" for one in checks if one.outcome in {"widened", "withdrawn"}]
+    return [f"estimates are {', '.join(said)}; --verbose says why"] if said else []
 
 
 def show(result: Assessment, /) -> None:
@@ -561,6 +569,8 @@ def _show_check(check: Check, /) -> None:
     grid.add_column(no_wrap=True)
     grid.add_column()
     said = escape(check.title)
-    assumed = [line for line in check.evidence if line.startswith("Assumed")]
+    # Of its own fit, what had a consequence.
+    fit = [line for line in check.evidence if line.startswith("Fit,") and "(holds)" not in line]
+    assumed = [line for line in check.evidence if line.startswith("Assumed")] + fit
     grid.add_row(_MARKS[check.outcome], "\n".join([said, *map(escape, assumed)]))
     console.print(grid)

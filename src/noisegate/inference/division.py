@@ -156,8 +156,8 @@ def division_check(found: Sequence[Divided], /) -> tuple[FitCheck, ...]:
     people = sum(one.people for one in found)
     alike = sum(one.alike * one.people for one in found) / max(people, 1e-9)
     says = (
-        f"of {rows:,} rows that are shown little or nothing of their cells is, and no other total tells how their {people:,.0f} hidden people are divided: "
-        f"as those of busier rows with {alike:.0%}, else more evenly, less so or the other way round; cells and parts of rows are widened"
+        f"{rows:,} rows show few of their cells or none, and no other total tells how their {people:,.0f} hidden people are divided: "
+        f"as in busier rows with {alike:.0%}, else more evenly, less so or the other way round; cells and parts of rows are widened by it"
     )
     return (
         FitCheck(
