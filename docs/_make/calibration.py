@@ -42,7 +42,7 @@ _CODE = ("inference", "testing/count_laws.py", "testing/ways.py", "testing/world
 _KEPT = ROOT / ".calibration"
 INTRO = """# How often intervals hold the truth
 
-Made by `make calibrate`: the engine is asked about worlds whose truth is known and whose counts vary in ways that no prior of ours describes: a grid of 40 rows and 24 columns with totals of both (villages: 3 totals over 4,000 cells each). A world takes three lines
+Made by `make calibrate`: the engine is asked about worlds whose truth is known and whose counts vary in ways that no prior of ours describes: a grid of 40 rows and 24 columns with totals of both (villages: 3 totals over 4,000 cells each; *by rows*: of rows alone). A world takes three lines
 ([`noisegate.testing`](../../CONTRIBUTING.md)):
 
 ```python
@@ -69,7 +69,7 @@ What is asked for: 92 to 98 and 43 to 58 for hidden sums under shown totals; at 
 the sharpest.
 
 Why some are outside. *Fixed* counts with exact margins, the table: that counts vary by a tenth of a person cannot be excluded, and an interval that allows for it has three numbers around a truth that is always the middle one; of totals that are sums of one estimate a law is taken to be no surer than they are. *Parties of three*: nobody is there more often than in a negative binomial of that variance, which is allowed for by half. Their sharpest cells as in 2016 hold 89 %.
-*Full or empty* vehicles, a group: the law knows the level of all rows better than it is given credit for. *Derive* is withdrawn nearly always; of the few worlds where it is not there are too few to say much. *Rural* totals: a truth in an interval of two numbers counts a half, and somebody who knows the law has no more. [ADR 040](../adr/040-counts-that-hardly-vary.md), [042](../adr/042-what-is-taken-off.md) and [044](../adr/044-near-a-capacity.md) have the figures, and what worlds look like that are not well answered.
+*Full or empty* vehicles, a group: the law knows the level of all rows better than it is given credit for. *Derive* is withdrawn nearly always; of the few worlds where it is not there are too few to say much. *Rural* totals: a truth in an interval of two numbers counts a half, and somebody who knows the law has no more. *Two shifts by rows*: early hours of quiet rows show nothing but noise, and nothing else tells how busy each is. [ADR 040](../adr/040-counts-that-hardly-vary.md), [042](../adr/042-what-is-taken-off.md), [044](../adr/044-near-a-capacity.md) and [045](../adr/045-how-quiet-rows-are-divided.md) have the figures, and what worlds look like that are not well answered.
 Among several hundred figures a few are outside by chance.
 
 *Worlds* says of how many worlds a row is (`--seed 9001`: nothing was set on them); *older* rows are of an engine before the last change (`--seed 8001`, likewise), and stay until at least 20 worlds were asked about anew. Where it has two numbers (`100; 20`), the first is that of hidden sums, of which more worlds were asked about.
