@@ -32,10 +32,12 @@ from noisegate.inference.profile.observed import (
     DISPERSIONS,
     LEAST_LOG,
     MOST_LOG,
+    WORTH,
     Missing,
     log_mass,
     missing_tables,
 )
+from noisegate.inference.profile.profile import EMPTY_SHARE
 from noisegate.inference.trial import FitCheck
 from noisegate.mechanisms import Mechanism
 from noisegate.tables import compact
@@ -47,8 +49,6 @@ _BEFOREHAND = np.array([0.3, 0.15, 0.15, 0.25, 0.15])
 _ALIKE = 0.5
 #: Kinds of rows: those that would show up to these shares of their cells if these were alike.
 _FEW_SHOWN = (0.125, 0.01)
-#: So many cells tell powers apart as well as it is worth (see `SeenCells.worth`).
-_WORTH = 200.0
 #: A kind whose rows are divided as busier ones are with this chance is left as it is.
 _SURE = 0.99
 #: A row of fewer hidden cells is not divided.
@@ -57,23 +57,27 @@ _LEAST_CELLS = 2
 _MOST_LISTED = 100_000
 _AT_ONCE = 20_000
 _STEPS, _LONGEST, _SETTLED = 30, 1.0, 1e-4
-#: A cell is empty for a reason of its own this often, and counts less likely than e^-nats to stay hidden are left out.
-_EMPTY, _NATS, _TRIM = 0.015, 16.0, 1e-7
+#: Counts less likely than e^-nats to stay hidden are left out, and ends of laws that hold less than this.
+_NATS, _TRIM = 16.0, 1e-7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Division:
+    """How much hangs on how rows are divided: of how many rows and hidden cells it is open, what these hold, and how likely they are divided as busier rows are."""
+
+    rows: int
+    cells: int
+    people: float
+    alike: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Divided:
-    """Laws of cells, rows of which little is shown divided in all ways that they may be.
-
-    `moves` is for each way how far one standard deviation of it moves each cell; `cells` and `people` are how many hidden cells are concerned and what they hold, and `alike` how likely they are divided as busier rows are.
-    """
+    """Laws of cells, rows of which little is shown divided in all ways that they may be, and for each way how far one standard deviation of it moves each cell; `about` is what that is about."""
 
     laws: AnyLaws
-    moves: tuple[Floats, ...] = ()
-    cells: int = 0
-    rows: int = 0
-    people: float = 0.0
-    alike: float = 1.0
+    moves: tuple[Floats, ...]
+    about: Division
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,12 +111,11 @@ def divided(
     intensity: Floats,
     shape: Floats,
     dispersion: Floats,
-) -> Divided:
-    """The laws of the cells of a unit, if rows of which little is shown may be divided in other ways; `intensity` and `shape` are what other cells say of each, `dispersion` is what of the latter counts have around intensities that are known, and `free` says which may be moved."""
-    none = Divided(laws=laws)
+) -> Divided | None:
+    """The laws of the cells of a unit, if rows of which little is shown may be divided in other ways, None if there are none such; `intensity` and `shape` are what other cells say of each, `dispersion` is what of the latter counts have around intensities that are known, and `free` says which may be moved."""
     made = evidence.base.mechanism
     if made.threshold is None or not math.isfinite(made.published_law.variance):
-        return none
+        return None
     values = evidence.base.values[cells]
     shows = _Shows.of(made, shape[free & np.isnan(values)])
     kinds = [
@@ -124,7 +127,7 @@ def divided(
         if kind.alike < _SURE
     ]
     if not kinds:
-        return none
+        return None
     listed = sum(len(kind.places) for kind in kinds) <= _MOST_LISTED
     moves: list[Floats] = []
     for kind in kinds:
@@ -138,17 +141,16 @@ def divided(
             move[kind.places] = math.sqrt(chance) * (mean - middle)
             moves.append(move)
     people = np.array([float(laws.mean[kind.places].sum()) for kind in kinds])
-    return Divided(
-        laws=laws,
-        moves=tuple(moves),
-        cells=sum(len(kind.places) for kind in kinds),
+    about = Division(
         rows=sum(kind.factors.shape[1] for kind in kinds),
+        cells=sum(len(kind.places) for kind in kinds),
         people=float(people.sum()),
         alike=float(people @ np.array([kind.alike for kind in kinds]) / max(people.sum(), 1e-9)),
     )
+    return Divided(laws=laws, moves=tuple(moves), about=about)
 
 
-def division_check(found: Sequence[Divided], /) -> tuple[FitCheck, ...]:
+def division_check(found: Sequence[Division], /) -> tuple[FitCheck, ...]:
     """What was assumed of rows of which little is shown; nothing where there are none."""
     if not found:
         return ()
@@ -279,7 +281,7 @@ def _weighed(
         mine = power * logs[places]
         factor = _factors(mine[hidden], codes[hidden], sums, shows)
         eta = np.clip(factor[codes] + mine, LEAST_LOG, MOST_LOG)
-        scores[number] += _WORTH / (_WORTH + len(places)) * float(shows.logs(eta, values[places]).sum())
+        scores[number] += WORTH / (WORTH + len(places)) * float(shows.logs(eta, values[places]).sum())
         factors.append(factor)
     chances = np.exp(scores - scores.max())
     return _Kind(
@@ -347,8 +349,8 @@ def _under(eta: Floats, shape: Floats, mechanism: Mechanism, /) -> Pmfs:
     pieces = []
     for first in range(0, len(eta), _AT_ONCE):
         mean, wide = np.exp(eta[first : first + _AT_ONCE])[:, None], shape[first : first + _AT_ONCE][:, None]
-        mass = (1 - _EMPTY) * np.exp(log_mass(counts, mean, wide)) * hidden
-        mass[:, 0] += _EMPTY * hidden[0]
+        mass = (1 - EMPTY_SHARE) * np.exp(log_mass(counts, mean, wide)) * hidden
+        mass[:, 0] += EMPTY_SHARE * hidden[0]
         mass /= mass.sum(axis=1, keepdims=True)
         start = np.arange(len(mean) + 1, dtype=np.int64) * len(counts)
         pieces.append(Pmfs(low=np.zeros(len(mean), np.int64), start=start, p=mass.ravel()))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from noisegate import limits
 from noisegate.errors import DataError
 from noisegate.inference.anchor import Anchor, KeptLaws
-from noisegate.inference.division import Divided, divided, division_check
+from noisegate.inference.division import Divided, Division, divided, division_check
 from noisegate.inference.draws import CellSampler, LevelErrors, TiedSums
 from noisegate.inference.evidence import Evidence
 from noisegate.inference.hidden import ShownTotals
@@ -150,7 +150,7 @@ class Posterior:
     heard: tuple[FitCheck, ...] = ()
     asked: bool = False
     beside: list[LawBeside] = field(init=False, default_factory=list)
-    divisions: list[Divided] = field(init=False, default_factory=list)
+    divisions: list[Division] = field(init=False, default_factory=list)
     _window: ValueWindow | None = field(init=False, default=None)
     _held: dict[int, HeldOut] = field(init=False, default_factory=dict)
 
@@ -266,8 +266,10 @@ class Posterior:
             errors.loose[cells[places]] = np.nan if fit.loose is None else fit.loose
         unit, level = self._anchored(self._solved(cells, known, None))
         ways = self._divided(unit)
-        self.divisions += ways
-        found = ways[0].laws if ways else unit.laws
+        found = unit.laws
+        if ways is not None:
+            self.divisions.append(ways.about)
+            found = ways.laws
         unit = replace(unit, laws=found)
         share, in_rows = self._tighter(unit, found.variance)
         errors.moments(cells, found.mean, share * found.variance, share**1.5 * found.third)
@@ -278,7 +280,7 @@ class Posterior:
                 effects, own=fit.own, common=fit.common, prior=fit.prior, variance=found.variance[places]
             )
             shared = shared.beside(level[places])
-            for way in ways[0].moves if ways else ():
+            for way in () if ways is None else ways.moves:
                 shared = shared.beside(way[places], within=True)
             mine = cells if len(places) == len(cells) else cells[places]
             errors.note(part, mine, shared)
@@ -343,17 +345,17 @@ class Posterior:
             self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
         return replace(unit, laws=found.laws), found.moves
 
-    def _divided(self, unit: _Unit, /) -> list[Divided]:
+    def _divided(self, unit: _Unit, /) -> Divided | None:
         """The laws of a unit, rows of which little is shown divided in all ways that they may be, if some cells are not told by several margins."""
         totals = self.errors.totals
         if not (totals.alone or (totals.margins and self.errors.lacking(unit.cells).any())):
-            return []
+            return None
         mean, shape, dispersion = np.ones((3, len(unit.cells)))
         for places, fit in unit.fits:
             # By all cells: what others say of a hidden cell is more than of a shown one beside it, as its own record is left out.
             mean[places] = fit.mean if fit.logs is None else np.exp(fit.logs)
             shape[places], dispersion[places] = fit.shape, fit.dispersion
-        found = divided(
+        return divided(
             self.evidence,
             totals.margins,
             unit.laws,
@@ -363,7 +365,6 @@ class Posterior:
             shape=shape,
             dispersion=dispersion,
         )
-        return [found] if found.cells else []
 
     def _free(self, cells: Ints, /) -> Bools:
         """Which of these cells could hold something, and do not hold the count of another."""

@@ -53,7 +53,7 @@ STRAYS = 0.015
 
 #: So many cells tell laws apart as well as it is worth, and however many there are they count as so many: no law is right, and of many cells that one of two wrong laws fits better above the threshold says little of which is nearer below it (a coarsened posterior).
 #: Tried on 45 worlds of 23 laws, 960 and 10,000 cells, base alone: the learnt law is off by more than twice what rivals say it may be in 5 at 50 and at 200, in 17 at 1,000 and in 20 if every cell counts; that is 29, 20, 14 and 14 % of what is hidden (median).
-_WORTH = 200.0
+WORTH = 200.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -440,7 +440,7 @@ class SeenCells:
     @property
     def worth(self) -> float:
         """What share of what they tell laws apart by counts."""
-        return _WORTH / (_WORTH + self.cells)
+        return WORTH / (WORTH + self.cells)
 
     @classmethod
     def of(

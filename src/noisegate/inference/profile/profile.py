@@ -75,11 +75,11 @@ _TOGETHER = 0.3
 #: it, cells of busy rows would be called occupied too surely. In five simulated cities of 5,000 to 25,000 people, 750 of 751 cells that
 #: "surely hold somebody" (99 %) did as in 2016, and 406 of 406 if person-days were reconciled. At 0.01 it was down to 97.1 % of a
 #: reconciled week; 0.02 named half as many, 0.05 none.
-_EMPTY_SHARE = 0.015
+EMPTY_SHARE = 0.015
 #: A cell strays from its intensity for a reason of its own (half a service, a strike) as often as it is empty for one, and may then hold anything of about that size. Without it hidden
 #: counts of 7 and 11 where 45 are expected were said to be 0 for sure in one of eight cases, since a cell could be empty for a reason of its own but not nearly so. Of 72 such cells intervals held
 #: 68 %; with it 79, with half of it 76, with twice as much 81.
-_STRAY_SHARE = _EMPTY_SHARE
+_STRAY_SHARE = EMPTY_SHARE
 #: That parties make empty cells likelier than a negative binomial law has it adds this at most. Of cells in parties of three that "surely hold somebody", independent totals, 94 of 97 and 136 of 141 did without (8 worlds each, seed 777), 51 of 52 and 75 of 76 with it, and with the size of parties by shown cells 197 of 198 (48 worlds, seeds 777 and 4242; 396 of 406 before); uniform and negative binomial counts keep their
 #: log score of "empty?" to 0.006 nats.
 _MOST_LUMPS = 0.02
@@ -138,13 +138,13 @@ class ProfileFit:
 
     def law_at(self, cells: NDArray[np.integer] | slice, /) -> NegativeBinomial:
         """The same of some cells."""
-        share = max(_EMPTY_SHARE, _ODD_EMPTY * self.odd)
+        share = max(EMPTY_SHARE, _ODD_EMPTY * self.odd)
         if self.humps is not None:
             # Totals do not tell humps near zero from empty cells; but a law that hardly varies, and cannot give way, would have cells empty instead.
             if self.humps.narrow:
-                share = min(self.humps.stray, _EMPTY_SHARE)
+                share = min(self.humps.stray, EMPTY_SHARE)
             elif self._near_zero(self.humps):
-                share = max(share, 2 * _EMPTY_SHARE)
+                share = max(share, 2 * EMPTY_SHARE)
         stray = _STRAY_SHARE if self.humps is None else self.humps.stray
         empty = share + self._lumps(cells)
         return NegativeBinomial(
