@@ -445,8 +445,12 @@ def _doubted(result: Assessment, /) -> list[str]:
     """Which of its own checks made estimates of cells and sums wider, or took them back; nothing if none did."""
     engine = None if result.inference is None else result.inference.engine
     checks = engine.checks if engine is not None and engine.knows_sums else ()
-    said = [f"{one.outcome} by {one.name}" for one in checks if one.outcome in {"widened", "withdrawn"}]
-    return [f"estimates are {', '.join(said)}; --verbose says why"] if said else []
+    said = [
+        f"{outcome} by {' and '.join(names)}"
+        for outcome in ("widened", "withdrawn")
+        if (names := [one.name for one in checks if one.outcome == outcome])
+    ]
+    return [f"estimates are {', some '.join(said)}; --verbose says why"] if said else []
 
 
 def show(result: Assessment, /) -> None:
