@@ -7,7 +7,7 @@ and 8 of these were it. Above 100,000 cells totals were not heard at all.
 import numpy as np
 import pytest
 
-from noisegate.inference import Problem, Sums, infer
+from noisegate.inference import Identities, Problem, Sums, infer
 from noisegate.laws import PointMass
 from noisegate.mechanisms import Mechanism
 from noisegate.testing import BASE, enumerate_exact, make_world
@@ -98,3 +98,24 @@ def test_sums_that_cannot_be_are_refused():
             infer(Problem(cells=3, tables=(cells, Sums.by(codes, values, mechanism=EXACT))))
     fine = infer(Problem(cells=3, tables=(cells, Sums.by([0, 0, 0], [57.0], mechanism=EXACT))))
     assert fine.low.tolist() == fine.high.tolist() == [20, 30, 7]
+
+
+def test_what_identities_leave_of_known_counts_is_known():
+    """20 + 30 = 43 + the hidden one, by an equation in which the hidden one counts against the others; and twice a count is even."""
+    cells = Sums.of_cells([20.0, 30.0, 43.0, np.nan], mechanism=HIDES)
+    equation = Identities(indptr=[0, 4], indices=[0, 1, 2, 3], signs=[1, 1, -1, -1])
+    found = infer(Problem(cells=4, tables=(cells,), identities=(equation,)))
+    assert found.low.tolist() == found.high.tolist() == [20, 30, 43, 7]
+    same = Identities.between_cells([3], [4])
+    cells = Sums.of_cells([20.0, 30.0, 43.0, np.nan, np.nan], mechanism=HIDES)
+    for total, right in ((107.0, True), (108.0, False)):
+        problem = Problem(
+            cells=5,
+            tables=(cells, Sums.by(np.zeros(5, int), [total], mechanism=EXACT)),
+            identities=(same,),
+        )
+        if right:
+            assert infer(problem).low.tolist() == [20, 30, 43, 7, 7]
+        else:
+            with pytest.raises(Exception, match="contradict"):
+                infer(problem)

@@ -280,8 +280,9 @@ class Posterior:
                 effects, own=fit.own, common=fit.common, prior=fit.prior, variance=found.variance[places]
             )
             shared = shared.beside(level[places])
-            for way in () if ways is None else ways.moves:
-                shared = shared.beside(way[places], within=True)
+            if ways is not None:
+                for way in ways.moves:
+                    shared = shared.beside(way[places], within=ways.listed)
             mine = cells if len(places) == len(cells) else cells[places]
             errors.note(part, mine, shared)
             self._parts[part] = _Part(unit=unit, places=places)

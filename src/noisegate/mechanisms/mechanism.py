@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisegate.errors import SpecError
-from noisegate.laws import LARGEST, ContinuousLaw, DiscreteLaplace, Laplace, LatticeLaw, Law
+from noisegate.laws import LARGEST, ContinuousLaw, DiscreteLaplace, Laplace, LatticeLaw, Law, PointMass
 
 if TYPE_CHECKING:
     from noisegate.mechanisms.loss import NoLoss
@@ -84,6 +84,11 @@ class Mechanism:
     def integers(self) -> bool:
         """Whether published values are integers."""
         return self.published_law.lattice
+
+    @property
+    def exact(self) -> bool:
+        """Whether what is published is the raw count itself."""
+        return isinstance(self.law, PointMass)
 
     @property
     def cuts_before_rounding(self) -> bool:

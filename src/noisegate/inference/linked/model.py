@@ -178,7 +178,7 @@ def _split(
         zeros = np.zeros(len(equations.indptr) - 1)
         rows = _rows(unknown_of, equations.indptr, equations.indices, equations.signs, zeros, identity)
         linked.append(rows.take(np.flatnonzero(rows.sizes > 0)))
-    exactly = np.array([isinstance(one.law, PointMass) and one.rounding == "none" for one in mechanisms])
+    exactly = np.array([one.exact for one in mechanisms])
     return _without_known(_stack(linked), own, exactly, int(unknown_of.max(initial=-1)) + 1)
 
 
@@ -191,7 +191,7 @@ def _without_known(
     """
     known = np.full(unknowns, np.nan)
     for evidence in own:
-        if isinstance(evidence.mechanism.law, PointMass) and evidence.mechanism.rounding == "none":
+        if evidence.mechanism.exact:
             there = ~np.isnan(evidence.values)
             known[evidence.unknowns[there]] = evidence.values[there]
     open_ = exactly[factors.mechanism] & ~np.isnan(factors.values) if factors.count else np.zeros(0, bool)
@@ -211,12 +211,14 @@ def _without_known(
             # What is left of a sum is no sum that a threshold was put to.
             mechanism=np.where(changed, len(exactly) - 1, factors.mechanism),
         )
-        alone = _single(factors) & changed
-        starts = factors.indptr[:-1][alone]
+        alone = (factors.sizes == 1) & changed
         if alone.any():
-            mine = factors.members[starts]
-            known[mine] = factors.values[alone]
-            own.append(Own(unknowns=mine, values=factors.values[alone], mechanism=IDENTITY))
+            starts = factors.indptr[:-1][alone]
+            mine, left = factors.members[starts], factors.values[alone] / factors.weights[starts]
+            if (left != np.rint(left)).any():
+                raise contradiction()
+            known[mine] = left
+            own.append(Own(unknowns=mine, values=left, mechanism=IDENTITY))
         kept = np.flatnonzero(~alone & (factors.sizes > 0))
         factors, open_ = factors.take(kept), open_[kept]
     return factors, own

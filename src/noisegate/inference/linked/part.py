@@ -32,7 +32,6 @@ from noisegate.inference.linked.problem import (
     tally,
     unheard,
 )
-from noisegate.laws import PointMass
 from noisegate.mechanisms import Mechanism
 
 _ROUNDS = 20
@@ -83,8 +82,7 @@ class Part:
     @property
     def exact(self) -> bool:
         """Whether all its sums are exact."""
-        law = {int(k): self.mechanisms[k].law for k in np.unique(self.factors.mechanism)}
-        return all(isinstance(one, PointMass) for one in law.values())
+        return all(self.mechanisms[k].exact for k in np.unique(self.factors.mechanism).tolist())
 
     def only(self, factors: Bools, /) -> tuple[Ints, Part]:
         """The part with some of the factors and their members, and which unknowns those were."""
@@ -303,7 +301,7 @@ def _runs(model: Model, /) -> Iterator[tuple[int, int]]:
 def _exact_alone(model: Model, /) -> Bools:
     """Components of which all sums are exact: messages that go round in these are taken for new evidence until all but one number is gone, and each is better solved by itself."""
     f = model.factors
-    exact = np.array([isinstance(one.law, PointMass) for one in model.mechanisms])[f.mechanism]
+    exact = np.array([one.exact for one in model.mechanisms])[f.mechanism]
     noisy = np.concatenate([[0], np.cumsum(~exact)])
     return np.asarray(noisy[model.factor_bounds[1:]] == noisy[model.factor_bounds[:-1]])
 
