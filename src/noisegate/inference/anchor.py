@@ -440,21 +440,22 @@ class Anchor:
         return laws
 
     def crossed(self, laws: AnyLaws, /) -> Floats:
-        """What the law of each cell says of the excess of shown values of cells like it."""
+        """What the law of each shown cell says that it adds to the excess of shown values: its own noise if its count is below the threshold, and else what such a count adds on average."""
         found, evidence = np.zeros(len(self.cells)), self._evidence
         at = threshold_of(evidence.base.mechanism)
         if at is None:
             return found
         selection = ThresholdSelection.of(evidence.base.mechanism, edge=at[0], scale=at[1])
-        shown = np.isfinite(evidence.base.values[self.cells])
-        for values, which in zip(
-            selection.crossing(at[0]), (self.free & ~shown, self.free & shown), strict=True
-        ):
-            places = np.flatnonzero(which)
-            for first in range(0, len(places), _AT_ONCE):
-                some = places[first : first + _AT_ONCE]
-                pmfs = laws.pmfs(some)
-                found[some] = expected(pmfs.low, pmfs.start, pmfs.p, values)
+        values = evidence.base.values[self.cells]
+        above = selection.crossing(at[0])
+        below = (np.arange(len(above)) < at[0]).astype(np.float64)
+        sums = below * np.arange(len(above))
+        places = np.flatnonzero(self.free & np.isfinite(values))
+        for first in range(0, len(places), _AT_ONCE):
+            some = places[first : first + _AT_ONCE]
+            pmfs = laws.pmfs(some)
+            chance, held, more = (expected(pmfs.low, pmfs.start, pmfs.p, one) for one in (below, sums, above))
+            found[some] = values[some] * chance - held + more
         return found
 
     def _histogram(self, laws: AnyLaws, places: Ints, size: int, /) -> Floats:

@@ -251,17 +251,13 @@ class ThresholdSelection:
         differ = (np.array(means) - law.weights @ means) ** 2
         return np.asarray(law.weights @ np.array(alone)), float(law.weights @ (np.array(together) + differ))
 
-    def crossing(self, edge: float, /) -> tuple[Floats, Floats]:
-        """What a hidden cell, and a shown one, say of the excess of cells like it, by their raw counts 0, 1, 2, ...
-
-        Cells below the threshold are told by hidden ones, and cells above it by shown ones: for each that is seen so many were selected by noise.
-        """
+    def crossing(self, edge: float, /) -> Floats:
+        """What the noise of a shown cell adds to the excess on average, by its raw counts 0, 1, 2, ... from the threshold on; nothing below, where its value says so itself."""
         counts = np.arange(0.0, math.floor(self.counts[-1]) + 1)
         excess, hidden = (np.interp(counts, self.counts, one) for one in (self.excess, self.hidden))
-        below = np.where(counts < edge, excess / np.maximum(hidden, 1e-9), 0.0)
-        above = np.where(counts < edge, 0.0, excess / np.maximum(1 - hidden, 1e-9))
-        below[-1] = above[-1] = 0.0
-        return below, above
+        found = np.where(counts < edge, 0.0, excess / np.maximum(1 - hidden, 1e-9))
+        found[-1] = 0.0
+        return np.asarray(found)
 
     def raw_law(
         self,
