@@ -364,9 +364,10 @@ class Anchor:
         apart = (float(seen[0]) * (1 - share)) ** 2
         drawn = float((values - laws.mean[shown]).sum())
         own = (_DRAWN * max(drawn, float(seen[0]))) ** 2 + 1e-6
-        both = (float(seen[0]) * own + drawn * apart) / (own + apart)
         alone = _Excess(mean=float(seen[0]), variance=float(doubt[0]), drawn=drawn)
-        mixed = _Excess(mean=both, variance=float(doubt[0]) + own * apart / (own + apart), drawn=drawn)
+        unsure = apart + max(float(doubt[0]), 0.0)
+        both = (float(seen[0]) * own + drawn * unsure) / (own + unsure)
+        mixed = _Excess(mean=both, variance=own * unsure / (own + unsure), drawn=drawn)
         # Sums of one estimate hold what making counts non-negative shifted, which is told by all of them.
         by_rows = self._own_excess(shown, hidden, drawn) if apart > 0 and not evidence.consistent else None
         return by_rows if by_rows is not None and by_rows.variance < mixed.variance else mixed, alone
