@@ -440,24 +440,29 @@ class Anchor:
             laws = laws.weigh(places, ratio)
         return laws
 
-    def crossed(self, laws: AnyLaws, /) -> Floats:
-        """What the law of each shown cell says that it adds to the excess of shown values: its own noise if its count is below the threshold, and else what such a count adds on average."""
-        found, evidence = np.zeros(len(self.cells)), self._evidence
+    def crossed(self, laws: AnyLaws, /) -> tuple[Floats, Floats]:
+        """What the law of each shown cell says that it adds to the excess of shown values, and how unsure that is, as a variance: its own noise if its count is below the threshold, and else what such a count adds on average."""
+        mean, variance = np.zeros((2, len(self.cells)))
+        evidence = self._evidence
         at = threshold_of(evidence.base.mechanism)
         if at is None:
-            return found
+            return mean, variance
         selection = ThresholdSelection.of(evidence.base.mechanism, edge=at[0], scale=at[1])
         values = evidence.base.values[self.cells]
         above = selection.crossing(at[0])
-        below = (np.arange(len(above)) < at[0]).astype(np.float64)
-        sums = below * np.arange(len(above))
+        counts = np.arange(float(len(above)))
+        below = (counts < at[0]).astype(np.float64)
+        told = below, below * counts, below * counts**2, above, above**2
         places = np.flatnonzero(self.free & np.isfinite(values))
         for first in range(0, len(places), _AT_ONCE):
             some = places[first : first + _AT_ONCE]
             pmfs = laws.pmfs(some)
-            chance, held, more = (expected(pmfs.low, pmfs.start, pmfs.p, one) for one in (below, sums, above))
-            found[some] = values[some] * chance - held + more
-        return found
+            chance, held, squares, more, other = (expected(pmfs.low, pmfs.start, pmfs.p, one) for one in told)
+            y = values[some]
+            mean[some] = y * chance - held + more
+            square = y**2 * chance - 2 * y * held + squares + other
+            variance[some] = np.maximum(square - mean[some] ** 2, 0.0)
+        return mean, variance
 
     def _histogram(self, laws: AnyLaws, places: Ints, size: int, /) -> Floats:
         """How many of some cells are expected to hold 0, 1, 2, ..., the last number for all larger ones."""

@@ -386,7 +386,7 @@ class LeftInRows:
 class RowMisfit:
     """For each row of a margin what the law gives its hidden cells (`mean`), what it leaves open beside the variances of cells (`more`), what of that is noise of the row itself, where it tells intensities (`alike`), and how much the row tells of one factor for all rows of its unit (`told`, and `told_in` all of them together).
 
-    `apart` says whether rows have noise of their own: what sums of one estimate say is in the records of cells as well, and the law adds little to it. `crossed` is what shown values of a row hold too much by the laws of its cells. `common` is the variance of the factor of each unit which no row can tell, as all have the same doubt. `rare` is the share of the rows of each unit that are nothing like the law, and `room` what all cells of a unit together may be off by beforehand, as a relative variance.
+    `apart` says whether rows have noise of their own: what sums of one estimate say is in the records of cells as well, and the law adds little to it. `crossed` is what shown values of a row hold too much by the laws of its cells, and `crossed_doubt` the variance of that. `common` is the variance of the factor of each unit which no row can tell, as all have the same doubt. `rare` is the share of the rows of each unit that are nothing like the law, and `room` what all cells of a unit together may be off by beforehand, as a relative variance.
     """
 
     mean: Floats
@@ -394,6 +394,7 @@ class RowMisfit:
     alike: Floats
     told: Floats
     crossed: Floats
+    crossed_doubt: Floats
     unit: Ints
     told_in: Floats
     common: Floats
@@ -410,6 +411,7 @@ class RowMisfit:
         mean: Floats,
         variance: Floats,
         crossed: Floats,
+        crossed_doubt: Floats,
         loose: Floats,
         others: ShownTotals,
         /,
@@ -461,6 +463,7 @@ class RowMisfit:
             alike=alike,
             told=told,
             crossed=added(np.flatnonzero(inside), crossed),
+            crossed_doubt=added(np.flatnonzero(inside), crossed_doubt),
             unit=unit,
             told_in=in_unit(told),
             common=common,

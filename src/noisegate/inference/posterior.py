@@ -343,7 +343,8 @@ class Posterior:
         found = anchor.hold(unit.laws)
         self.beside += found.beside
         if self.errors.totals.margins:
-            self.errors.crossed[unit.cells] = anchor.crossed(found.laws)
+            errors = self.errors
+            errors.crossed[unit.cells], errors.crossed_doubt[unit.cells] = anchor.crossed(found.laws)
         return replace(unit, laws=found.laws), found.moves
 
     def _divided(self, unit: _Unit, /) -> Divided | None:

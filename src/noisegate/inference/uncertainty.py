@@ -49,6 +49,8 @@ _LEAST_APART = 0.1
 _FAR_SURER = 0.25
 #: Sums that rows tell with less variance than this are known to a number; and what is a hair off it is that number.
 _TO_A_NUMBER, _HAIR = 1e-4, 1e-3
+#: Laws of cells have this share of the word at least on what shown values hold too much.
+_LAWS_WORD = 0.5
 #: Bounds no wider than this share of the estimate widen it and do not replace it.
 _NEAR_SHARE = 0.1
 
@@ -271,7 +273,7 @@ class CellErrors:
     Attributes
     ----------
     mean, variance, third
-        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values, `loose` the relative variance of its intensity where totals alone tell that, NaN elsewhere.
+        Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values, and `crossed_doubt` the variance of that, `loose` the relative variance of its intensity where totals alone tell that, NaN elsewhere.
     in_rows
         What a cell adds to the variance of whole rows, as a share of its own.
     part_of, place
@@ -297,6 +299,7 @@ class CellErrors:
     alone: Floats = field(init=False)
     common: Floats = field(init=False)
     crossed: Floats = field(init=False)
+    crossed_doubt: Floats = field(init=False)
     loose: Floats = field(init=False)
     in_rows: Floats = field(init=False)
     place: NDArray[np.int32] = field(init=False)
@@ -312,7 +315,8 @@ class CellErrors:
     def __post_init__(self) -> None:
         size = self.evidence.layout.size
         self.mean, self.variance, self.third, self.alone, self.common = (np.zeros(size) for _ in range(5))
-        self.crossed, self.loose, self.in_rows = np.zeros(size), np.full(size, np.nan), np.ones(size)
+        self.crossed, self.crossed_doubt = np.zeros((2, size))
+        self.loose, self.in_rows = np.full(size, np.nan), np.ones(size)
         self.place = np.zeros(size, np.int32)
         self._row_variance = {margin.name: np.zeros(len(margin.values)) for margin in self.evidence.margins}
 
@@ -339,7 +343,8 @@ class CellErrors:
             live = self.evidence.live
             units = self.unit_of[self.part_of[live]]
             width = self.variance[live] * self.in_rows[live]
-            moments = self.mean[live], width, self.crossed[live], self.loose[live]
+            crossed = self.crossed[live], self.crossed_doubt[live]
+            moments = self.mean[live], width, *crossed, self.loose[live]
             found = RowMisfit.of(self.totals.of(margin), live, units, *moments, self.totals)
             known = self._misfits[margin.name] = (len(self.shared), found)
         return known[1]
@@ -534,13 +539,18 @@ class CellErrors:
         misfit = self.misfit(margin)
         own, off = np.maximum(own, 1e-12), misfit.off(found.group, found.row, size)
         # By what laws of cells, and not values alone, say that shown ones hold too much: rows may differ in kind.
-        crossed = np.bincount(found.group, weights=found.share * misfit.crossed[found.row], minlength=size)
+        crossed, unsure = (
+            np.bincount(found.group, weights=found.share * one[found.row], minlength=size)
+            for one in (misfit.crossed, misfit.crossed_doubt)
+        )
         apart = np.where(found.excess > 0, crossed - found.excess, 0.0)
         # Both words have the noise of the same values in them; what else values leave open is no more in their mean than what the two differ by.
         alone = found.doubt * (found.doubt / np.maximum(found.variance, 1e-12)) ** 2
         noise = found.variance - np.where(found.excess > 0, alone, 0.0)
-        noise = np.maximum(noise + apart**2 / 4, 1e-12)
-        away = found.sum + apart / 2 - centre
+        # Laws have half of the word at least, and more where they are surer than values.
+        word = np.maximum(found.doubt / np.maximum(found.doubt + unsure, 1e-12), _LAWS_WORD)
+        noise = np.maximum(noise + word * (1 - word) * apart**2, 1e-12)
+        away = found.sum + word * apart - centre
         if misfit.apart:
             rare, alike = (of(found.group, found.row, size) for of in (misfit.rare_in, misfit.alike_in))
             kept = Beside.of(away, own, off, noise, rare=rare, alike=alike)
