@@ -30,7 +30,7 @@ from noisegate.tables import compact, paired
 #: The prior may be off by this share of all hidden cells of a part together.
 PRIOR_OFF = 0.7
 #: What hidden cells of a row add up to varies by so many times what their laws say: these are learnt from cells that are shown.
-_SPREAD_OFF = 1.5
+SPREAD_OFF = 1.5
 #: Rows that are nothing like the law, beforehand, and as how many rows that counts: what rows themselves say of it has the rest. Tried at 0.025 and 0.1 on fixed and lognormal counts and a stadium day as in 2016 (8 worlds each, seed 777): shares held differ by 0.3 points at most,
 #: interval scores of fixed counts are 6.6 and 7.7 (6.9 here), others the same.
 _ROWS_APART, _AS_ROWS = 0.05, 20.0
@@ -444,7 +444,7 @@ class RowMisfit:
         tails = in_unit(np.where(some, found.fourth / np.maximum(noise, 1e-12) ** 2, 0.0)) / number
         chance = np.where(sure, _CLEARLY, 1.0) * np.sqrt((2 + tails) / number)
         strays = np.maximum(in_unit(strayed) / number - chance, 1.0)
-        more = (strays[unit] - 1) * (width + noise) + (_SPREAD_OFF - 1) * width
+        more = (strays[unit] - 1) * (width + noise) + (SPREAD_OFF - 1) * width
         alone = np.minimum(loose, margin.relative_noise(row))
         alike = np.minimum(added(taken, mean * np.sqrt(alone)) ** 2, noise)
         more += alike + added(taken, mean**2 * (loose - alone))

@@ -271,9 +271,11 @@ class Posterior:
             self.divisions.append(ways.about)
             found = ways.laws
         unit = replace(unit, laws=found)
-        share, in_rows = self._tighter(unit, found.variance)
+        share, in_rows, doubt = self._tighter(unit, found.variance)
         errors.moments(cells, found.mean, share * found.variance, share**1.5 * found.third)
         errors.in_rows[cells] = in_rows / share
+        if doubt.any():
+            errors.width_doubt[cells] = doubt
         unit = replace(unit, laws=found.without_moments())
         for part, effects, fit, places in fits:
             shared = SharedError.of(
@@ -287,12 +289,12 @@ class Posterior:
             errors.note(part, mine, shared)
             self._parts[part] = _Part(unit=unit, places=places)
 
-    def _tighter(self, unit: _Unit, variance: Floats, /) -> tuple[Floats, Floats]:
-        """What each cell adds to how sums vary, and to how whole rows do, as a share of the variance of its law: of what the law says of counts that hardly vary, not of cells that may stray from it.
+    def _tighter(self, unit: _Unit, variance: Floats, /) -> tuple[Floats, Floats, Floats]:
+        """What each cell adds to how sums vary, and to how whole rows do, as a share of the variance of its law, and how unsure the variance is that it adds, which all cells are alike: of what the law says of counts that hardly vary, not of cells that may stray from it.
 
         That hidden counts may vary more than shown ones do, as these are near a capacity, is said of cells and of parts of rows: by how much whole rows stray they say themselves (`RowMisfit`).
         """
-        found, in_rows = np.ones((2, len(unit.cells)))
+        found, in_rows, doubt = np.ones(len(unit.cells)), np.ones(len(unit.cells)), np.zeros(len(unit.cells))
         hidden = np.isnan(self.evidence.base.values[unit.cells])
         for places, fit in unit.fits:
             if fit.humps is not None and fit.humps.tight:
@@ -305,7 +307,8 @@ class Posterior:
                     whole = np.maximum(whole, 1e-12)
                     found[some] = 1 - (1 - one.capped) * less / whole
                     in_rows[some] = 1 - (less + more) / whole
-        return found, in_rows
+                    doubt[some] = fit.humps.tighter_sd * one.narrow
+        return found, in_rows, doubt
 
     def _work_out_levels(self, cells: Ints, /) -> None:
         """Solve a unit under the levels of its totals: what cells err together is not known then."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisegate.inference.evidence import Evidence, Observation
-from noisegate.inference.hidden import RowMisfit, ShownTotals
+from noisegate.inference.hidden import SPREAD_OFF, RowMisfit, ShownTotals
 from noisegate.inference.linked.pmfs import Pmfs
 from noisegate.inference.linked.posterior import CellEstimates, SumEstimates
 from noisegate.inference.linked.problem import Bools, Floats, Ints
@@ -276,6 +276,8 @@ class CellErrors:
         Moments of every cell; `alone` is the variance that it shares with no other, `common` what the one error of all that is little seen moves it by, `crossed` what it says of the excess of shown values, and `crossed_doubt` the variance of that, `loose` the relative variance of its intensity where totals alone tell that, NaN elsewhere.
     in_rows
         What a cell adds to the variance of whole rows, as a share of its own.
+    width_doubt
+        How unsure the variance is that a cell adds to sums, which all cells are alike: of counts that hardly vary it is not known how little.
     part_of, place
         The part of each cell, and its place there (`unit_of` is the unit of each part); `shared` is what the cells of each part err together, and `cells_of` which these are.
     same
@@ -302,6 +304,7 @@ class CellErrors:
     crossed_doubt: Floats = field(init=False)
     loose: Floats = field(init=False)
     in_rows: Floats = field(init=False)
+    width_doubt: Floats = field(init=False)
     place: NDArray[np.int32] = field(init=False)
     shared: dict[int, SharedError] = field(init=False, default_factory=dict)
     cells_of: dict[int, Ints] = field(init=False, default_factory=dict)
@@ -315,7 +318,7 @@ class CellErrors:
     def __post_init__(self) -> None:
         size = self.evidence.layout.size
         self.mean, self.variance, self.third, self.alone, self.common = (np.zeros(size) for _ in range(5))
-        self.crossed, self.crossed_doubt = np.zeros((2, size))
+        self.crossed, self.crossed_doubt, self.width_doubt = np.zeros((3, size))
         self.loose, self.in_rows = np.full(size, np.nan), np.ones(size)
         self.place = np.zeros(size, np.int32)
         self._row_variance = {margin.name: np.zeros(len(margin.values)) for margin in self.evidence.margins}
@@ -445,7 +448,7 @@ class CellErrors:
             own=alone + shared,
             shared=shared,
             third=self._added(self.third, cells, groups, size),
-            fourth=np.zeros(size),
+            fourth=_of_unsure_width(left * self._added(self.width_doubt, cells, groups, size)),
             beside=Beside.none(size),
         )
 
@@ -532,8 +535,8 @@ class CellErrors:
         others = ~found.taken
         rest = self.by_cells(cells[others], groups[others], size)
         told = cells[found.taken], groups[found.taken]
-        moments = self.mean, self.third * self.in_rows**1.5, self.variance * self.in_rows
-        centre, third, own = (self._added(one, *told, size) for one in moments)
+        moments = self.mean, self.third * self.in_rows**1.5, self.variance * self.in_rows, self.width_doubt
+        centre, third, own, loose = (self._added(one, *told, size) for one in moments)
         if self.same is not None:
             own += self._twice(*told, size)
         misfit = self.misfit(margin)
@@ -561,7 +564,7 @@ class CellErrors:
             own=rest.own,
             shared=rest.shared,
             third=rest.third + third * kept.law**3,
-            fourth=found.fourth * (1 - kept.law) ** 4,
+            fourth=found.fourth * (1 - kept.law) ** 4 + _of_unsure_width(kept.law**2 * SPREAD_OFF * loose),
             beside=kept,
         )
         return spread, np.bincount(told[1], minlength=size).astype(np.float64)
@@ -585,6 +588,11 @@ class CellErrors:
         sd = np.sqrt(self.alone[cells])
         together = np.bincount(place, weights=sd) ** 2 - np.bincount(place, weights=sd**2)
         return np.asarray(np.bincount(distinct // len(self.mean), weights=together, minlength=size))
+
+
+def _of_unsure_width(doubt: Floats, /) -> Floats:
+    """The fourth cumulant of normal errors whose variance is unsure by so much: some are far smaller, and few larger."""
+    return np.asarray(3 * doubt**2)
 
 
 def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:

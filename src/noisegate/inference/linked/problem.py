@@ -238,7 +238,7 @@ class Humps:
     """Other laws that the counts of a part may have than the negative binomial of their cells, which keeps the share `plain`.
 
     `stray` is the share of cells that are of no hump at all. Hump k has a share, and around `factor[k] * mean**power[k]` counts are Poisson; wider, if it has a dispersion; narrower, if `temper[k]` is above 1, as far as a dispersion below 0 leaves it so: then counts have a capacity of -1 / dispersion, as a binomial law has, and vary the less the nearer they are to it.
-    `tighter` is what sums of cells vary by, as a share of what these laws say: counts that do not vary at all have laws that leave them some room, since cells that cannot give way would be empty instead.
+    `tighter` is what sums of cells vary by, as a share of what these laws say: counts that do not vary at all have laws that leave them some room, since cells that cannot give way would be empty instead. `tighter_sd` is how unsure that share is.
     """
 
     plain: float
@@ -249,6 +249,7 @@ class Humps:
     dispersion: Floats
     temper: Floats
     tighter: float = 1.0
+    tighter_sd: float = 0.0
 
     def __post_init__(self) -> None:
         whole = self.plain + float(self.share.sum())

@@ -92,6 +92,8 @@ class _Law:
     lowest: float | None = None
     #: What counts vary by, as a share of what the law says (see `linked.problem.Humps`).
     tighter: float = 1.0
+    #: The mean square of that share.
+    tighter_square: float = 1.0
 
     @property
     def dispersions(self) -> Floats:
@@ -267,6 +269,8 @@ def _mixed(seen: SeenCells, plain: float, found: Iterable[tuple[float, _Law]], /
     if not kept or plain > 1 - _LEAST_WEIGHT:
         return None
     middle, whole = _middle(seen), plain + sum(weight for weight, _ in kept)
+    tighter = (plain + sum(weight * law.tighter for weight, law in kept)) / whole
+    square = (plain + sum(weight * law.tighter_square for weight, law in kept)) / whole
     return Humps(
         stray=_strays(seen, kept, middle),
         plain=plain / whole,
@@ -275,7 +279,8 @@ def _mixed(seen: SeenCells, plain: float, found: Iterable[tuple[float, _Law]], /
         power=np.concatenate([np.full(len(law.share), law.power) for _, law in kept]),
         dispersion=np.concatenate([law.dispersions for _, law in kept]),
         temper=np.concatenate([np.full(len(law.share), law.temper) for _, law in kept]),
-        tighter=(plain + sum(weight * law.tighter for weight, law in kept)) / whole,
+        tighter=tighter,
+        tighter_sd=math.sqrt(max(square - tighter**2, 0.0)),
     )
 
 
@@ -329,9 +334,9 @@ def _narrow_laws(seen: SeenCells, middle: float, /) -> Iterator[tuple[float, _La
             finer = (replace(one, temper=power) for power in _NARROWER)
             every = [(value, law), *(_tried(seen, each, middle, _ROUNDS_OF_ONE) for each in finer)]
             value = float(special.logsumexp([each for each, _ in every])) - math.log(len(every))
-            by_cells = _by_cells(seen, [each for _, each in every])
-            less = float(special.softmax(by_cells) @ (temper / np.array([temper, *_NARROWER])))
-            law = replace(law, tighter=less)
+            chances = special.softmax(_by_cells(seen, [each for _, each in every]))
+            less = temper / np.array([temper, *_NARROWER])
+            law = replace(law, tighter=float(chances @ less), tighter_square=float(chances @ less**2))
         yield value, law
 
 

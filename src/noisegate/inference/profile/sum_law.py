@@ -140,16 +140,32 @@ def cumulant_intervals(
 
 
 def outward_intervals(at: Callable[[float], Floats], /, *, level: float) -> tuple[Ints, Ints]:
-    """Intervals of sums whose quantiles `at` gives, rounded outward; where the lower tail would start at zero there is none."""
+    """Intervals of sums whose quantiles `at` gives, rounded outward; where the lower tail would start at zero there is none.
+
+    Of three numbers one at an end that a high level does not need is left out: tails are as equal as so few numbers allow. (An end of a half interval is no tail.)
+    """
     tail = (1 - checked_level(level)) / 2
     low = np.floor(at(tail) + 0.5)
     high = np.where(low <= 0, at(1 - 2 * tail), at(1 - tail))
     low = np.maximum(low, 0).astype(np.int64)
-    return low, np.maximum(np.ceil(high - 0.5).astype(np.int64), low)
+    high = np.maximum(np.ceil(high - 0.5).astype(np.int64), low)
+    for share in _LARGER_TAILS if tail <= _SMALL_TAIL else ():
+        three = (high - low == 2) & (low > 0)
+        if not three.any():
+            break
+        # More may lie below, and less above; or the other way round.
+        up = three & (at(2 * tail * share) > low + 0.5) & (at(1 - 2 * tail * (1 - share)) <= high + 0.5)
+        down = three & (at(1 - 2 * tail * share) < high - 0.5) & (at(2 * tail * (1 - share)) >= low - 0.5)
+        low, high = low + up, high - (down & ~up)
+    return low, high
 
 
-#: The excess kurtosis of one Laplace noise; no sum of noises has a larger one.
-_MOST_KURTOSIS = 3.0
+#: Tails of at most this may be as unequal as these shares of what lies outside.
+_SMALL_TAIL, _LARGER_TAILS = 0.05, (0.6, 0.7, 0.8, 0.9, 0.97)
+
+
+#: The excess kurtosis of one Laplace noise is 3, and no sum of noises has a larger one; that of errors whose width is unsure may be, and from 8 on the expansion is no law.
+_MOST_KURTOSIS = 5.0
 
 
 def quantile(
