@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from noisegate.errors import DataError, SpecError
 from noisegate.inference import Flat, Problem, Sums, fit_levels, fit_prior, infer
@@ -226,7 +226,7 @@ def test_humps_of_cells_near_each_other_and_far_apart(far):
     share, factor, power = np.array([0.7, 0.3]), np.array([0.8, 1.5]), np.ones(2)
     dispersion, none = np.array([0.1, 0.0]), np.zeros(2)
     multiply_humps(
-        np.arange(2), low, start, p, mean, np.full(2, 2.0), none, none, 0.0, share, factor, power, dispersion, np.ones(2)
+        np.arange(2), low, start, p, mean, np.full(2, 2.0), none, none, 0.0, share, factor, power, dispersion, np.ones(2), np.inf
     )  # fmt: skip
     for i in range(2):
         x, m = low[i] + np.arange(12.0), factor * mean[i]
@@ -235,3 +235,16 @@ def test_humps_of_cells_near_each_other_and_far_apart(far):
         law = 0.7 * np.exp(wide) + 0.3 * np.exp(x * np.log(m[1]) - m[1] - special.gammaln(x + 1))
         wanted = law / law.max() if law.max() > 0 else np.ones(12)
         np.testing.assert_allclose(p[start[i] : start[i + 1]], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("power", "wider"), [(1.0, 0.5), (0.0, 0.0)])
+def test_humps_around_an_intensity_that_is_less_sure_than_others_are_wider(power, wider):
+    """Counts around an intensity of relative variance 0.6, where humps were learnt around such of 0.1, are negative binomial; humps that do not follow it stay as they are."""
+    low, start, p = np.array([0]), np.array([0, 30]), np.ones(30)
+    none, one = np.zeros(1), np.ones(1)
+    multiply_humps(
+        np.arange(1), low, start, p, np.array([4.0]), np.array([1 / 0.6]), none, none, 0.0, one, np.array([1.5]), np.array([power]), none, one, 0.1
+    )  # fmt: skip
+    x, m = np.arange(30), 1.5 * 4**power
+    law = stats.nbinom.pmf(x, 1 / wider, 1 / (1 + m * wider)) if wider else stats.poisson.pmf(x, m)
+    np.testing.assert_allclose(p, law / law.max(), rtol=1e-6)

@@ -198,6 +198,7 @@ def weighed(pmfs: Pmfs, prior: NegativeBinomial, /) -> Pmfs:
             humps.power,
             humps.dispersion,
             humps.temper,
+            humps.relative,
         )
     if not normalise(pmfs.start, p):
         raise contradiction()

@@ -19,6 +19,8 @@ from noisegate.inference.linked.problem import Floats, Ints, contradiction
 from noisegate.laws import compiled
 
 _AS_POISSON = 1e7
+#: Intensities whose relative variance is larger by less than this than what is usual are as sure as others.
+_UNSURE = 0.05
 _LARGE = 1e150
 
 
@@ -217,9 +219,10 @@ def multiply_humps(
     power: Floats,
     dispersion: Floats,
     temper: Floats,
+    relative: float,
     /,
 ) -> None:
-    """Multiply the law of some cells that may be of one of a few humps into their distributions, in place."""
+    """Multiply the law of some cells that may be of one of a few humps into their distributions, in place; cells of which the relative variance is clearly larger than this have wider ones."""
     if len(cells) == 0:
         return
     least, most, values = low[cells[0]], low[cells[0]], 0
@@ -238,21 +241,29 @@ def multiply_humps(
         own = 1.0 - zero_share[i] - stray_share[i]
         law = np.zeros(size)
         mine = facts[low[i] - least :] if span else _log_gammas(low[i], size, 1.0)
+        unsure = 1 / shape[i] - relative
         _add_counts(law, low[i], own * plain, m, shape[i], 1.0, mine, none)
         _add_counts(law, low[i], stray_share[i], m, 1.0, 1.0, mine, mine)
         for k in range(len(share)):
-            r = 1 / dispersion[k] if dispersion[k] > 0 else 1e9
-            more = rises[k, low[i] - least :] if span else none
             around = factor[k] * m ** power[k]
-            narrow = temper[k]
-            if dispersion[k] < 0:
-                narrow = 1 / max(1 + dispersion[k] * around, 1 / narrow)
+            r, narrow, wider = _around(around, dispersion[k], temper[k], power[k] ** 2 * unsure)
+            more = rises[k, low[i] - least :] if span and not wider else none
             _add_counts(law, low[i], own * share[k], around, r, narrow, mine, more)
         if low[i] == 0:
             law[0] += zero_share[i]
         top = law.max()
         for k in range(size):
             p[a + k] *= law[k] / top if top > 0 else 1.0
+
+
+@compiled
+def _around(mean: float, dispersion: float, temper: float, unsure: float, /) -> tuple[float, float, bool]:
+    """The shape and the power of the law of a hump around a mean that is unsure by more than is usual, and whether it is wider for that."""
+    if dispersion < 0:
+        return 1e9, 1 / max(1 + dispersion * mean, 1 / temper), False
+    if temper == 1 and unsure > _UNSURE:
+        return 1 / (dispersion + unsure), temper, True
+    return 1 / dispersion if dispersion > 0 else 1e9, temper, False
 
 
 @compiled

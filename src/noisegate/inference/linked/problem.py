@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -239,6 +240,7 @@ class Humps:
 
     `stray` is the share of cells that are of no hump at all. Hump k has a share, and around `factor[k] * mean**power[k]` counts are Poisson; wider, if it has a dispersion; narrower, if `temper[k]` is above 1, as far as a dispersion below 0 leaves it so: then counts have a capacity of -1 / dispersion, as a binomial law has, and vary the less the nearer they are to it.
     `tighter` is what sums of cells vary by, as a share of what these laws say: counts that do not vary at all have laws that leave them some room, since cells that cannot give way would be empty instead. `tighter_sd` is how unsure that share is.
+    `relative` is the relative variance of the cells that humps were learnt from, by their negative binomials: a cell whose own is clearly larger has an intensity that is less sure, and humps that follow it are wider by that.
     """
 
     plain: float
@@ -250,6 +252,7 @@ class Humps:
     temper: Floats
     tighter: float = 1.0
     tighter_sd: float = 0.0
+    relative: float = math.inf
 
     def __post_init__(self) -> None:
         whole = self.plain + float(self.share.sum())

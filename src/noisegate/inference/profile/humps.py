@@ -232,7 +232,11 @@ def fit_humps(
     weights = special.softmax(evidence).tolist()
     weighed = zip(weights[1:], (law for _, law in found), strict=True)
     humps = _mixed(seen, weights[0], _with_capacity(seen, weighed))
-    return None if humps is None else HumpFit(humps=humps, mean=prior.mean, told=False)
+    if humps is None:
+        return None
+    return HumpFit(
+        humps=replace(humps, relative=float(np.mean(1 / prior.shape))), mean=prior.mean, told=False
+    )
 
 
 def _middle(seen: SeenCells, /) -> float:
