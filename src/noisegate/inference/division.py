@@ -51,12 +51,11 @@ _ALIKE = 0.5
 _FEW_SHOWN = (0.125, 0.01)
 #: A kind whose rows are divided as busier ones are with this chance is left as it is.
 _SURE = 0.99
-#: A row of fewer hidden cells is not divided.
+#: A row of fewer cells is not divided, and none of which fewer are hidden.
 _LEAST_CELLS = 2
 #: Of this many cells laws are not written number by number: sums alone are widened.
 _MOST_LISTED = 100_000
 _AT_ONCE = 20_000
-_STEPS, _LONGEST, _SETTLED = 30, 1.0, 1e-4
 #: How unsure intensities are goes with the square of their power; evenly divided rows are unsure by this share all the same. Cells of two shifts by rows, as in 2016, held 89.6, 90.9 and 92 % with 0, this and 0.6, counts near a capacity 99.1, 99.2 and 99.3.
 _LEAST_UNSURE = 0.3
 #: Counts less likely than e^-nats to stay hidden are left out, and ends of laws that hold less than this.
@@ -85,7 +84,7 @@ class Divided:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Kind:
-    """Rows of which little is shown: the places of their hidden cells, the row of each, their log-intensities, how likely each power is, and the log of the factor of each row under each."""
+    """Rows of which little is shown: the places of their hidden cells, the row of each, their log-intensities, how likely each power is, and the log of the factor of each row under each: that which gives all its cells, shown ones too, what it holds."""
 
     places: Ints
     rows: Ints
@@ -127,7 +126,7 @@ def divided(
         for kind in _kinds(
             values, row, _level(evidence, margin), free, laws, np.log(np.maximum(intensity, 1e-3)), shows
         )
-        if kind.alike < _SURE
+        if kind.alike < _SURE and kind.places.size
     ]
     if not kinds:
         return None
@@ -147,7 +146,7 @@ def divided(
             moves.append(move)
     people = np.array([float(laws.mean[kind.places].sum()) for kind in kinds])
     about = Division(
-        rows=sum(kind.factors.shape[1] for kind in kinds),
+        rows=sum(len(np.unique(kind.rows)) for kind in kinds),
         cells=sum(len(kind.places) for kind in kinds),
         people=float(people.sum()),
         alike=float(people @ np.array([kind.alike for kind in kinds]) / max(people.sum(), 1e-9)),
@@ -190,10 +189,9 @@ class _Shows:
         table = missing_tables(mechanism, tuple(DISPERSIONS.tolist()))[place]
         return cls(missing=table, dispersion=float(DISPERSIONS[place]))
 
-    def means(self, eta: Floats, /) -> tuple[Floats, Floats]:
-        """What hidden cells hold on average, and by how much that grows with their log-intensity."""
-        mean, gain = self.missing.at(eta, self.missing.mean, self.missing.gain)
-        return mean, gain
+    def means(self, eta: Floats, /) -> Floats:
+        """What hidden cells hold on average."""
+        return self.missing.at(eta, self.missing.mean)[0]
 
     def logs(self, eta: Floats, values: Floats, /) -> Floats:
         """How likely it is that cells show what they do, NaN being nothing."""
@@ -258,12 +256,13 @@ def _kinds(
 ) -> Iterator[_Kind]:
     """The kinds of rows of one margin of which little would be shown if they were divided evenly, the busier ones first, and how they may be divided."""
     inside = (row >= 0) & free
-    hidden = np.bincount(row[inside & np.isnan(values)], minlength=len(level))
+    # By how many cells they have, and not by how many are hidden: rows of two cells that show one of these say how others are divided.
+    number = np.bincount(row[inside], minlength=len(level))
     eta = np.clip(np.log(np.maximum(level, 1e-3)), LEAST_LOG, MOST_LOG)
     share = -np.expm1(shows.logs(eta, np.full(len(level), np.nan)))
     alike = 1.0
     for most, least in pairwise((*_FEW_SHOWN, -1.0)):
-        rows = (hidden >= _LEAST_CELLS) & (share <= most) & (share > least)
+        rows = (number >= _LEAST_CELLS) & (share <= most) & (share > least)
         if rows.any():
             chosen = inside & rows[np.maximum(row, 0)]
             before = _ALIKE * np.eye(len(POWERS))[0] * alike + (1 - _ALIKE * alike) * _BEFOREHAND
@@ -278,42 +277,25 @@ def _weighed(
     """How some rows are divided, by what they show."""
     rows, codes = compact(row[places])
     hidden = np.isnan(values[places])
-    sums = np.bincount(codes[hidden], weights=laws.mean[places[hidden]], minlength=len(rows)).astype(
-        np.float64
-    )
+    # All that a row holds, and not what is hidden of it: how much that is the row says, and what is hidden is chosen by what it holds.
+    sums = np.bincount(codes, weights=laws.mean[places], minlength=len(rows)).astype(np.float64)
     factors, scores = [], np.log(before)
     for number, power in enumerate(POWERS.tolist()):
         mine = power * logs[places]
-        factor = _factors(mine[hidden], codes[hidden], sums, shows)
+        held = np.bincount(codes, weights=np.exp(np.clip(mine, LEAST_LOG, MOST_LOG)), minlength=len(rows))
+        factor = np.log(np.maximum(sums, 1e-6) / held)
         eta = np.clip(factor[codes] + mine, LEAST_LOG, MOST_LOG)
         scores[number] += WORTH / (WORTH + len(places)) * float(shows.logs(eta, values[places]).sum())
         factors.append(factor)
     chances = np.exp(scores - scores.max())
+    divided = hidden & (np.bincount(codes, weights=hidden, minlength=len(rows)) >= _LEAST_CELLS)[codes]
     return _Kind(
-        places=places[hidden],
-        rows=codes[hidden],
-        logs=logs[places[hidden]],
+        places=places[divided],
+        rows=codes[divided],
+        logs=logs[places[divided]],
         chances=chances / chances.sum(),
         factors=np.stack(factors),
     )
-
-
-def _factors(logs: Floats, codes: Ints, sums: Floats, shows: _Shows, /) -> Floats:
-    """The log of the factor of each row under which its hidden cells add up to so many."""
-    size, wanted = len(sums), np.maximum(sums, 1e-6)
-    found = np.log(wanted / np.bincount(codes, weights=np.exp(np.clip(logs, LEAST_LOG, MOST_LOG))))
-    low, high = np.full(size, 2 * LEAST_LOG), np.full(size, 2 * MOST_LOG)
-    for _ in range(_STEPS):
-        mean, gain = shows.means(np.clip(found[codes] + logs, LEAST_LOG, MOST_LOG))
-        have, slope = (np.bincount(codes, weights=one, minlength=size) for one in (mean, gain))
-        low, high = np.where(have < wanted, found, low), np.where(have < wanted, high, found)
-        step = np.clip((wanted - have) / np.maximum(slope, 1e-9), -_LONGEST, _LONGEST)
-        if float(np.abs(step).max()) < _SETTLED:
-            break
-        # Newton's steps, and halves where these leave what is known.
-        moved = found + step
-        found = np.where((moved > low) & (moved < high), moved, (low + high) / 2)
-    return np.asarray(found)
 
 
 def _means(laws: AnyLaws, kind: _Kind, shows: _Shows, /) -> Floats:
@@ -321,7 +303,7 @@ def _means(laws: AnyLaws, kind: _Kind, shows: _Shows, /) -> Floats:
     found = [laws.mean[kind.places]]
     sums = np.bincount(kind.rows, weights=found[0])
     for power in range(1, len(POWERS)):
-        mean, _ = shows.means(kind.intensity(power))
+        mean = shows.means(kind.intensity(power))
         have = np.bincount(kind.rows, weights=mean)
         found.append(mean * (sums / np.maximum(have, 1e-9))[kind.rows])
     return np.stack(found)
