@@ -496,26 +496,25 @@ def rivals_say(
 def _words(
     seen: SeenCells, asked: Floats, threshold: float, /, *, lognormal: bool, dispersion: float, growth: float
 ) -> Iterator[tuple[Floats, Floats]]:
-    """The log-weights of one law with every power, factor, share and size of cells apart, and what each says of hidden cells."""
+    """The log-weights of one law with every power and factor, for each share and size of cells apart, and what each says of hidden cells."""
     shifts, level = np.concatenate([[0.0], np.log(_APART_SIZES)]), np.log(seen.level)
-    levels = [power * level + (1 - power) * level.mean() for power in _POWERS]
-    low = max(min(float(one.min()) for one in levels) + _FACTORS[0] + shifts.min(), math.log(_LEAST_MEAN))
-    top = max(float(one.max()) for one in levels) + _FACTORS[-1]
+    levels = np.stack([power * level + (1 - power) * level.mean() for power in _POWERS], axis=1)
+    low = max(float(levels.min()) + _FACTORS[0] + shifts.min(), math.log(_LEAST_MEAN))
+    top = float(levels.max()) + _FACTORS[-1]
     grid = np.arange(low, top + 2 * _STEP, _STEP)
     spread = np.minimum(dispersion * np.exp(growth * (math.log(threshold) - grid)), _MOST_DISPERSION)
     masses = _masses(np.exp(grid), seen.counts, spread, lognormal=lognormal)
     known = masses @ seen.hidden, masses @ (seen.hidden * seen.counts), seen.shown @ masses.T
-    for one in levels:
-        at = np.clip(
-            (one[:, None] + _FACTORS - low) / _STEP + shifts[:, None, None] / _STEP, 0, len(grid) - 1.001
-        )
-        yield from _apart(seen, asked, [_at(seen, known, place) for place in at])
+    # All powers and factors side by side: one by one, most of the time would be calls.
+    every = (levels[:, :, None] + _FACTORS).reshape(len(level), -1)
+    at = np.clip((every - low) / _STEP + shifts[:, None, None] / _STEP, 0, len(grid) - 1.001)
+    yield from _apart(seen, asked, [_at(seen, known, place) for place in at])
 
 
 def _at(
     seen: SeenCells, known: tuple[Floats, Floats, Floats], at: Floats, /
 ) -> tuple[Floats, Floats, Floats]:
-    """The chance to be hidden, what is hidden then, and the chance of each pair of a value and a class, interpolated at these places of a grid for each class and factor."""
+    """The chance to be hidden, what is hidden then, and the chance of each pair of a value and a class, interpolated at these places of a grid for each class, power and factor."""
     hidden, inside, shown = known
     whole = at.astype(np.int64)
     part = at - whole

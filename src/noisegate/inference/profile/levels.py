@@ -375,15 +375,25 @@ def _row_logs(
     eta = observed.eta[observed.hidden]
     sure = np.flatnonzero((sums.codes >= 0) & (level < 0))
     moved = np.flatnonzero((sums.codes >= 0) & (level >= 0))
-    held, parts = np.zeros((rows, 1, 2)), np.zeros((rows, len(_SHIFTS), 2))
+    if not moved.size:
+        return []
+    # Rows that hold unsure levels are looked at closely: of thousands of small tables a few.
+    some, inside = compact(sums.codes[moved])
+    held, parts = np.zeros((rows, 1, 2)), np.zeros((len(some), len(_SHIFTS), 2))
     _add_sums(eta[sure], sums.codes[sure], np.zeros(1), *of.scale, table, held)
-    _add_sums(eta[moved], sums.codes[moved], _SHIFTS, *of.scale, table, parts)
-    misfit = _misfit(sums, (held + parts)[:, _UNMOVED])
-    pairs, place = compact(level[moved] * rows + sums.codes[moved])
+    _add_sums(eta[moved], inside, _SHIFTS, *of.scale, table, parts)
+    found = held[:, 0].copy()
+    found[some] += parts[:, _UNMOVED]
+    misfit = _misfit(sums, found)
+    held = held[some]
+    sums = replace(
+        sums, codes=inside, seen=sums.seen[some], variance=sums.variance[some], side=sums.side[some]
+    )
+    pairs, place = compact(level[moved] * len(some) + inside)
     (mean,) = of.at(eta[moved], of.mean)
     part = np.bincount(place, weights=mean)
-    row, which = pairs % rows, pairs // rows
-    whole = np.bincount(row, weights=part, minlength=rows)
+    row, which = pairs % len(some), pairs // len(some)
+    whole = np.bincount(row, weights=part, minlength=len(some))
     alone = part > _ALONE * whole[row]
     found = held + parts
     found[:, :, 1] += misfit * np.count_nonzero(parts[:, 0, 0]) * held[:, :, 0] ** 2
