@@ -25,6 +25,7 @@ from noisegate.inference.evidence import Evidence, Observation
 from noisegate.inference.excess import ThresholdExcess
 from noisegate.inference.linked.problem import Bools, Floats, Ints
 from noisegate.inference.profile.sum_law import chance_apart, quantile
+from noisegate.laws import compiled
 from noisegate.tables import compact, paired
 
 #: The prior may be off by this share of all hidden cells of a part together.
@@ -129,23 +130,15 @@ class RowTotals:
         within = row.min(initial=0) >= 0
         group, at, place = paired(groups, row if within else np.maximum(row, 0), rows)
         whole = self.open[at]
-        if not within:
-            whole &= np.bincount(place, weights=row < 0, minlength=len(at)) == 0
-        lacking = np.bincount(place, minlength=len(at))
         # Cells that are empty for a public reason are no part of what rows leave.
-        live = None if zero is None else ~zero[cells]
-        if live is not None:
-            lacking -= np.bincount(place[~live], minlength=len(at))
-        there = np.flatnonzero(~np.isnan(values) if live is None else ~np.isnan(values) & live)
-        values, onto = values[there], place[there]
-        asked = np.bincount(onto, minlength=len(at))
-        lacking -= asked
-        whole &= lacking == self.hidden[at]
+        live = np.ones(len(cells), bool) if zero is None else ~zero[cells]
+        lacking, asked, beyond, seen = _by_pair(place, row, values, live, len(at))
+        whole &= ~beyond & (lacking == self.hidden[at])
         # Of a row without hidden cells single cells are better asked for themselves.
         whole &= (lacking > 0) | (asked == self.shown[at])
-        seen = np.bincount(onto, weights=values, minlength=len(at))
-        mine = self.evidence.excess.over(values)
-        extra = self.excess[at] - np.bincount(onto, weights=mine, minlength=len(at))
+        there = np.flatnonzero(~np.isnan(values) & live)
+        mine = self.evidence.excess.over(values[there])
+        extra = self.excess[at] - np.bincount(place[there], weights=mine, minlength=len(at))
         left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + extra
         others = self.shown[at] - asked
         share = np.divide(others, self.shown[at], out=np.ones(len(at)), where=self.shown[at] > 0)
@@ -153,14 +146,15 @@ class RowTotals:
         def added(what: Floats) -> Floats:
             return np.bincount(group[whole], weights=what[whole], minlength=size).astype(np.float64)
 
-        taken = np.asarray(whole[place]) if live is None else whole[place] & live
-        noise = self._noise(
-            cells[taken],
-            groups[taken],
-            size,
-            added(others.astype(np.float64)),
-            added(self.dead[at].astype(np.float64)),
-        )
+        taken = whole[place] & live
+        gone = added(others.astype(np.float64))
+        if self.evidence.consistent:
+            noise = self._noise_of_one(
+                cells[taken], groups[taken], size, gone, added(self.dead[at].astype(np.float64))
+            )
+        else:
+            noise = self.margin.noise * added((lacking + asked > 0).astype(np.float64))
+            noise += self.evidence.base.noise * gone
         below = self.evidence.excess
         doubt = added(share * self.doubt[at] + self.over_doubt[at])
         if below.amplitude > 0 or below.lack > 0:
@@ -175,7 +169,7 @@ class RowTotals:
             fourth=np.zeros(size)
             if self.evidence.consistent
             else self.margin.fourth * np.bincount(group[whole], minlength=size)
-            + self.evidence.base.fourth * added(others.astype(np.float64)),
+            + self.evidence.base.fourth * gone,
             hidden=added(lacking.astype(np.float64)).astype(np.int64),
             excess=added(extra),
             group=group[whole],
@@ -193,13 +187,9 @@ class RowTotals:
         doubt += float(self.evidence.excess.together(self.excess[rows], self.lost[rows], one, 1)[0])
         return noise + max(doubt, 0.0)
 
-    def _noise(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:
-        """The variance of the noise in what rows leave, when so many shown cells are taken off; estimates of `dead` cells are noise, and in the rows."""
+    def _noise_of_one(self, cells: Ints, groups: Ints, size: int, others: Floats, dead: Floats, /) -> Floats:
+        """The variance of the noise in what rows of sums of one estimate leave, when so many shown cells are taken off; estimates of `dead` cells are noise, and in the rows."""
         base, terms = self.evidence.base, np.bincount(groups, minlength=size)
-        if not self.evidence.consistent:
-            return np.asarray(
-                self.margin.noise * self._touched(self.margin, cells, groups, size).rows + base.noise * others
-            )
         # The estimate over the cells themselves, or over whole rows less the others.
         precision = 1 / (base.noise * np.maximum(terms + dead, 1))
         # No estimate from all tables errs by more than one from the base and a single margin.
@@ -234,6 +224,27 @@ class RowTotals:
         every = self.evidence.cells_in(margin) + _dead(self.evidence, margin)
         gone = (noise * touched.mine) ** 2 / (noise * every[touched.at] + margin.noise)
         return np.bincount(touched.group, weights=gone, minlength=size).astype(np.float64)
+
+
+@compiled
+def _by_pair(
+    place: Ints, row: Ints, values: Floats, live: Bools, size: int
+) -> tuple[Ints, Ints, Bools, Floats]:
+    """How many cells of each pair are hidden and how many are shown, of those that could hold something; whether it has cells that are in no row, and what shown ones add up to."""
+    hidden, shown = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    beyond, seen = np.zeros(size, np.bool_), np.zeros(size)
+    for i in range(len(place)):
+        pair = place[i]
+        if row[i] < 0:
+            beyond[pair] = True
+        if not live[i]:
+            continue
+        if np.isnan(values[i]):
+            hidden[pair] += 1
+        else:
+            shown[pair] += 1
+            seen[pair] += values[i]
+    return hidden, shown, beyond, seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

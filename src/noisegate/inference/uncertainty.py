@@ -31,6 +31,7 @@ from noisegate.inference.profile.sum_law import (
     quantile_of_two,
     sum_law,
 )
+from noisegate.laws import compiled
 from noisegate.tables import numbered, paired, sorted_by, summed
 
 #: A cell keeps at least this share of its variance for itself, and so does a sum.
@@ -595,14 +596,18 @@ def _of_unsure_width(doubt: Floats, /) -> Floats:
     return np.asarray(3 * doubt**2)
 
 
+@compiled
 def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:
     """Which cells are in levels of whole rows: no row of theirs has cells of another level."""
-    inside = row >= 0
-    first, mixed = np.full(rows, -1, np.int64), np.zeros(rows, bool)
-    first[row[inside]] = levels[inside]
-    mixed[row[inside & (first[row] != levels)]] = True
-    bad = np.bincount(levels, weights=~inside | mixed[row], minlength=size) > 0
-    return np.asarray(~bad[levels])
+    first, mixed, bad = np.full(rows, -1, np.int64), np.zeros(rows, np.bool_), np.zeros(size, np.bool_)
+    for i in range(len(row)):
+        if row[i] >= 0:
+            if first[row[i]] < 0:
+                first[row[i]] = levels[i]
+            mixed[row[i]] |= first[row[i]] != levels[i]
+    for i in range(len(row)):
+        bad[levels[i]] |= row[i] < 0 or mixed[row[i]]
+    return ~bad[levels]
 
 
 def withdraw(

@@ -466,7 +466,14 @@ def paired(groups: Ints, rows: Ints, size: int, /) -> tuple[Ints, Ints, Ints]:
         rank = np.empty(size, np.int64)
         rank[at] = np.arange(len(at))
         return first[at], at, rank[rows]
+    many = int(groups.max(initial=-1)) + 1
+    row_of, one = _groups_of(rows, groups, many) if groups.min(initial=0) >= 0 else (first, False)
+    if one:
+        at = np.flatnonzero(row_of >= 0)
+        rank = np.empty(many, np.int64)
+        rank[at] = np.arange(len(at))
+        return at, row_of[at], rank[groups]
     pairs = np.ascontiguousarray(groups * size + rows, dtype=np.int64)
-    many = len(pairs) >= _WORTH_HASHING
-    keys, place = _by_hash(pairs, len(pairs).bit_length() + 1) if many else compact(pairs)
+    hashed = len(pairs) >= _WORTH_HASHING
+    keys, place = _by_hash(pairs, len(pairs).bit_length() + 1) if hashed else compact(pairs)
     return *np.divmod(keys, size), place

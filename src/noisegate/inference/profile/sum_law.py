@@ -43,7 +43,7 @@ from noisegate.laws import (
     Tabulated,
 )
 from noisegate.margins import ErrorLaw, characteristic
-from noisegate.tables import compact
+from noisegate.tables import paired
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -317,14 +317,14 @@ class SharedError:
             whole = len(cells) == len(every) and bool((np.diff(cells) == 1).all())
             codes, moves = (every, moved) if whole else (every[cells], moved[cells])
             levels = int(every.max(initial=0)) + 1
-            keys = codes if size == 1 else groups * levels + codes
-            if size * levels <= 4 * len(keys) + 1_000_000:
+            if size * levels <= 4 * len(codes):
+                keys = codes if size == 1 else groups * levels + codes
                 sums = np.bincount(keys, weights=moves, minlength=size * levels)
                 found += (sums.reshape(size, levels) ** 2).sum(axis=1)
             else:
-                distinct, place = compact(keys)
-                sums = np.bincount(place, weights=moves)
-                found += np.bincount(distinct // levels, weights=sums**2, minlength=size)
+                group, _, place = paired(groups, codes.astype(np.int64), levels)
+                sums = np.bincount(place, weights=moves, minlength=len(group))
+                found += np.bincount(group, weights=sums**2, minlength=size)
         return found
 
 
