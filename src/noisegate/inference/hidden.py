@@ -139,42 +139,41 @@ class RowTotals:
         there = np.flatnonzero(~np.isnan(values) & live)
         mine = self.evidence.excess.over(values[there])
         extra = self.excess[at] - np.bincount(place[there], weights=mine, minlength=len(at))
-        left = self.margin.total(at) - self.over[at] - (self.total[at] - seen) + extra
+        taken = whole[place] & live
+        some = np.flatnonzero(whole)
+        group, at, lacking, asked, seen, extra = (
+            one[some] for one in (group, at, lacking, asked, seen, extra)
+        )
         others = self.shown[at] - asked
         share = np.divide(others, self.shown[at], out=np.ones(len(at)), where=self.shown[at] > 0)
 
-        def added(what: Floats) -> Floats:
-            return np.bincount(group[whole], weights=what[whole], minlength=size).astype(np.float64)
+        def added(what: Floats | Ints | Bools) -> Floats:
+            return np.bincount(group, weights=what, minlength=size).astype(np.float64, copy=False)
 
-        taken = whole[place] & live
-        gone = added(others.astype(np.float64))
+        gone = added(others)
         if self.evidence.consistent:
-            noise = self._noise_of_one(
-                cells[taken], groups[taken], size, gone, added(self.dead[at].astype(np.float64))
-            )
+            noise = self._noise_of_one(cells[taken], groups[taken], size, gone, added(self.dead[at]))
         else:
-            noise = self.margin.noise * added((lacking + asked > 0).astype(np.float64))
-            noise += self.evidence.base.noise * gone
+            noise = self.margin.noise * added(lacking + asked > 0) + self.evidence.base.noise * gone
         below = self.evidence.excess
         doubt = added(share * self.doubt[at] + self.over_doubt[at])
         if below.amplitude > 0 or below.lack > 0:
             # How the histogram goes on below the threshold is one doubt for all rows.
-            over, lost = (share * self.excess[at])[whole], (share * self.lost[at])[whole]
-            doubt += below.together(over, lost, group[whole], size)
+            doubt += below.together(share * self.excess[at], share * self.lost[at], group, size)
         return FromRows(
             taken=taken,
-            sum=added(left),
+            sum=added(self.margin.total(at) - self.over[at] - (self.total[at] - seen) + extra),
             variance=noise + np.maximum(doubt, 0.0),
             doubt=np.maximum(doubt, 0.0),
             fourth=np.zeros(size)
             if self.evidence.consistent
-            else self.margin.fourth * np.bincount(group[whole], minlength=size)
+            else self.margin.fourth * np.bincount(group, minlength=size)
             + self.evidence.base.fourth * gone,
-            hidden=added(lacking.astype(np.float64)).astype(np.int64),
+            hidden=added(lacking).astype(np.int64),
             excess=added(extra),
-            group=group[whole],
-            row=at[whole],
-            share=share[whole],
+            group=group,
+            row=at,
+            share=share,
         )
 
     @property

@@ -153,6 +153,7 @@ class Posterior:
     divisions: list[Division] = field(init=False, default_factory=list)
     _window: ValueWindow | None = field(init=False, default=None)
     _held: dict[int, HeldOut] = field(init=False, default_factory=dict)
+    _some: Ints | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if not self.asked:
@@ -748,16 +749,22 @@ class Posterior:
         if not self.knows_sums or not self.errors.lacking(cells).any():
             return None
         if self._trust is None:
-            trust = tried(self.evidence, some_parts(self.evidence, self.part_of), self._learnt_again)
+            trust = tried(self.evidence, self._on_trial(), self._learnt_again)
             held = self.held_out()
             trust = trust.among(self._rivals())
             self._trust = trust if held is None or held.holds else replace(trust, holds=False)
         self.errors.unseen = self._trust.off
         return self._trust
 
+    def _on_trial(self) -> Ints:
+        """The cells on which the law is tried."""
+        if self._some is None:
+            self._some = some_parts(self.evidence, self.part_of)
+        return self._some
+
     def held_out(self) -> HeldOutCheck | None:
         """What published cells say that were held out: those of the parts on which the law is tried, whatever was asked before."""
-        parts = np.unique(self.part_of[some_parts(self.evidence, self.part_of)]).tolist()
+        parts = numbers_in(self.part_of[self._on_trial()]).tolist()
         for part in parts:
             if part not in self.fits:
                 cells = np.flatnonzero(self.part_of == part)
@@ -766,7 +773,7 @@ class Posterior:
 
     def _rivals(self) -> RivalWord | None:
         """What rivals of the learnt law say of hidden cells that no total tells, of those on which it is tried; None if there is too little to tell them by."""
-        cells = some_parts(self.evidence, self.part_of)
+        cells = self._on_trial()
         cells = cells[self.live(cells)]
         if len(cells) > MOST_SEEN:
             cells = np.sort(np.random.default_rng(1).choice(cells, MOST_SEEN, replace=False))

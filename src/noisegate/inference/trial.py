@@ -36,6 +36,7 @@ from noisegate.inference.linked.problem import Bools, Floats, Humps, Ints, Negat
 from noisegate.inference.profile.humps import RivalWord
 from noisegate.inference.profile.levels import multiplied
 from noisegate.mechanisms import Mechanism
+from noisegate.tables import numbers_in
 
 #: What a check led to: nothing, other estimates, wider intervals, no estimate at all; or it could not be made.
 Outcome = Literal["holds", "moved", "widened", "withdrawn", "cannot tell"]
@@ -338,8 +339,9 @@ def some_parts(evidence: Evidence, part_of: NDArray[np.int32], /, *, most: int =
     cells = np.flatnonzero(part_of == int(np.argmax(sizes)))
     layout = evidence.layout
     codes = dict(zip(layout.names, layout.decode(cells), strict=True))
-    name = max(layout.names, key=lambda one: (one in layout.days, len(np.unique(codes[one]))))
-    labels = np.unique(codes[name])
+    every = {name: numbers_in(codes[name]) for name in layout.names}
+    name = max(layout.names, key=lambda one: (one in layout.days, len(every[one])))
+    labels = every[name]
     wanted = max(1, len(labels) * most // len(cells))
     return cells[np.isin(codes[name], labels[:: max(1, len(labels) // wanted)][:wanted])]
 

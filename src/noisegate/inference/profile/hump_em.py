@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 _SETTLED = 1e-3
 #: Chances below this are none: their inverses can still be multiplied and added up.
 _IMPOSSIBLE = 1e-200
+#: Nothing is as unlikely as this where laws are worked out count by count.
+_MOST_NATS = 600.0
 #: Means below this are this.
 _LEAST_MEAN = 1e-6
 #: A tilt moves by so much a step, in so many steps a round, and so far in all.
@@ -93,6 +95,8 @@ def law_around(
     unit: Floats, factor: float, width: float, temper: float, shift: float, base: Floats, into: Floats
 ) -> None:
     """The laws of counts around some means: negative binomial, or Poisson to a power."""
+    if temper == 1 and _by_steps(unit, factor, width, into):
+        return
     length = len(into)
     for c in range(len(unit)):
         mean = max(unit[c] * factor, _LEAST_MEAN)
@@ -110,6 +114,34 @@ def law_around(
             whole += into[x, c]
         for x in range(length):
             into[x, c] /= whole
+
+
+@compiled
+def _by_steps(unit: Floats, factor: float, width: float, into: Floats) -> bool:
+    """The same count by count, each from the one before it, which takes no exponentials; False if nobody is too unlikely to start from."""
+    length, size = into.shape
+    r = 1 / width if width > 0 else 0.0
+    odds, whole = np.empty(size), np.zeros(size)
+    for c in range(size):
+        mean = max(unit[c] * factor, _LEAST_MEAN)
+        odds[c], none = mean, mean
+        if width > 0:
+            odds[c], none = mean / (mean + r), r * math.log1p(mean / r)
+        if none > _MOST_NATS:
+            return False
+        into[0, c] = math.exp(-none)
+    for x in range(1, length):
+        more = (x - 1 + r) / x if width > 0 else 1.0 / x
+        for c in range(size):
+            into[x, c] = into[x - 1, c] * (more * odds[c])
+    if width <= 0:
+        for x in range(length):
+            for c in range(size):
+                whole[c] += into[x, c]
+        for x in range(length):
+            for c in range(size):
+                into[x, c] /= whole[c]
+    return True
 
 
 @compiled

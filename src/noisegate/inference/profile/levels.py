@@ -158,15 +158,38 @@ def likeliest_dispersion(observed: Observed, effects: Sequence[ProfileEffect], /
     unsure = np.expm1(np.minimum(spread, MOST_SPREAD))
     seen, mean = np.rint(observed.seen[:: steps[0]]), np.exp(apart[: len(some)])
     extra = unsure[: len(some)] + observed.noise / np.maximum(mean, 1e-3) ** 2
-    missing = np.stack([table.at(apart[len(some) :], table.logs)[0] for table in observed.tables])
+    missing = _missing_scores(
+        apart[len(some) :],
+        unsure[len(some) :],
+        DISPERSIONS,
+        *observed.missing.scale,
+        np.stack([table.logs for table in observed.tables]),
+    )
     best, found, factorials = -math.inf, observed.place, special.gammaln(seen + 1.0)
     for place, own in enumerate(DISPERSIONS):
         score = weights[0] * float(log_mass(seen, mean, 1 / (own + extra), factorials=factorials).sum())
-        nearest = np.searchsorted(DISPERSIONS, np.minimum(own + unsure[len(some) :], DISPERSIONS[-1]))
-        score += weights[1] * float(missing[nearest, np.arange(len(others))].sum())
+        score += weights[1] * float(missing[place])
         if score > best:
             best, found = score, place
     return found, best
+
+
+@compiled
+def _missing_scores(
+    eta: Floats, unsure: Floats, dispersions: Floats, first: float, step: float, logs: Floats
+) -> Floats:
+    """The log-likelihood of all missing cells under each dispersion, with what is unsure of each: from the table of the next larger one."""
+    places, rows = logs.shape
+    found = np.zeros(places)
+    for k in range(len(eta)):
+        where = min(max((eta[k] - first) / step, 0.0), rows - 1.001)
+        left = int(where)
+        part, table = where - left, 0
+        for place in range(places):
+            while table + 1 < places and dispersions[table] < dispersions[place] + unsure[k]:
+                table += 1
+            found[place] += logs[table, left] * (1 - part) + logs[table, left + 1] * part
+    return found
 
 
 #: Log-multipliers at which levels are judged.
