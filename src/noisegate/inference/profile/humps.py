@@ -26,6 +26,7 @@ from scipy import special
 from noisegate.inference.linked.problem import Humps, NegativeBinomial
 from noisegate.inference.profile.hump_em import settle
 from noisegate.inference.profile.observed import FEW, MOST_COUNT, STRAYS, SeenCells
+from noisegate.inference.profile.rivals import weigh_apart
 from noisegate.mechanisms import Mechanism
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ _FACTORS = np.linspace(-1.5, 1.5, 16)
 #: Powers of intensities: what is learnt of single places and hours may be chance, or not half of it.
 _POWERS = (0.4, 0.7, 1.0, 1.25)
 #: Shares of cells that are apart from the others, and what they have of the intensity of these.
-_APART_SHARES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8])
+_APART_SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8])
 _APART_SIZES = (1e-3, 0.2)
 #: That no cells are apart is as likely beforehand as that some are.
 _NONE_APART = 0.5
@@ -481,9 +482,8 @@ def rivals_say(
     number, threshold = seen.count(asked & np.isnan(values)), max(float(mechanism.threshold or 1.0), 1.0)
     laws = product((False, True), _DISPERSIONS, _GROWTHS)
     words = [
-        word
+        _words(seen, number, threshold, lognormal=lognormal, dispersion=dispersion, growth=growth)
         for lognormal, dispersion, growth in laws
-        for word in _words(seen, number, threshold, lognormal=lognormal, dispersion=dispersion, growth=growth)
     ]
     logs, sums = (np.concatenate(one) for one in zip(*words, strict=True))
     chance = special.softmax(logs)
@@ -495,8 +495,8 @@ def rivals_say(
 
 def _words(
     seen: SeenCells, asked: Floats, threshold: float, /, *, lognormal: bool, dispersion: float, growth: float
-) -> Iterator[tuple[Floats, Floats]]:
-    """The log-weights of one law with every power and factor, for each share and size of cells apart, and what each says of hidden cells."""
+) -> tuple[Floats, Floats]:
+    """The log-weights of one law with every power, factor, share and size of cells apart, and what each says of hidden cells."""
     shifts, level = np.concatenate([[0.0], np.log(_APART_SIZES)]), np.log(seen.level)
     levels = np.stack([power * level + (1 - power) * level.mean() for power in _POWERS], axis=1)
     low = max(float(levels.min()) + _FACTORS[0] + shifts.min(), math.log(_LEAST_MEAN))
@@ -504,43 +504,25 @@ def _words(
     grid = np.arange(low, top + 2 * _STEP, _STEP)
     spread = np.minimum(dispersion * np.exp(growth * (math.log(threshold) - grid)), _MOST_DISPERSION)
     masses = _masses(np.exp(grid), seen.counts, spread, lognormal=lognormal)
-    known = masses @ seen.hidden, masses @ (seen.hidden * seen.counts), seen.shown @ masses.T
-    # All powers and factors side by side: one by one, most of the time would be calls.
+    # All powers and factors side by side: what is compiled takes them in one turn.
     every = (levels[:, :, None] + _FACTORS).reshape(len(level), -1)
     at = np.clip((every - low) / _STEP + shifts[:, None, None] / _STEP, 0, len(grid) - 1.001)
-    yield from _apart(seen, asked, [_at(seen, known, place) for place in at])
-
-
-def _at(
-    seen: SeenCells, known: tuple[Floats, Floats, Floats], at: Floats, /
-) -> tuple[Floats, Floats, Floats]:
-    """The chance to be hidden, what is hidden then, and the chance of each pair of a value and a class, interpolated at these places of a grid for each class, power and factor."""
-    hidden, inside, shown = known
-    whole = at.astype(np.int64)
-    part = at - whole
-    rows, mine, by = seen.values[:, None], whole[seen.classes], part[seen.classes]
-    return (
-        (1 - part) * hidden[whole] + part * hidden[whole + 1],
-        (1 - part) * inside[whole] + part * inside[whole + 1],
-        (1 - by) * shown[rows, mine] + by * shown[rows, mine + 1],
+    order = np.argsort(seen.number, kind="stable")
+    logs, sums = weigh_apart(
+        at,
+        _APART_SHARES,
+        masses @ seen.hidden,
+        masses @ (seen.hidden * seen.counts),
+        np.ascontiguousarray(seen.shown @ masses.T),
+        seen.told + seen.untold,
+        asked,
+        seen.values[order],
+        seen.classes[order],
+        seen.number[order],
     )
-
-
-def _apart(
-    seen: SeenCells, asked: Floats, laws: Sequence[tuple[Floats, Floats, Floats]], /
-) -> Iterator[tuple[Floats, Floats]]:
-    """Log-weights and words of cells that are all alike, or of which a share has another law."""
-    (hidden, inside, shown), *others = laws
-    worth, number = seen.worth, seen.told + seen.untold
-    some = (1 - _NONE_APART) / len(others) / (len(_APART_SHARES) - 1)
-    for other, share, chance in (
-        (laws[0], 0.0, _NONE_APART),
-        *((one, share, some) for one in others for share in _APART_SHARES[1:].tolist()),
-    ):
-        mass = np.maximum((1 - share) * hidden + share * other[0], 1e-300)
-        value = number @ np.log(mass)
-        value += seen.number @ np.log(np.maximum((1 - share) * shown + share * other[2], 1e-300))
-        yield worth * value + math.log(chance), asked @ (((1 - share) * inside + share * other[1]) / mass)
+    before = np.full(len(logs), math.log((1 - _NONE_APART) / (len(logs) - 1)))
+    before[0] = math.log(_NONE_APART)
+    return (seen.worth * logs + before[:, None]).ravel(), sums.ravel()
 
 
 def _masses(means: Floats, x: Floats, dispersion: Floats, /, *, lognormal: bool) -> Floats:

@@ -220,22 +220,11 @@ def _summed(codes: Ints, values: Floats, size: int) -> Floats:
 
 @compiled
 def seen_slopes(
-    eta: Floats, shown: Ints, seen: Floats, dispersion: float, noise: float, slope: Floats, bend: Floats
-) -> None:
-    """Write both derivatives of the log-likelihood of cells with a value, as if all were normal."""
-    for k in range(len(shown)):
-        i = shown[k]
-        mean = np.exp(eta[i])
-        width = mean + dispersion * mean * mean + noise
-        slope[i] = mean * (seen[k] - mean) / width
-        bend[i] = mean * mean / width
-
-
-@compiled
-def near_slopes(
     eta: Floats,
     shown: Ints,
     seen: Floats,
+    dispersion: float,
+    noise: float,
     least: int,
     first: float,
     step: float,
@@ -243,17 +232,21 @@ def near_slopes(
     slope: Floats,
     bend: Floats,
 ) -> None:
-    """The same from a table, for values that are in it: those just above a threshold, if the cell expects less."""
+    """Write both derivatives of the log-likelihood of cells with a value: from the table for those just above a threshold, if the cell expects less; else as if all were normal."""
     rows, values, _ = near.shape
     for k in range(len(shown)):
         i = shown[k]
-        value = int(seen[k]) - least
-        if 0 <= value < values and np.exp(eta[i]) < seen[k]:
+        mean, value = np.exp(eta[i]), int(seen[k]) - least
+        if 0 <= value < values and mean < seen[k]:
             where = min(max((eta[i] - first) / step, 0.0), rows - 1.001)
             left = int(where)
             rest = where - left
             slope[i] = near[left, value, 0] * (1 - rest) + near[left + 1, value, 0] * rest
             bend[i] = near[left, value, 1] * (1 - rest) + near[left + 1, value, 1] * rest
+        else:
+            width = mean + dispersion * mean * mean + noise
+            slope[i] = mean * (seen[k] - mean) / width
+            bend[i] = mean * mean / width
 
 
 @compiled
@@ -271,26 +264,38 @@ def interpolate(eta: Floats, cells: Ints, first: float, step: float, table: Floa
 
 
 @compiled
-def totals(codes: Ints, found: Floats, size: int) -> tuple[Floats, Floats, Floats]:
-    """Sums of the mean, the variance and the gain (rows 2 to 4) over the cells of each code."""
-    mean, variance, gain = np.zeros(size), np.zeros(size), np.zeros(size)
+def pulled(codes: Ints, less: Ints, seen: Floats, variance: Floats, equal: Bools, found: Floats) -> None:
+    """Add to slope and bend (rows 0 and 1) of cells what sums over them say, by the mean, the variance and the gain of each (rows 2 to 4).
+
+    Cells with a code in `less`, if there are any, count against a sum, each total of them uncertain by as much again.
+    """
+    size = len(seen)
+    mean, width, gain, extra = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
     for k in range(len(codes)):
         c = codes[k]
         if c >= 0:
             mean[c] += found[2, k]
-            variance[c] += found[3, k]
+            width[c] += found[3, k]
             gain[c] += found[4, k]
-    return mean, variance, gain
-
-
-@compiled
-def pulled(codes: Ints, pull: Floats, stiffness: Floats, found: Floats) -> None:
-    """Add to slope and bend (rows 0 and 1) what sums over cells say of each."""
+    for k in range(len(less)):
+        if less[k] >= 0:
+            extra[less[k]] += found[2, k]
+    for c in range(size):
+        left = seen[c] + extra[c]
+        weight = 1 / (width[c] + (variance[c] + extra[c] ** 2)) if equal[c] or mean[c] > left else 0.0
+        mean[c], gain[c] = weight * (left - mean[c]), weight * gain[c]
     for k in range(len(codes)):
         c = codes[k]
         if c >= 0:
-            found[0, k] += found[4, k] * pull[c]
-            found[1, k] += found[4, k] * stiffness[c]
+            found[0, k] += found[4, k] * mean[c]
+            found[1, k] += found[4, k] * gain[c]
+
+
+@compiled
+def put(places: Ints, found: Floats, slope: Floats, bend: Floats) -> None:
+    """Write slope and bend (rows 0 and 1) of some cells."""
+    for k in range(len(places)):
+        slope[places[k]], bend[places[k]] = found[0, k], found[1, k]
 
 
 @compiled
@@ -347,7 +352,7 @@ class Observed:
             hidden=np.flatnonzero(hidden),
             seen=seen,
             noise=mechanism.published_law.variance,
-            remainders=[sums.of_cells(hidden) for sums in remainders],
+            remainders=[sums.of_cells(hidden) for sums in remainders if (sums.codes[hidden] >= 0).any()],
             eta=_all_alike(seen, len(values)),
             tables=missing_tables(mechanism, tuple(DISPERSIONS.tolist())),
         )
@@ -375,21 +380,19 @@ class Observed:
 
         With `sums`, of what margins say too; the second derivative is then an upper bound.
         """
-        slope, bend = np.zeros(len(self.eta)), np.zeros(len(self.eta))
-        seen_slopes(self.eta, self.shown, self.seen, self.dispersion, self.noise, slope, bend)
+        slope, bend, of = np.empty(len(self.eta)), np.empty(len(self.eta)), self.missing
+        near = of.near if self.hidden.size else np.zeros((0, 0, 3))
+        known = self.dispersion, self.noise, of.least, *of.scale, near
+        seen_slopes(self.eta, self.shown, self.seen, *known, slope, bend)
         if self.hidden.size:
-            of = self.missing
-            near_slopes(self.eta, self.shown, self.seen, of.least, *of.scale, of.near, slope, bend)
             asked = self.remainders if sums else []
             # Only sums need more than slope and bend.
             table = of.table if asked else np.ascontiguousarray(of.table[:, :2])
             found = interpolate(self.eta, self.hidden, *of.scale, table)
             for one in asked:
-                part = one.settled(found[2])
-                total, width, reach = totals(part.codes, found, len(part.seen))
-                speaks = part.speaks(total) / (width + part.variance)
-                pulled(part.codes, speaks * (part.seen - total), speaks * reach, found)
-            slope[self.hidden], bend[self.hidden] = found[0], found[1]
+                less = np.zeros(0, np.int64) if one.less is None else one.less
+                pulled(one.codes, less, one.seen, one.variance, one.equal, found)
+            put(self.hidden, found, slope, bend)
         return slope, bend
 
 
