@@ -36,6 +36,7 @@ from noisegate.inference.profile.observed import (
     Missing,
     log_mass,
     missing_tables,
+    negative_binomials,
 )
 from noisegate.inference.profile.profile import EMPTY_SHARE
 from noisegate.inference.trial import FitCheck
@@ -337,8 +338,8 @@ def _under(eta: Floats, shape: Floats, mechanism: Mechanism, /) -> Pmfs:
     hidden = np.exp(np.maximum(mechanism.log_likelihood(np.full(len(counts), np.nan), counts), -700.0))
     pieces = []
     for first in range(0, len(eta), _AT_ONCE):
-        mean, wide = np.exp(eta[first : first + _AT_ONCE])[:, None], shape[first : first + _AT_ONCE][:, None]
-        mass = (1 - EMPTY_SHARE) * np.exp(log_mass(counts, mean, wide)) * hidden
+        mean, wide = np.exp(eta[first : first + _AT_ONCE]), shape[first : first + _AT_ONCE]
+        mass = (1 - EMPTY_SHARE) * negative_binomials(mean, wide, len(counts)) * hidden
         mass[:, 0] += EMPTY_SHARE * hidden[0]
         mass /= mass.sum(axis=1, keepdims=True)
         start = np.arange(len(mean) + 1, dtype=np.int64) * len(counts)

@@ -167,8 +167,7 @@ class RowTotals:
             doubt=np.maximum(doubt, 0.0),
             fourth=np.zeros(size)
             if self.evidence.consistent
-            else self.margin.fourth * np.bincount(group, minlength=size)
-            + self.evidence.base.fourth * gone,
+            else self.margin.fourth * np.bincount(group, minlength=size) + self.evidence.base.fourth * gone,
             hidden=added(lacking).astype(np.int64),
             excess=added(extra),
             group=group,

@@ -392,10 +392,11 @@ class CellErrors:
             levels, size = codes.astype(np.int64), int(codes.max(initial=0)) + 1
             left, own, whole = np.ones(size), None, None
             for margin in self.totals.margins:
-                inside = _whole_rows(margin.where.of(cells), levels, len(margin.values), size)
+                rows = self.totals.of(margin)
+                inside = _whole_rows(margin.where.of(cells), levels, rows.open, size)
                 if not inside.any():
                     continue
-                found = self.totals.of(margin).of_groups(cells[inside], levels[inside], size)
+                found = rows.of_groups(cells[inside], levels[inside], size)
                 every = np.bincount(levels[inside], weights=found.taken, minlength=size)
                 every = (every > 0) & (every == np.bincount(levels, minlength=size))
                 if not every.any():
@@ -597,16 +598,16 @@ def _of_unsure_width(doubt: Floats, /) -> Floats:
 
 
 @compiled
-def _whole_rows(row: Ints, levels: Ints, rows: int, size: int, /) -> Bools:
-    """Which cells are in levels of whole rows: no row of theirs has cells of another level."""
-    first, mixed, bad = np.full(rows, -1, np.int64), np.zeros(rows, np.bool_), np.zeros(size, np.bool_)
+def _whole_rows(row: Ints, levels: Ints, shown: Bools, size: int, /) -> Bools:
+    """Which cells are in levels of whole rows that are shown: no row of theirs has cells of another level."""
+    first, whole, bad = np.full(len(shown), -1, np.int64), shown.copy(), np.zeros(size, np.bool_)
     for i in range(len(row)):
         if row[i] >= 0:
             if first[row[i]] < 0:
                 first[row[i]] = levels[i]
-            mixed[row[i]] |= first[row[i]] != levels[i]
+            whole[row[i]] &= first[row[i]] == levels[i]
     for i in range(len(row)):
-        bad[levels[i]] |= row[i] < 0 or mixed[row[i]]
+        bad[levels[i]] |= row[i] < 0 or not whole[row[i]]
     return ~bad[levels]
 
 

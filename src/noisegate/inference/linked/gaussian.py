@@ -229,15 +229,25 @@ def _solve_blocks(
     /,
 ) -> bool:
     """h, w and the diagonal of A^{-1} of every set; `pull` is y, and becomes A^{-1} (y - G m). False if a set has no solution."""
+    most = 0
+    for c in range(len(sums) - 1):
+        most = max(most, sums[c + 1] - sums[c])
+    room, residual = np.empty(most * most), np.empty(most)
     for c in range(len(sums) - 1):
         start, size = sums[c], sums[c + 1] - sums[c]
-        matrix = np.diag(d[start : start + size])
+        matrix = room[: size * size].reshape(size, size)
+        matrix[:] = 0.0
+        for i in range(size):
+            matrix[i, i] = d[start + i]
         for i in range(unknowns[c], unknowns[c + 1]):
             _add_unknown(i, start, indptr, rows, weights, m, v, matrix, pull)
         if not _sweep(matrix):
             return False
-        pull[start : start + size] = matrix @ pull[start : start + size]
-        diagonal[start : start + size] = np.diag(matrix)
+        residual[:size] = pull[start : start + size]
+        for i in range(size):
+            diagonal[start + i], pull[start + i] = matrix[i, i], 0.0
+            for j in range(size):
+                pull[start + i] += matrix[i, j] * residual[j]
         for i in range(unknowns[c], unknowns[c + 1]):
             _ask_unknown(i, start, indptr, rows, weights, matrix, pull, h, w)
     return True

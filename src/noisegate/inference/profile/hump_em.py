@@ -121,7 +121,7 @@ def _by_steps(unit: Floats, factor: float, width: float, into: Floats) -> bool:
     """The same count by count, each from the one before it, which takes no exponentials; False if nobody is too unlikely to start from."""
     length, size = into.shape
     r = 1 / width if width > 0 else 0.0
-    odds, whole = np.empty(size), np.zeros(size)
+    odds = np.empty(size)
     for c in range(size):
         mean = max(unit[c] * factor, _LEAST_MEAN)
         odds[c], none = mean, mean
@@ -135,13 +135,21 @@ def _by_steps(unit: Floats, factor: float, width: float, into: Floats) -> bool:
         for c in range(size):
             into[x, c] = into[x - 1, c] * (more * odds[c])
     if width <= 0:
-        for x in range(length):
-            for c in range(size):
-                whole[c] += into[x, c]
-        for x in range(length):
-            for c in range(size):
-                into[x, c] /= whole[c]
+        _scaled(into)
     return True
+
+
+@compiled
+def _scaled(law: Floats) -> None:
+    """Let the laws of all classes add up to one."""
+    length, size = law.shape
+    whole = np.zeros(size)
+    for x in range(length):
+        for c in range(size):
+            whole[c] += law[x, c]
+    for x in range(length):
+        for c in range(size):
+            law[x, c] /= whole[c]
 
 
 @compiled

@@ -154,6 +154,29 @@ def log_mass(
     )
 
 
+#: Nothing is as unlikely as this where laws are worked out count by count.
+_MOST_NATS = 600.0
+
+
+@compiled
+def negative_binomials(mean: Floats, shape: Floats, size: int) -> Floats:
+    """The chances of 0 .. size - 1 in each of many laws (rows)."""
+    found = np.empty((len(mean), size))
+    for i in range(len(mean)):
+        m, r = mean[i], shape[i]
+        none, odds = r * math.log1p(m / r), m / (m + r)
+        found[i, 0] = math.exp(-none)
+        if none < _MOST_NATS:
+            # Each count from the one before it, which takes no exponential.
+            for x in range(1, size):
+                found[i, x] = found[i, x - 1] * ((x - 1 + r) / x * odds)
+        else:
+            for x in range(1, size):
+                logs = math.lgamma(x + r) - math.lgamma(r) - math.lgamma(x + 1.0)
+                found[i, x] = math.exp(logs + x * math.log(odds) - none)
+    return found
+
+
 Bools = NDArray[np.bool_]
 
 #: What is known of a sum, but for the noise: its value, or that it is not above it.
