@@ -44,7 +44,7 @@ from noisegate.inference.profile.observed import (
     shifted,
 )
 from noisegate.laws import compiled
-from noisegate.tables import compact
+from noisegate.tables import compact, paired
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -380,13 +380,12 @@ def row_counts(observed: Observed, effect: ProfileEffect, /) -> Floats:
         sums = one.settled(mean)
         rows, inside = len(sums.seen), np.flatnonzero(sums.codes >= 0)
         row = sums.codes[inside]
-        pairs, place = compact(level[inside] * rows + row)
-        part = np.bincount(place, weights=mean[inside])
+        told_of, at, place = paired(level[inside], row, rows)
+        part = np.bincount(place, weights=mean[inside], minlength=len(at))
         whole, width = (np.bincount(row, weights=w[inside], minlength=rows) for w in (mean, variance))
-        row = pairs % rows
-        speaks = sums.equal[row] & (part > 0.5 * whole[row])
-        told = np.where(speaks, part**2 / (width + sums.variance)[row], 0.0)
-        found += np.bincount(pairs // rows, weights=told, minlength=size)
+        speaks = sums.equal[at] & (part > 0.5 * whole[at])
+        told = np.where(speaks, part**2 / (width + sums.variance)[at], 0.0)
+        found += np.bincount(told_of, weights=told, minlength=size)
     return found
 
 

@@ -312,9 +312,10 @@ class SharedError:
     def variance(self, cells: Ints, groups: Ints, /, *, size: int) -> Floats:
         """What effects add to the variance of the sum of each of `size` groups of cells."""
         found = np.zeros(size)
+        # All cells in their order need not be looked up.
+        row = bool((np.diff(cells) == 1).all())
         for every, moved in zip(self.codes, self.moves, strict=True):
-            # All cells in their order need not be looked up.
-            whole = len(cells) == len(every) and bool((np.diff(cells) == 1).all())
+            whole = row and len(cells) == len(every)
             codes, moves = (every, moved) if whole else (every[cells], moved[cells])
             levels = int(every.max(initial=0)) + 1
             if size * levels <= 4 * len(codes):
