@@ -207,8 +207,11 @@ def test_logs_of_products_of_what_is_next_to_nothing():
     rng = np.random.default_rng(2)
     used = 10.0 ** rng.uniform(-320, 0, (60, 5))
     low = np.where(rng.random((60, 3)) < 0.5, 0.0, 10.0 ** rng.uniform(-200, 0, (60, 3)))
-    wanted = np.log(np.maximum(used[:, :, None] + low[:, None, :], 1e-300)).sum(axis=0)
-    np.testing.assert_allclose(_log_products(used, low), wanted, rtol=1e-12)
+    shares = np.array([0.1, 0.6])
+    found = _log_products(shares, used, low, used.min(axis=1), low.min(axis=1))
+    for share, logs in zip(shares.tolist(), found, strict=True):
+        both = share * used[:, :, None] + (1 - share) * low[:, None, :]
+        np.testing.assert_allclose(logs, np.log(np.maximum(both, 1e-300)).sum(axis=0), rtol=1e-12)
 
 
 def test_products_of_long_matrices():

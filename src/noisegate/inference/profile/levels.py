@@ -135,12 +135,12 @@ def without_own(
     observed: Observed, effects: Sequence[ProfileEffect], cells: Ints | slice = slice(None), /
 ) -> tuple[Floats, Floats]:
     """The log-intensity of each cell with its own value taken out, and the variance of that on the log scale."""
-    slope, bend = observed.slopes(sums=False)
-    slope[observed.hidden] = bend[observed.hidden] = 0.0
-    count, bend = np.maximum(slope + bend, 0.0)[cells], bend[cells]
+    slope, bend = (one[cells] for one in observed.shown_slopes())
+    count = np.maximum(slope + bend, 0.0)
     eta, spread = observed.eta[cells].copy(), np.zeros(len(count))
     for effect in effects:
-        weight = (1 / np.maximum(effect.own + effect.common, 1e-9))[effect.codes[cells]]
+        levels = effect.codes[cells]
+        weight = 1 / np.maximum(effect.own[levels] + effect.common[levels], 1e-9)
         least = _LEAST_LEFT * np.minimum(effect.shape, weight)
         left = np.maximum(weight - count, least)
         eta += np.log(left / np.maximum(weight - bend, least))
@@ -283,7 +283,9 @@ def level_posterior(logs: Floats, totals: Sequence[LevelTotal] = (), /) -> Level
     like = np.where(away > _NOTHING, np.exp(np.maximum(away, _NOTHING)), 0.0)
     powers = [like, like * np.exp(GRID), like * np.exp(2 * GRID)]
     used, low = ([multiplied(power, laws) for power in powers] for laws in (_USED, _LOW))
-    scores = np.stack([_scores(p, used, low, totals) for p in _SHARES])
+    scores = _log_products(_SHARES, used[0], low[0], used[0].min(axis=1), low[0].min(axis=1))
+    for p, found in zip(_SHARES.tolist(), scores, strict=True):
+        _add_totals(found, p, used, low, totals)
     scores += 0.5 * _LOW_CENTRES
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
@@ -300,9 +302,10 @@ def level_posterior(logs: Floats, totals: Sequence[LevelTotal] = (), /) -> Level
     return LevelPosterior(mean=mean, own=np.maximum(square - between, 0.0) / scale, common=common / scale)
 
 
-def _scores(p: float, used: list[Floats], low: list[Floats], totals: Sequence[LevelTotal], /) -> Floats:
-    """Log-likelihoods of everything under each pair of laws, with this share of levels in use."""
-    found = _log_products(p * used[0], (1 - p) * low[0])
+def _add_totals(
+    found: Floats, p: float, used: list[Floats], low: list[Floats], totals: Sequence[LevelTotal], /
+) -> None:
+    """Add the log-likelihoods of totals under each pair of laws, with this share of levels in use."""
     for total in totals:
         some = np.flatnonzero(total.weight)[:: max(1, np.count_nonzero(total.weight) // _MANY_LEVELS)]
         weight = total.weight[some] * (total.weight.sum() / total.weight[some].sum())
@@ -314,27 +317,35 @@ def _scores(p: float, used: list[Floats], low: list[Floats], totals: Sequence[Le
         mean = np.tensordot(weight, first, axes=1)
         spread = np.tensordot(total.weight[some] * weight, np.maximum(second - first**2, 0.0), axes=1)
         found += total.logs(mean, spread)
-    return np.asarray(found)
 
 
 @compiled
-def _log_products(used: Floats, low: Floats) -> Floats:
-    """The log of the product over all rows of `used[row, u] + low[row, d]`, for each u and d: one logarithm for many factors."""
-    rows, many, few = len(used), used.shape[1], low.shape[1]
-    found, product, floor = np.zeros((many, few)), np.ones((many, few)), 1.0
-    for i in range(rows):
-        least = max(used[i].min() + low[i].min(), _TINY)
-        if floor * least < _TINY:
-            for u in range(many):
+def _log_products(shares: Floats, used: Floats, low: Floats, least_used: Floats, least_low: Floats) -> Floats:
+    """The log of the product over all rows of p `used[row, u]` + (1 - p) `low[row, d]`, for each of the shares p, each u and d: one logarithm for many factors.
+
+    The least of each row are given.
+    """
+    many, few = used.shape[1], low.shape[1]
+    found, product = np.zeros((len(shares), many, few)), np.ones((len(shares), few, many))
+    floor = np.ones(len(shares))
+    for i in range(len(used)):
+        for s in range(len(shares)):
+            p = shares[s]
+            least = max(p * least_used[i] + (1 - p) * least_low[i], _TINY)
+            if floor[s] * least < _TINY:
                 for d in range(few):
-                    found[u, d] += np.log(product[u, d])
-                    product[u, d] = 1.0
-            floor = 1.0
-        floor *= least
-        for u in range(many):
+                    for u in range(many):
+                        found[s, u, d] += np.log(product[s, d, u])
+                        product[s, d, u] = 1.0
+                floor[s] = 1.0
+            floor[s] *= least
             for d in range(few):
-                product[u, d] *= max(used[i, u] + low[i, d], _TINY)
-    return found + np.log(product)
+                other = (1 - p) * low[i, d]
+                for u in range(many):
+                    product[s, d, u] *= max(p * used[i, u] + other, _TINY)
+    for s in range(len(shares)):
+        found[s] += np.log(product[s].T)
+    return found
 
 
 Bools = NDArray[np.bool_]

@@ -398,16 +398,22 @@ class Observed:
         """Move log-intensities."""
         self.eta = np.clip(self.eta + step, LEAST_LOG, MOST_LOG)
 
+    def shown_slopes(self) -> tuple[Floats, Floats]:
+        """The same as `slopes` for cells with a value, and zero for all others."""
+        slope, bend, of = np.zeros(len(self.eta)), np.zeros(len(self.eta)), self.missing
+        near = of.near if self.hidden.size else np.zeros((0, 0, 3))
+        known = self.dispersion, self.noise, of.least, *of.scale, near
+        seen_slopes(self.eta, self.shown, self.seen, *known, slope, bend)
+        return slope, bend
+
     def slopes(self, *, sums: bool = True) -> tuple[Floats, Floats]:
         """First and (negative) second derivative of the log-likelihood by each cell's log-intensity.
 
         With `sums`, of what margins say too; the second derivative is then an upper bound.
         """
-        slope, bend, of = np.empty(len(self.eta)), np.empty(len(self.eta)), self.missing
-        near = of.near if self.hidden.size else np.zeros((0, 0, 3))
-        known = self.dispersion, self.noise, of.least, *of.scale, near
-        seen_slopes(self.eta, self.shown, self.seen, *known, slope, bend)
+        slope, bend = self.shown_slopes()
         if self.hidden.size:
+            of = self.missing
             asked = self.remainders if sums else []
             # Only sums need more than slope and bend.
             table = of.table if asked else np.ascontiguousarray(of.table[:, :2])
