@@ -141,9 +141,8 @@ class RowTotals:
         extra = self.excess[at] - np.bincount(place[there], weights=mine, minlength=len(at))
         taken = whole[place] & live
         some = np.flatnonzero(whole)
-        group, at, lacking, asked, seen, extra = (
-            one[some] for one in (group, at, lacking, asked, seen, extra)
-        )
+        group, at, lacking, asked = (one[some] for one in (group, at, lacking, asked))
+        seen, extra = seen[some], extra[some]
         others = self.shown[at] - asked
         share = np.divide(others, self.shown[at], out=np.ones(len(at)), where=self.shown[at] > 0)
 
