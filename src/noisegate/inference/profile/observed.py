@@ -202,6 +202,12 @@ class NoisySums:
         """Which sums are known but for the noise."""
         return np.asarray(self.side == EQUAL)
 
+    @property
+    def members(self) -> tuple[Ints, Ints]:
+        """The cells that have part in a sum, and those that count against one."""
+        less = np.zeros(0) if self.less is None else np.flatnonzero(self.less >= 0)
+        return np.flatnonzero(self.codes >= 0), less.astype(np.int64)
+
     def of_cells(self, cells: Bools, /) -> NoisySums:
         """The same sums, with codes for some of the cells only."""
         return replace(self, codes=self.codes[cells], less=None if self.less is None else self.less[cells])
@@ -287,31 +293,37 @@ def interpolate(eta: Floats, cells: Ints, first: float, step: float, table: Floa
 
 
 @compiled
-def pulled(codes: Ints, less: Ints, seen: Floats, variance: Floats, equal: Bools, found: Floats) -> None:
+def pulled(
+    inside: Ints,
+    codes: Ints,
+    against: Ints,
+    less: Ints,
+    seen: Floats,
+    variance: Floats,
+    equal: Bools,
+    found: Floats,
+) -> None:
     """Add to slope and bend (rows 0 and 1) of cells what sums over them say, by the mean, the variance and the gain of each (rows 2 to 4).
 
-    Cells with a code in `less`, if there are any, count against a sum, each total of them uncertain by as much again.
+    Cells that are `inside` have a code; those that are `against` a sum have one in `less`, and count against it, each total of them uncertain by as much again.
     """
     size = len(seen)
     mean, width, gain, extra = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
-    for k in range(len(codes)):
+    for k in inside:
         c = codes[k]
-        if c >= 0:
-            mean[c] += found[2, k]
-            width[c] += found[3, k]
-            gain[c] += found[4, k]
-    for k in range(len(less)):
-        if less[k] >= 0:
-            extra[less[k]] += found[2, k]
+        mean[c] += found[2, k]
+        width[c] += found[3, k]
+        gain[c] += found[4, k]
+    for k in against:
+        extra[less[k]] += found[2, k]
     for c in range(size):
         left = seen[c] + extra[c]
         weight = 1 / (width[c] + (variance[c] + extra[c] ** 2)) if equal[c] or mean[c] > left else 0.0
         mean[c], gain[c] = weight * (left - mean[c]), weight * gain[c]
-    for k in range(len(codes)):
+    for k in inside:
         c = codes[k]
-        if c >= 0:
-            found[0, k] += found[4, k] * mean[c]
-            found[1, k] += found[4, k] * gain[c]
+        found[0, k] += found[4, k] * mean[c]
+        found[1, k] += found[4, k] * gain[c]
 
 
 @compiled
@@ -354,13 +366,17 @@ _FIRST = 10
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Observed:
-    """Cells with a value and cells without, and the log-intensity of each as far as it has been fitted."""
+    """Cells with a value and cells without, and the log-intensity of each as far as it has been fitted.
+
+    `inside` are the cells without one that each of the remainders adds up, and those that count against it.
+    """
 
     shown: Ints
     hidden: Ints
     seen: Floats
     noise: float
     remainders: list[NoisySums]
+    inside: list[tuple[Ints, Ints]] = field(repr=False)
     eta: Floats
     tables: tuple[Missing, ...] = field(repr=False)
     place: int = _FIRST
@@ -370,12 +386,15 @@ class Observed:
         """The cells of a table; NaN in `values` says that nothing was published."""
         hidden = np.isnan(values)
         seen = np.maximum(values[~hidden], 0.0)
+        every = [sums.of_cells(hidden) for sums in remainders]
+        every = [sums for sums in every if (sums.codes >= 0).any()]
         return cls(
             shown=np.flatnonzero(~hidden),
             hidden=np.flatnonzero(hidden),
             seen=seen,
             noise=mechanism.published_law.variance,
-            remainders=[sums.of_cells(hidden) for sums in remainders if (sums.codes[hidden] >= 0).any()],
+            remainders=every,
+            inside=[sums.members for sums in every],
             eta=_all_alike(seen, len(values)),
             tables=missing_tables(mechanism, tuple(DISPERSIONS.tolist())),
         )
@@ -418,9 +437,9 @@ class Observed:
             # Only sums need more than slope and bend.
             table = of.table if asked else np.ascontiguousarray(of.table[:, :2])
             found = interpolate(self.eta, self.hidden, *of.scale, table)
-            for one in asked:
-                less = np.zeros(0, np.int64) if one.less is None else one.less
-                pulled(one.codes, less, one.seen, one.variance, one.equal, found)
+            for one, (inside, against) in zip(asked, self.inside, strict=False):
+                less = one.codes if one.less is None else one.less
+                pulled(inside, one.codes, against, less, one.seen, one.variance, one.equal, found)
             put(self.hidden, found, slope, bend)
         return slope, bend
 
