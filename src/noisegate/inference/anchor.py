@@ -315,7 +315,7 @@ class Anchor:
             excess_variance=seen.variance + self._strays(laws, shown),
             drawn=seen.drawn,
         )
-        left, variance = left + excess.mean - seen.mean, variance - seen.variance + excess.variance
+        left, variance = left + excess.mean - seen.mean, max(variance - seen.variance, 0.0) + excess.variance
         mean = float(laws.mean[places[taken]].sum())
         doubt = self._doubt(laws, places[taken], mean)
         total = (left * doubt + mean * variance) / max(doubt + variance, 1e-12)
@@ -365,9 +365,12 @@ class Anchor:
         drawn = float((values - laws.mean[shown]).sum())
         own = (_DRAWN * max(drawn, float(seen[0]))) ** 2 + 1e-6
         alone = _Excess(mean=float(seen[0]), variance=float(doubt[0]), drawn=drawn)
-        unsure = apart + max(float(doubt[0]), 0.0)
-        both = (float(seen[0]) * own + drawn * unsure) / (own + unsure)
-        mixed = _Excess(mean=both, variance=own * unsure / (own + unsure), drawn=drawn)
+        # Laws of cells of one estimate follow the errors that it has: they tell nothing of what values leave open.
+        told = 0.0 if evidence.consistent else max(alone.variance, 0.0)
+        unsure = apart + told
+        both = (alone.mean * own + drawn * unsure) / (own + unsure)
+        variance = alone.variance - told + own * unsure / (own + unsure)
+        mixed = _Excess(mean=both, variance=variance, drawn=drawn)
         # Sums of one estimate hold what making counts non-negative shifted, which is told by all of them.
         by_rows = self._own_excess(shown, hidden, drawn) if apart > 0 and not evidence.consistent else None
         return by_rows if by_rows is not None and by_rows.variance < mixed.variance else mixed, alone
