@@ -52,6 +52,8 @@ _FAR_SURER = 0.25
 _TO_A_NUMBER, _HAIR = 1e-4, 1e-3
 #: Laws of cells have this share of the word at least on what shown values hold too much.
 _LAWS_WORD = 0.5
+#: What they say of it they are off by, by this share of itself, however sure they are of each cell. All that is hidden, independent totals, 60 worlds, seed 9001, 95 / 50 and interval score, with 0, 0.1 and 0.2: a busy corner, which is no product of rows and columns, 85 / 37, 372; 87 / 47, 316; 92 / 44, 271; rural 97 / 48, 73; 97 / 47, 74; 97 / 47, 75.
+_LAWS_OFF = 0.2
 #: Bounds no wider than this share of the estimate widen it and do not replace it.
 _NEAR_SHARE = 0.1
 
@@ -553,6 +555,7 @@ class CellErrors:
         alone = found.doubt * (found.doubt / np.maximum(found.variance, 1e-12)) ** 2
         noise = found.variance - np.where(found.excess > 0, alone, 0.0)
         # Laws have half of the word at least, and more where they are surer than values.
+        unsure = unsure + (_LAWS_OFF * crossed) ** 2
         word = np.maximum(found.doubt / np.maximum(found.doubt + unsure, 1e-12), _LAWS_WORD)
         noise = np.maximum(noise + word * (1 - word) * apart**2, 1e-12)
         away = found.sum + word * apart - centre
