@@ -164,7 +164,7 @@ def test_without_a_threshold_nothing_is_in_excess():
 def test_how_many_cells_noise_alone_shows_is_seen():
     """Of a rural line next to nobody is there: all that is shown is noise, and what it adds is what was shown, not what is shown on average.
 
-    Where three cells or more are shown the middle of the interval lay 21 too low, and 8 in 11 held the truth; with each cell more by 9. That is 8, all, and 3 (60 worlds).
+    Where three cells or more are shown the middle of the interval lay 21 too low, and 8 in 11 held the truth; with each cell more by 9. That is 10, all, and 4 (60 worlds).
     """
     shown, off, held = [], [], []
     for seed in range(60):
