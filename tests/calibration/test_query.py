@@ -165,7 +165,7 @@ def test_narrower_intervals_are_caught(tmp_path):
 #: Events in the answer, from and to.
 BANDS = [(0, 4), (5, 30), (31, 1_000), (1_001, 10**9)]
 #: Where intervals are wider than they say, with the share that they hold.
-OUTSIDE = {"derive": 0.9857, "independent": 0.9702}
+OUTSIDE = {"derive": 0.9857}
 
 
 def with_what_is_outside(method):
